@@ -3,11 +3,13 @@
 `python -m benchmarks.figures.builds [--kafka VERSION] [--only NAME ...]`: changes are checks, conditions and effects
 that are left out, and comparisons that are turned; refactorings change nothing that a method does. A row is kept as
 soon as it was measured, so this may be ended and started again. `--jars DIR --edit WORDS` writes one edited build.
+`--releases` compares releases that follow each other instead, by the histories of one of the two, and keeps that.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import shutil
 import sys
 import tempfile
@@ -19,8 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.invariants.figures.store import load, save
 from fencepost.kafka.conform.binding import REPLICATION
-from fencepost.kafka.conform.builds import FIGURE, compare_builds
-from fencepost.kafka.conform.suite import javassist
+from fencepost.kafka.conform.builds import FIGURE, Pair, _alike, _confirmed, changed_methods, compare_builds
+from fencepost.kafka.conform.suite import Player, javassist, suite
+from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import release, run, tool
 from fencepost.model.language.errors import UsageError
 
@@ -41,10 +44,11 @@ _CACHE = "org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache"
 _FETCHER, _MANAGER = "kafka.server.AbstractFetcherThread", "kafka.server.ReplicaManager"
 _ALTER = "kafka.server.DefaultAlterPartitionManager"
 _NONE = "org.apache.kafka.common.protocol.Errors.NONE"
+_MOVE = "org.apache.kafka.controller.PartitionReassignmentReplicas"
 _STATE = "org.apache.kafka.server.replica.ReplicaState"
 
 CHANGES: dict[str, str] = {
-    "the leader asks for fenced brokers": f"call {_PARTITION} isReplicaIsrEligible isBrokerFenced false",
+    "members of the ISR at the end of a reassignment": f"call {_MOVE} maybeCompleteReassignment contains true",
     "the leader asks for brokers that shut down": f"call {_PARTITION} isReplicaIsrEligible isBrokerShuttingDown false",
     "the leader asks for broker epochs": f"call {_PARTITION} isReplicaIsrEligible isBrokerEpochIsrEligible true",
     "both conditions of a pull request": f"body {_PARTITION} isReplicaIsrEligible true",
@@ -95,7 +99,27 @@ CHANGES: dict[str, str] = {
     "one request in flight": f"turn {_ALTER} submit 1",
     "a late answer": f"turn {_PARTITION} handleAlterPartitionUpdate 2",
 }
-"""Changes of the protocol, each by what it is about."""
+"""Changes of the protocol, each by what it is about.
+
+`isBrokerFenced` of isReplicaIsrEligible is not among them: KRaftMetadataCache.getAliveBrokerEpoch leaves fenced brokers
+out, too, so without that check a leader asks for the same ISRs.
+"""
+SECONDS = 180
+KINDS = 12
+"""Kinds of differences between two releases after which it is enough."""
+RELEASED = "releases-compared"
+"""The figure of releases that were compared."""
+PAIRS = (
+    ("4.1.0", "4.1.2"),
+    ("4.1.2", "4.2.1"),
+    ("4.2.1", "4.3.1"),
+    ("4.3.1", "4.4.0"),
+    ("4.0.2", "4.1.0"),
+    ("4.0.0", "4.0.2"),
+    ("3.9.2", "4.0.0"),
+    ("3.9.0", "3.9.2"),
+)
+"""Releases that follow each other."""
 REFACTORINGS: dict[str, str] = {
     "other line numbers": f"lines {_PARTITION} maybeIncrementLeaderHW",
     "other constants first": f"pool {_REPLICATION} alterPartition",
@@ -154,7 +178,11 @@ def main() -> None:
     options.add_argument("--count", type=int, default=100, help="so many more rows at most")
     options.add_argument("--edit", metavar="WORDS", help="write the build with this edit, or the change of this name")
     options.add_argument("--jars", type=Path, metavar="DIR", help="the folder to which --edit writes")
+    options.add_argument("--releases", action="store_true", help="compare releases that follow each other")
     given = options.parse_args()
+    if given.releases:
+        _compare_releases()
+        return
     source = release(given.kafka)
     with tempfile.TemporaryDirectory() as work:
         made = editor(Path(work))
@@ -172,6 +200,40 @@ def main() -> None:
             save(FIGURE, figure)
 
 
+def _compare_releases() -> None:
+    """Compare releases that follow each other by the histories of one line, and keep the kinds of differences."""
+    source = release("4.1.2")
+    histories = suite(REPLICATION, source, _tell)
+    order = sorted(
+        range(len(histories)), key=lambda place: (not histories[place].tries, -histories[place].ground, place)
+    )
+    chances = random.Random(1)  # noqa: S311 (no secret)
+    chances.shuffle(order)
+    figure: dict[str, Any] = {"rows": [], **load(RELEASED)}
+    known = {(row["a"], row["b"]) for row in figure["rows"]}
+    for pair in (pair for pair in PAIRS if pair not in known):
+        a, b = (replace(release(name), model=source.model) for name in pair)
+        kinds: dict[str, dict[str, Any]] = {}
+        began, played = time.monotonic(), 0
+        with Player(a, ()) as one, Player(b, ()) as two, Driver(_alike(a)) as left, Driver(_alike(b)) as right:
+            for place in order:
+                if time.monotonic() > began + SECONDS or len(kinds) >= KINDS:
+                    break
+                played += 1
+                if one.play(histories[place])[0] != two.play(histories[place])[0]:
+                    found = _confirmed(REPLICATION, a, Pair(left, right), histories[place])
+                    if found is not None:
+                        kind = f"{found.steps[-1].action.label}: {', '.join(name for name, _, _ in found.rows)}"
+                        shown = {"steps": found.shown, "rows": found.rows, "model": found.model, "histories": 0}
+                        if kind not in kinds or len(found.shown) < len(kinds[kind]["steps"]):
+                            kinds[kind] = {**shown, "histories": kinds.get(kind, shown)["histories"]}
+                        kinds[kind]["histories"] += 1
+        row = {"a": pair[0], "b": pair[1], "methods": len(changed_methods(a, b)), "played": played, "kinds": kinds}
+        figure["rows"] = [*figure["rows"], {**row, "what": "", "issue": ""}]
+        save(RELEASED, figure)
+        _tell(str(row))
+
+
 def _row(made: Editor, source: Release, name: str, edit: str, folder: Path) -> dict[str, Any]:
     """Return what `compare` says of one edited build."""
     row: dict[str, Any] = {"name": name, "edit": edit, "changes": name in CHANGES}
@@ -185,7 +247,7 @@ def _row(made: Editor, source: Release, name: str, edit: str, folder: Path) -> d
         build = replace(source, jars=jars)
         found = compare_builds(REPLICATION, (source, build), ("the release", "the edit"), _tell, None, (DRAWS, 1))
         by = "" if found.verdict != "differs" else "model" if found.departure is not None else "random"
-        row |= {"verdict": found.verdict, "by": by, "played": found.played}
+        row |= {"verdict": found.verdict, "by": by, "played": found.played, "unconfirmed": found.unconfirmed}
         row["steps"] = len(found.departure.steps) if found.departure else len(found.drawn.get("steps", ()))
     row["seconds"] = round(time.monotonic() - began, 1)
     shutil.rmtree(folder)

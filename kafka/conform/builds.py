@@ -22,7 +22,7 @@ from fencepost.counterexamples.trace import Trace
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.kafka.conform.binding import FORMAT
-from fencepost.kafka.conform.histories import transitions
+from fencepost.kafka.conform.histories import fewest, transitions
 from fencepost.kafka.conform.suite import Player, executed, grounds, seen_by_agent, suite, tools
 from fencepost.kafka.driver.execute import SetAsideError
 from fencepost.kafka.driver.process import Driver, FailedError
@@ -211,15 +211,12 @@ class Side:
 
     def shortened(self, found: Departure) -> Departure:
         """Return a departure with the same last step whose history has no step that can be left out."""
-        place = 0
-        while place < len(found.steps) - 1:
-            fewer = found.steps[:place] + found.steps[place + 1 :]
-            again = self.departure(fewer, tries=found.refused)
-            if again is not None and again.steps[-1].action == found.steps[-1].action:
-                found, place = again, max(0, min(place, len(again.steps) - 2) - 1)
-            else:
-                place += 1
-        return found
+
+        def attempt(steps: tuple[Step, ...]) -> Departure | None:
+            again = self.departure(steps, tries=found.refused)
+            return again if again is not None and again.steps[-1].action == found.steps[-1].action else None
+
+        return fewest(found, lambda item: item.steps, attempt)
 
     def _told(
         self, found: DepartsError, steps: tuple[Step, ...], expected: Sequence[Key], *, refused: bool
@@ -487,17 +484,12 @@ def _draw(report: BuildsReport, drawn: tuple[int, int], end: float | None) -> No
                 break
             a, b = threads.map(lambda item, seed=seed: item.drawn(seed), drawers)
             report.drawn["histories"] += 1
-            if a != b and (script := _script(releases[0], seed)) is not None:
-                found = _first_apart(drawers, script)
-                if found is not None:
-                    place = 0
-                    while place < len(found[0].steps) - 1:
-                        fewer = (*found[0].steps[:place], *found[0].steps[place + 1 :])
-                        again = _first_apart(drawers, Script(found[0].shape, fewer))
-                        found, place = (found, place + 1) if again is None else (again, place)
-                    steps = [words(step) for step in found[0].steps]
-                    report.drawn |= {"differs": True, "seed": seed, "steps": steps, "a": found[1], "b": found[2]}
-                    break
+            script = _script(releases[0], seed) if a != b else None
+            found = None if script is None else _shortest_apart(drawers, script)
+            if found is not None:
+                steps = [words(step) for step in found[0].steps]
+                report.drawn |= {"differs": True, "seed": seed, "steps": steps, "a": found[1], "b": found[2]}
+                break
         time.sleep(2 * WRITTEN)
         hit = Path(folder) / "methods.hit"
         report.executed |= set(hit.read_text().splitlines()) & keys if hit.is_file() else set()
@@ -514,6 +506,16 @@ def _script(release: Release, seed: int) -> Script | None:
         done = run([*one.command(folder), PROFILE, str(seed)], COMPARE_SECONDS, "the drawing of a history")
     shape, mark, steps = done.stdout.strip().partition("|")
     return Script(shape, tuple(steps.split(";"))) if mark else None
+
+
+def _shortest_apart(drawers: list[Drawer], script: Script) -> tuple[Script, str, str] | None:
+    """Return a history after which two builds differ, with what is seen of each; no step of it can be left out."""
+
+    def attempt(steps: tuple[str, ...]) -> tuple[Script, str, str] | None:
+        return _first_apart(drawers, Script(script.shape, steps))
+
+    found = attempt(script.steps)
+    return None if found is None else fewest(found, lambda item: item[0].steps, attempt)
 
 
 def _first_apart(drawers: list[Drawer], script: Script) -> tuple[Script, str, str] | None:

@@ -6,11 +6,11 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import write
@@ -28,6 +28,7 @@ from fencepost.model.language.errors import DisabledError, DomainError, UsageErr
 from fencepost.model.language.interpreter import Interpreter, Step, Transition
 from fencepost.model.language.records import Key
 
+Found = TypeVar("Found")
 MOST_STATES = 50_000
 """The plain semantics explores the state graph; a larger one takes it too long."""
 SHOWN = 8
@@ -262,19 +263,28 @@ class Run:
             self.outcome.differences[found.kind] = short
 
 
+def fewest(found: Found, steps_of: Callable[[Found], Sequence[Any]], attempt: Callable[[Any], Found | None]) -> Found:
+    """Return what was found with fewer steps, none of which can be left out alone; the last one stays.
+
+    `attempt` returns what steps lead to, None if not to the same.
+    """
+    place, kept = 0, 0
+    while kept < (last := len(steps_of(found)) - 1):
+        steps, place = steps_of(found), place % last
+        again = attempt((*steps[:place], *steps[place + 1 :]))
+        found, place, kept = (found, place + 1, kept + 1) if again is None else (again, place, 0)
+    return found
+
+
 def shorten(execution: Execution, initial: Key, found: Difference) -> Difference:
     """Return a difference of the same kind whose history has no step that can be left out."""
-    place = 0
-    while place < len(found.steps) - 1:
-        fewer = found.steps[:place] + found.steps[place + 1 :]
-        history = transitions(execution.plain, initial, fewer)
+
+    def attempt(steps: tuple[Step, ...]) -> Difference | None:
+        history = transitions(execution.plain, initial, steps)
         again = execution.run(initial, history) if history is not None else None
-        if again is not None and again.kind == found.kind:
-            found = again
-            place = 0
-        else:
-            place += 1
-    return found
+        return again if again is not None and again.kind == found.kind else None
+
+    return fewest(found, lambda item: item.steps, attempt)
 
 
 def transitions(plain: Interpreter, initial: Key, steps: Iterable[Step]) -> list[Transition] | None:

@@ -1,117 +1,234 @@
-"""A trace as a test for Kafka's own suite: its leader's steps as calls of `Partition`, like those of PartitionTest.
+"""A trace as a test for Kafka's own suite: the steps of a leader as calls of `Partition`, like those of PartitionTest,
+or those of the controller as calls of its managers, like those of ReplicationControlManagerTest.
 
-The test says what the model with a repair says, at the first step where that differs from what Kafka's own rules say.
-So it fails on a release and passes with the repair.
+A history of another protocol or of a variant is decided by the first step at which Kafka's own rules lead elsewhere:
+the test says what they lead to, so it passes on a release and fails with the change. Of a history of Kafka's own rules
+the test says what the model with a repair says, where that first differs, so it fails on a release and passes with
+the repair. If no repair changes the history, the test says what a release does.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from fencepost.counterexamples.trace import Trace
 from fencepost.kafka.conform.binding import PROTOCOL, REPLICATION
 from fencepost.kafka.driver.releases import adapt_classes, classes_in, model_of, select_lines
+from fencepost.model.cluster.state import AlterPartition
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DisabledError, DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step, Transition
+from fencepost.model.language.machine import Machine
 
 TEMPLATE = Path(__file__).parent / "PartitionHistoryTest.java.template"
+OF_CONTROLLER = TEMPLATE.with_name("ControllerHistoryTest.java.template")
 NEWEST = "99.0"
 """Text for this release is the template's own: its classes are where 4.4 has them."""
 MARK = re.compile(r" *// (until|since) \d+\.\d+$", re.MULTILINE)
 REPAIRS: dict[str, tuple[str, int]] = {
     "hyp-1": ("reset_followers_on_reelection", 1),
     "hyp-3": ("equal_partition_epoch_overwrites", 0),
+    "hyp-10": ("elr_within_replicas", 1),
+    "hyp-11": ("elr_judged_by", 2),
+    "hyp-12": ("leaderless_elr_is_cleared", 0),
+    "hyp-14": ("stale_elr_elects", 0),
 }
 """Findings with the switch of the model that is their repair."""
 BEYOND = ("leader_handles_late_fetch", "leader_learns_change_refused")
 """Steps of a leader, or of one that was, for which the template has no call."""
+DIRECTORIES = ("log_directory", "disk_is", "controller_marks_directory", "controller_assigns_directory")
+"""How actions on log directories begin, for which neither template has a call."""
 BROKER_EPOCH = 100
 """Kafka's broker epoch of a model's broker epoch 0."""
+CONTROLLER = -1
 INDENT = " " * 8
 
 
 @dataclass(frozen=True)
-class RepairPoint:
-    """The first step at which a repair changes what a leader has: its high watermark and the members that it counts."""
+class Decision:
+    """The step of a history that a test is about: how many steps lead to it, whose it is, what must be true then.
 
-    finding: str
+    `who` is the broker whose `Partition` is called, CONTROLLER for the controller. `expected` is a state of the model,
+    `says` a sentence on when the test fails.
+    """
+
     length: int
-    leader: int
-    high_watermark: int
-    counted: list[int]
+    who: int
+    expected: Any
+    says: str = ""
+    finding: str = ""
 
 
 def kafka_test(trace: Trace, name: str = "", release: tuple[str, Path] | None = None) -> str:
     """Return a Java class with one test, for a release (version and folder of jars) or the newest known."""
-    if trace.protocol.name != PROTOCOL:
+    if not _is_ours(trace.protocol.machine):
         raise UsageError(
-            f"the trace is of protocol {trace.protocol.name!r}, and only {PROTOCOL!r} is mapped to Kafka's classes."
+            f"the trace is of protocol {trace.protocol.name!r}, and only {PROTOCOL!r} and its variants are mapped to "
+            "Kafka's classes."
         )
     model = model_of(release[0] if release is not None else NEWEST)
     constants = REPLICATION.as_built(model, trace.constants)
     REPLICATION.make_sure_drivable(model, constants)
-    plain = Interpreter(trace.protocol.machine, constants)
-    path = _path(plain, trace.steps)
-    if len(path) < len(trace.steps):
-        raise UsageError(
-            "the model refuses a step of the trace with Kafka's own rules, so Kafka is not expected to take it."
-        )
-    found = _departure(plain, trace, path)
-    if found is None:
-        raise UsageError(
-            "no repair that is known changes what a leader does in this history, so no test could fail "
-            "without and pass with it. "
-            f"Repairs are known of {', '.join(REPAIRS)}."
-        )
-    values: Any = constants
-    made = name or f"Partition{''.join(word.capitalize() for word in found.finding.split('-'))}Test"
-    text = TEMPLATE.read_text("utf-8")
+    plain, found = _decided(trace, constants)
+    path = [item._replace(step=step) for item, step in zip(_path(plain, trace.steps), _ours(trace), strict=False)]
+    values = dict(constants.values)
+    calls = _ControllerCalls(plain) if found.who == CONTROLLER else _Calls(plain, found.who)
+    where = "Controller" if found.who == CONTROLLER else "Partition"
+    made = name or f"{where}{''.join(word.capitalize() for word in found.finding.split('-')) or 'History'}Test"
+    text = (OF_CONTROLLER if found.who == CONTROLLER else TEMPLATE).read_text("utf-8")
+    comment = {"initial_indent": " * ", "subsequent_indent": " * ", "break_long_words": False}
     for mark, what in (
-        (
-            "WHY",
-            textwrap.fill(
-                trace.why or trace.title, 116, initial_indent=" * ", subsequent_indent=" * ", break_long_words=False
-            ),
-        ),
-        ("CLASS", made),
-        ("TEST", "test" + "".join(re.findall(r"[A-Z][a-z]*|\d+", trace.title.replace("'", "").title()))),
-        ("LEADER", str(found.leader)),
-        ("REPLICAS", _list(range(values.brokers))),
-        ("MIN_ISR", str(values.min_isr)),
-        ("STEPS", "\n".join(INDENT + line for line in _Calls(plain, found.leader).lines(path, found))),
+        (" * @SAYS@", textwrap.fill(found.says, 116, **comment)),
+        ("@WHY@", textwrap.fill(trace.why or trace.title, 116, **comment)),
+        ("@CLASS@", made),
+        ("@TEST@", "test" + "".join(re.findall(r"[A-Z][a-z]*|\d+", trace.title.replace("'", "").title()))),
+        ("@LEADER@", str(found.who)),
+        ("@REPLICAS@", _list(range(values["brokers"]))),
+        ("@MIN_ISR@", str(values["min_isr"])),
+        ("@ELR@", str(int(values["elr"]))),
+        ("@UNCLEAN@", str(bool(values["unclean_election"])).lower()),
+        ("@STEPS@", "\n".join(INDENT + line for line in calls.lines(path, found))),
     ):
-        text = text.replace(f"@{mark}@", what)
+        text = text.replace(mark, what)
     version, classes = (NEWEST, {}) if release is None else (release[0], classes_in(release[1]))
     return MARK.sub("", adapt_classes(select_lines(text, version), classes))
 
 
-def _path(plain: Interpreter, steps: tuple[Step, ...]) -> list[Transition]:
+def _is_ours(machine: Machine | None) -> bool:
+    """Return whether a machine is that of the replication protocol, or a variant of it with the same state."""
+    ours = REPLICATION.machine
+    while machine is not None and machine is not ours:
+        machine = machine.base if (machine.state, machine.constants) == (ours.state, ours.constants) else None
+    return machine is not None
+
+
+def _ours(trace: Trace) -> list[Step]:
+    """Return the steps of a history as those of the replication protocol; what replaced an action is taken for it."""
+    mine, ours = trace.protocol.machine.actions, REPLICATION.machine.actions
+    if len(mine) == len(ours):
+        places = {a.name: b for a, b in zip(mine, ours, strict=True) if len(a.params) == len(b.params)}
+    else:
+        places = {item.name: item for item in ours}
+    for step in trace.steps:
+        if step.action.name not in places:
+            raise UsageError(f"`{step.action.label}` stands for no action of {PROTOCOL} with as many parameters.")
+    return [Step(places[step.action.name], step.args) for step in trace.steps]
+
+
+def _path(plain: Interpreter, steps: Iterable[Step]) -> list[Transition]:
     """Return the model's states along a history, as far as it takes its steps."""
     at, found = plain.initial_states()[0], []
+    known = {item.name: item for item in plain.machine.actions}
     for step in steps:
         try:
-            found.append(plain.apply(at, step))
-        except (DisabledError, DomainError):
+            found.append(plain.apply(at, Step(known[step.action.name], step.args)))
+        except (DisabledError, DomainError, LookupError):
             break
         at = found[-1].after
     return found
 
 
-def _departure(plain: Interpreter, trace: Trace, path: list[Transition]) -> RepairPoint | None:
-    """Return where a repair first changes what a leader has, if one does."""
-    values = {name: int(value) for name, value in plain.constants.values.items()}
-    for finding, (switch, value) in REPAIRS.items():
-        other = Interpreter(trace.protocol.machine, trace.protocol.machine.set_constants({**values, switch: value}))
-        for length, (one, two) in enumerate(zip(path, _path(other, trace.steps), strict=False), 1):
-            as_is, repaired = plain.schema.restore(one.after), other.schema.restore(two.after)
-            for leader, (a, b) in enumerate(zip(as_is.replica, repaired.replica, strict=True)):
-                if (a.high_watermark, a.isr | a.proposed_isr) != (b.high_watermark, b.isr | b.proposed_isr):
-                    return RepairPoint(finding, length, leader, b.high_watermark, _members(b.isr | b.proposed_isr))
+def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]:
+    """Return the rules that take a history, Kafka's or those of the trace, and the step that decides it."""
+    machine, values = REPLICATION.machine, {name: int(value) for name, value in constants.values.items()}
+    plain, theirs = Interpreter(machine, constants), trace.interpreter()
+    steps = _ours(trace)
+    taken = _path(plain, steps)
+    if len(taken) == len(trace.steps):
+        for finding, (switch, value) in REPAIRS.items():
+            repaired = Interpreter(machine, machine.set_constants({**values, switch: value}))
+            found = _first_apart(plain, taken, _path(repaired, steps))
+            if found is not None:
+                says = f"It fails until {finding.upper()} is repaired ({switch}={value} in the model)."
+                return plain, Decision(*found, says, finding)
+    found = _first_apart(theirs, _path(theirs, trace.steps), taken)
+    if found is not None:
+        step = trace.steps[found[0] - 1].action
+        if int(dict(trace.constants.values)["any_preferred"]) and step.name == "controller_elects_preferred":
+            raise UsageError(
+                "the history elects a broker that is not the preferred one (any_preferred), as Kafka cannot."
+            )
+        own = {name: int(value) for name, value in trace.constants.values.items()}
+        other = {name: own[name] for name in values if own[name] != values[name]}
+        alone = {
+            name: value for name, value in other.items() if _decides(machine, {**values, name: value}, steps, taken)
+        }
+        fails = [f"{name}={value}" for name, value in (alone or other).items()]
+        if trace.protocol.machine is not machine:
+            fails.insert(0, f"the rules of {trace.protocol.machine.name}")
+        return theirs, Decision(*found, f"It passes on a release, and fails with {', '.join(fails)}: see {step.label}.")
+    if len(taken) < len(trace.steps):
+        raise UsageError(
+            f"the model refuses {trace.steps[len(taken)].action.label} with Kafka's own rules, and nothing differs "
+            "that a leader or the controller shows: no test of one of them could see it."
+        )
+    last = _last_change(plain, taken)
+    if last is None:
+        raise UsageError(
+            "no step of the history changes what the controller or a leader shows, so there is nothing to test."
+        )
+    return plain, Decision(*last, "It says what a release does in this history; no repair that is known changes that.")
+
+
+def _decides(machine: Machine, values: dict[str, int], steps: list[Step], taken: list[Transition]) -> bool:
+    """Return whether the history, with these values, leads elsewhere than with Kafka's own."""
+    try:
+        plain = Interpreter(machine, machine.set_constants(values))
+    except UsageError:
+        return False  # not without others
+    return _first_apart(plain, _path(plain, steps), taken) is not None
+
+
+def _shown(state: Any, who: int) -> tuple[Any, ...]:
+    """Return what a test sees of the controller or of a leader."""
+    if who == CONTROLLER:
+        image = state.image[state.newest]
+        return image.leader, image.leader_epoch, image.isr, image.missing, image.fenced, state.elr
+    r = state.replica[who]
+    return r.high_watermark, r.isr | r.proposed_isr
+
+
+def _apart(one: Any, two: Any) -> int | None:
+    """Return who shows something else in another state: a leader, or the controller."""
+    for broker, (a, b) in enumerate(zip(one.replica, two.replica, strict=True)):
+        if (a.isr or b.isr) and _shown(one, broker) != _shown(two, broker):
+            return broker
+    return CONTROLLER if _shown(one, CONTROLLER) != _shown(two, CONTROLLER) else None
+
+
+def _first_apart(plain: Interpreter, path: list[Transition], says: list[Transition]) -> tuple[int, int, Any] | None:
+    """Return the first step after which a path shows something else than another, that is, who, and what `says` has.
+
+    The other one may end before: it refuses the step, and stays where it was.
+    """
+    stays = plain.initial_states()[0]
+    for length, (one, two) in enumerate(zip_longest(path, says), 1):
+        if one is None:
+            return None
+        stays = two.after if two is not None else stays
+        expected = plain.schema.restore(stays)
+        who = _apart(plain.schema.restore(one.after), expected)
+        if who is not None:
+            return length, who, expected
+        if two is None:
+            return None
+    return None
+
+
+def _last_change(plain: Interpreter, path: list[Transition]) -> tuple[int, int, Any] | None:
+    """Return the last step that changes what the controller or a leader shows."""
+    before = [plain.initial_states()[0], *(item.after for item in path)]
+    for length in range(len(path), 0, -1):
+        one, two = (plain.schema.restore(before[place]) for place in (length - 1, length))
+        who = _apart(one, two)
+        if who is not None and (who == CONTROLLER or two.replica[who].isr):
+            return length, who, two
     return None
 
 
@@ -122,7 +239,7 @@ class _Calls:
         self.plain, self.leader = plain, leader
         self.leader_epoch = self.partition_epoch = 0
 
-    def lines(self, path: list[Transition], found: RepairPoint) -> Iterator[str]:
+    def lines(self, path: list[Transition], found: Decision) -> Iterator[str]:
         """Yield the test's statements: the leader's steps as calls, all others as comments."""
         at = self.plain.initial_states()[0]
         start = self.plain.schema.restore(at)
@@ -130,20 +247,12 @@ class _Calls:
             yield f"brokerEpochs.put({broker}, {BROKER_EPOCH + epoch}L);"
         yield self._applied(_image(start, self.leader))
         for step, raw, after in path[: found.length]:
-            yield f"// {step.action.label}{self._said(step)}"
+            yield f"// {_said(self.plain, step)}"
             yield from self._calls(step, self.plain.schema.restore(at), self.plain.schema.restore(raw))
             at = after
-        yield f'assertEquals({found.high_watermark}L, log.highWatermark(), "high watermark");'
-        yield f"assertEquals({_set(found.counted)}, maximalIsr());"
-
-    def _said(self, step: Step) -> str:
-        """Return the arguments of a step that are numbers; a message says more than a comment should."""
-        named = zip(step.action.params, step.args, strict=True)
-        return "".join(
-            f" {name}={self.plain.show_argument(kind, value)}"
-            for (name, kind), value in named
-            if isinstance(value, int)
-        )
+        high_watermark, counted = _shown(found.expected, self.leader)
+        yield f'assertEquals({high_watermark}L, log.highWatermark(), "high watermark");'
+        yield f"assertEquals({_set(_members(counted))}, maximalIsr());"
 
     def _calls(self, step: Step, before: Any, after: Any) -> Iterator[str]:
         """Yield the calls of the leader's `Partition` for a step; nothing for a step of others."""
@@ -193,6 +302,106 @@ class _Calls:
         last = self.leader_epoch - older if other.end else -1
         broker_epoch = BROKER_EPOCH + before.image[before.newest].broker_epoch[follower]
         return f"fetch({follower}, {broker_epoch}L, {other.end}L, {self.leader_epoch}, {last});"
+
+
+class _ControllerCalls:
+    """The calls of the controller's managers. Epochs are told by how long ago they were current."""
+
+    def __init__(self, plain: Interpreter) -> None:
+        self.plain = plain
+        values = dict(plain.constants.values)
+        self.fixed = (1 << values["brokers"]) - (1 << values["movable"])
+        """Replicas that no operator moves."""
+
+    def lines(self, path: list[Transition], found: Decision) -> Iterator[str]:
+        """Yield the test's statements: the controller's steps as calls, all others as comments."""
+        at = self.plain.initial_states()[0]
+        start = self.plain.schema.restore(at)
+        first = start.image[0]
+        replicas = [broker for broker in range(len(first.broker_epoch)) if not first.missing >> broker & 1]
+        yield f"start({first.leader}, {_list(replicas)}, {_list(_members(first.isr))});"
+        for number, (step, _, after) in enumerate(path[: found.length], 1):
+            before = self.plain.schema.restore(at)
+            yield f"// {_said(self.plain, step)}"
+            if number == found.length:
+                yield "int leaderEpoch = partition().leaderEpoch;"
+                rise = (
+                    found.expected.image[found.expected.newest].leader_epoch - before.image[before.newest].leader_epoch
+                )
+            yield from self._calls(step, before)
+            at = after
+        leader, _, isr, missing, fenced, elr = _shown(found.expected, CONTROLLER)
+        yield f'assertEquals({leader}, partition().leader, "leader");'
+        yield f'assertEquals(leaderEpoch + {rise}, partition().leaderEpoch, "leader epoch");'
+        yield f'assertEquals({_set(_members(isr))}, set(partition().isr), "ISR");'
+        yield f'assertEquals({_set(_members(elr))}, set(partition().elr), "ELR");'
+        replicas = [broker for broker in range(len(first.broker_epoch)) if not missing >> broker & 1]
+        yield f'assertEquals({_set(replicas)}, set(partition().replicas), "replicas");'
+        yield f'assertEquals({_set(_members(fenced))}, fenced(), "fenced");'
+
+    def _calls(self, step: Step, before: Any) -> Iterator[str]:
+        """Yield the calls of a step; nothing for a step of a broker alone."""
+        name, newest = step.action.name, before.image[before.newest]
+        if name.startswith(DIRECTORIES):
+            raise UsageError(
+                f"`{step.action.label}` is about log directories, of which a test of the controller has one each."
+            )
+        calls: dict[str, Callable[..., str]] = {
+            "controller_fences_broker": lambda broker: f"fence({broker});",
+            "controller_unfences_broker": lambda broker: (
+                f"heartbeat({broker}, false, {self._applied(before, broker)});"
+            ),
+            "controller_begins_shutdown": lambda broker: f"beginShutdown({broker}, {self._applied(before, broker)});",
+            "broker_stops": lambda broker: f"heartbeat({broker}, true, {self._applied(before, broker)});",
+            "broker_registers": lambda broker, _: (
+                f"register({broker}, {str(before.replica[broker].life == 1).lower()});"
+            ),
+            "controller_elects_preferred": lambda _: "elect();",
+            "operator_reassigns_replicas": lambda target: f"reassign({_list(_members(target | self.fixed))});",
+            "operator_cancels_reassignment": lambda: "reassign(null);",
+            "operator_raises_min_isr": lambda: "changeMinIsr(1);",
+            "operator_lowers_min_isr": lambda: "changeMinIsr(-1);",
+            "operator_turns_elr_off": lambda: "turnElrOff();",
+            "controller_applies_alter_partition": lambda m: self._alter(before, m),
+            "controller_finds_replica_ineligible": lambda m: self._alter(before, m),
+            "controller_refuses_alter_partition": lambda m: self._alter(before, m),
+        }
+        if name == "broker_stops":
+            for broker, r in enumerate(before.replica):
+                is_active = not (newest.fenced | newest.stopping) >> broker & 1
+                if broker != step.args[0] and is_active and r.life == 0 and not r.early:
+                    yield f"heartbeat({broker}, false, {self._applied(before, broker)});"
+        if name in calls:
+            yield calls[name](*step.args)
+
+    def _applied(self, before: Any, broker: int) -> str:
+        return f"applied({before.newest - before.replica[broker].applied})"
+
+    def _alter(self, before: Any, message: Any) -> str:
+        now, m = before.image[before.newest], self.plain.schema.message(AlterPartition, message)
+        members = [
+            f"{broker}, {'-1L' if m.member_epoch[broker] < 0 else self._epoch(now, broker, m.member_epoch[broker])}"
+            for broker in _members(m.isr)
+        ]
+        epochs = [
+            f"partition().{name} - {ago}" if ago else f"partition().{name}"
+            for name, ago in (
+                ("leaderEpoch", now.leader_epoch - m.leader_epoch),
+                ("partitionEpoch", now.partition_epoch - m.partition_epoch),
+            )
+        ]
+        sender = self._epoch(now, m.leader, m.broker_epoch)
+        return f"alterPartition({m.leader}, {sender}, {', '.join(epochs)}, Map.of({', '.join(members)}));"
+
+    def _epoch(self, now: Any, broker: int, epoch: int) -> str:
+        return f"epoch({broker}, {now.broker_epoch[broker] - epoch})"
+
+
+def _said(plain: Interpreter, step: Step) -> str:
+    """Return a step with its arguments that are numbers; a message says more than a comment should."""
+    named = zip(step.action.params, step.args, strict=True)
+    shown = (f" {name}={plain.show_argument(kind, value)}" for (name, kind), value in named if isinstance(value, int))
+    return f"{step.action.label}{''.join(shown)}"
 
 
 def _image(state: Any, broker: int) -> Any:

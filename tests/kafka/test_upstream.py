@@ -4,18 +4,30 @@ the repair."""
 import os
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.counterexamples.replay import replay
 from fencepost.explorers.running.cache import cache_folder
+from fencepost.invariants.protocols import Protocol
 from fencepost.kafka.clusters.kit import Kit, kit
+from fencepost.kafka.conform.binding import REPLICATION
 from fencepost.kafka.conform.upstream import TEMPLATE, kafka_test
 from fencepost.kafka.driver.releases import adapt_classes, classes_in, fetch_jars, tool
+from fencepost.model.cluster.machine import MACHINE
+from fencepost.model.cluster.partition_change import append_image, change_isr
+from fencepost.model.language import InFlight, action
+from fencepost.model.language.interpreter import Step
 
 from tests.helpers.commands import fencepost
 from tests.helpers.places import ARCHIVE
 from tests.kafka.kafkas import on_kafka
+
+if TYPE_CHECKING:
+    from fencepost.model.cluster.constants import C
+    from fencepost.model.cluster.state import AlterPartition, State
 
 UPSTREAM = Path(__file__).parent / "upstream"
 JUNIT = """\
@@ -89,14 +101,35 @@ def test_nothing_of_the_template_is_left_open_and_lines_of_other_releases_are_go
     ("name", "said"),
     [
         ("kip320-first-try-weak-isr", "is of protocol"),
-        ("replication-hyp-9", "no repair that is known changes what a leader does in this history"),
-        ("replication-hyp-2", "no repair that is known changes what a leader does in this history"),
+        ("replication-hyp-8", "not among what a test of one `Partition` can do"),
+        ("replication-b02", "elects a broker that is not the preferred one"),
+        ("replication-b51", "is about log directories"),
+        ("replication-b06", "no test of one of them could see it"),
     ],
 )
 def test_a_trace_that_no_test_can_be_made_of_is_refused(name: str, said: str) -> None:
     found = fencepost("show", str(next(iter(ARCHIVE.glob(f"{name}*.trace")))), "--format", "kafka-test")
     assert found.exit_code == 2
     assert said in found.stderr
+
+
+@action(m=InFlight("alter_partitions"))
+def takes_any_member(s: State, c: C, m: AlterPartition) -> None:
+    """The controller looks at no member of the ISR that a leader asks for."""
+    append_image(s)
+    change_isr(s, c, m.isr, s.elr, m.leader)
+    s.alter_partitions.remove(m)
+
+
+def test_a_variant_passes_on_a_release_and_its_test_names_the_step_that_kafka_refuses() -> None:
+    trace = replay(ARCHIVE / "replication-b09-kip-903.trace").trace
+    variant = MACHINE.replacing(name="any-member", sentence="", controller_applies_alter_partition=takes_any_member)
+    constants = REPLICATION.as_built("kafka-4.4", trace.constants)
+    steps = (*trace.steps[:-1], Step(variant.action("takes-any-member"), trace.steps[-1].args))
+    body = kafka_test(replace(trace, protocol=Protocol(variant, ()), constants=constants, prop=None, steps=steps))
+    assert "and fails with the rules of any-member: see takes-any-member" in body
+    assert "partition().partitionEpoch, Map.of(0, epoch(0, 0), 1, epoch(1, 1)));" in body
+    assert 'assertEquals(Set.of(0), set(partition().isr), "ISR");' in body
 
 
 def test_the_class_is_called_like_the_file_that_it_is_written_to(tmp_path: Path) -> None:
@@ -156,6 +189,27 @@ def test_it_fails_on_the_release_and_passes_with_the_repair(name: str, version: 
     assert said in failed.replace("[1, 0]", "[0, 1]"), failed  # Java's sets are in another order in each process
     passed = run_on(release.repaired((repair,), tmp_path / "first"), text, tmp_path / "repaired")
     assert "1 tests successful" in passed, passed
+
+
+WITHOUT_FINDING = {
+    "b09-kip-903": "tests successful",
+    "b10-kafka-15221": "tests successful",
+    "b12-kip-841": "tests successful",
+    "hyp-9": "tests successful",
+    "hyp-10-completed": "tests failed",
+}
+"""Histories that Kafka's own rules refuse or a repair changes, and what becomes of their tests on a release."""
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("version", ["4.1.2", "4.4.0"])
+@pytest.mark.parametrize("name", WITHOUT_FINDING)
+def test_what_a_release_does_in_other_histories(name: str, version: str, tmp_path: Path) -> None:
+    release = kit(version)
+    text = kafka_test(replay(ARCHIVE / f"replication-{name}.trace").trace, "", (version, release.jars))
+    said = run_on(release, text, tmp_path / "plain")
+    assert f"1 {WITHOUT_FINDING[name]}" in said, said
 
 
 IN_REPORTS = {

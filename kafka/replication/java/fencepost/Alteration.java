@@ -36,6 +36,11 @@ final class Alteration {
 
     private static int sent;
 
+    /** A new world counts from 1 again: the same history has the same numbers, whatever was done before it. */
+    static void restart() {
+        sent = 0;
+    }
+
     private Alteration(Broker sender, int minIsr, AlterPartitionRequest request, Waiting waiting) {
         this.number = ++sent;
         this.sender = sender;

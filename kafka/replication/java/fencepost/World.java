@@ -92,6 +92,7 @@ final class World {
         this.brokers = brokers;
         this.minIsr = minIsr;
         this.root = root;
+        Alteration.restart();
         running = new Broker[brokers];
         disks = new Disk[brokers];
         failed = new String[brokers];
