@@ -6,7 +6,6 @@ import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.counterexamples.replay import replay
@@ -16,18 +15,16 @@ from fencepost.kafka.clusters.kit import Kit, kit
 from fencepost.kafka.conform.binding import REPLICATION
 from fencepost.kafka.conform.upstream import TEMPLATE, kafka_test
 from fencepost.kafka.driver.releases import adapt_classes, classes_in, fetch_jars, tool
+from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.partition_change import append_image, change_isr
+from fencepost.model.cluster.state import AlterPartition, State
 from fencepost.model.language import InFlight, action
 from fencepost.model.language.interpreter import Step
 
 from tests.helpers.commands import fencepost
 from tests.helpers.places import ARCHIVE
 from tests.kafka.kafkas import on_kafka
-
-if TYPE_CHECKING:
-    from fencepost.model.cluster.constants import C
-    from fencepost.model.cluster.state import AlterPartition, State
 
 UPSTREAM = Path(__file__).parent / "upstream"
 JUNIT = """\
