@@ -1,9 +1,9 @@
 """Sentences beside verdicts are right: sessions of commands on small files whose answers were once wrong, or may be.
 
 A block of `models/beside.txt` and `models/strange.txt` has files, each after `@ ` and its path, or `@ PATH = OTHER` for
-a copy. Below `---` stands what is done with them: `edit FILE: OLD -> NEW`, or an exit status, a dollar sign and a
-command; then texts of its output, with `! ` one that is not in it. A command that names ENGINE is run by the native and
-by the plain engine.
+a copy. Below `---` stands what is done with them: `edit FILE: OLD -> NEW` (`\\n` is a new line), or an exit status, a
+dollar sign and a command; then texts of its output, with `! ` one that is not in it. A command that names ENGINE is run
+by the native and by the plain engine.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ from fencepost.model.language import *
 from fencepost.model.language import Array, Constants, Machine, Range, Record, Size, action, always, bound, capacity
 from fencepost.model.language import require, sometimes, step, switch
 """
+VARIANT = """from base import *
+from base import MACHINE as BASE, PROPERTIES
+from fencepost.model.language import action, require
+"""
 SHARED = "files that others take"
 SESSIONS = {item.title: item for name in ("beside", "strange") for item in blocks(MODELS / f"{name}.txt")}
 
@@ -35,6 +39,7 @@ def files_of(block: Block) -> dict[str, str]:
         place, _, text = part.partition("\n")
         name, _, other = place.partition(" = ")
         found[name] = found[other] if other else HEAD + whole(text) if "class State" in text else text
+        found[name] = found[name].replace("VARIANT\n", VARIANT)
     return found
 
 
@@ -57,7 +62,7 @@ def play(block: Block, engine: str) -> None:
             file = Path(edit[1])
             text = file.read_text()
             assert edit[2] in text
-            file.write_text(text.replace(edit[2], edit[3]))
+            file.write_text(text.replace(edit[2], edit[3].replace("\\n", "\n")))
         elif asked:
             found = fencepost(*shlex.split(asked[2].replace("ENGINE", engine).replace("MACHINES", str(MACHINES))))
             output = " ".join(f"{found.stdout} {found.stderr}".split())
