@@ -25,7 +25,7 @@ from fencepost.api.topics import version_notes
 from fencepost.api.topics.claims import Needed, NeverMatters, Prevents, Stable, Tolerates, stable_claims
 from fencepost.counterexamples.prevention import is_prevented
 from fencepost.explorers import plain
-from fencepost.explorers.evidence import faults
+from fencepost.explorers.evidence import ablation, faults
 from fencepost.explorers.native import compile as compiling
 from fencepost.explorers.native.llvm.objects import CHEAP
 from fencepost.explorers.program.removal import find_guard, without
@@ -413,13 +413,54 @@ def refute_never_matters(case: Drawn, claim: NeverMatters) -> str:
 
 def needed(case: Drawn) -> Iterator[Outcome]:
     """Ask which guards are needed."""
-    must = tuple(item for item in case.properties if item.kind.must_hold)
-    with patch.object(compiling, "load", partial(compiling.load, level=CHEAP)):  # it is as right, and sooner
-        found = ablate(case.machine, must, workers=1)
+    must, found = without_each(case)
     rows = [row for row in found.data["rows"] if row["kind"] == "guard"]
     for claim in found.needed:
         could_fail = len(found.needed) < len(rows) or len(claim.properties) < len(must)
         yield Outcome(claim, refute_needed(case, claim), could_fail)
+
+
+def without_each(case: Drawn) -> tuple[tuple[Property, ...], Any]:
+    """Return the properties that must hold, and what the machine does without each guard."""
+    must = tuple(item for item in case.properties if item.kind.must_hold)
+    with patch.object(compiling, "load", partial(compiling.load, level=CHEAP)):  # it is as right, and sooner
+        return must, ablate(case.machine, must, workers=1)
+
+
+def not_needed(case: Drawn) -> Iterator[Outcome]:
+    """Ask what each other guard is for: as far as properties and states go, nothing but what its purpose says."""
+    _, found = without_each(case)
+    for row in found.data["rows"]:
+        if row["kind"] == "guard" and row["purpose"] in STEPS_OF:
+            could_fail = bool(found.needed) or len({item["purpose"] for item in found.data["rows"]}) > 1
+            yield Outcome((row["row"], row["purpose"]), refute_not_needed(case, row["row"], row["purpose"]), could_fail)
+
+
+STEPS_OF = {
+    "same-states": lambda more: more > 0, "bound": lambda more: more == 0, "implied": lambda more: more == 0,
+    "not-exercised": lambda more: more == 0, "never-fires": lambda more: more == 0, "nothing-broke": None,
+}  # fmt: skip
+"""How many more steps there are without a guard of each purpose, where the states are the same ones."""
+
+
+def refute_not_needed(case: Drawn, guard: str, purpose: str) -> str:
+    """Return a property that is violated without the guard alone, or another number of states or steps."""
+    constants = case.machine.set_constants({})
+    whole, less = (
+        Search(machine, case.first, case.properties)
+        for machine in (case.machine, without(case.machine, find_guard(case.machine, guard)))
+    )
+    less.interpreter = Interpreter(less.interpreter.machine, constants, bounded=True)
+    for search in (whole, less):
+        ends_in_error(search)
+    steps, one, other = STEPS_OF[purpose], whole.found, less.found
+    if broken := other.violated.keys() - one.violated.keys():
+        return f"{', '.join(broken)} is violated without {guard}"
+    if steps is None or not one.violated.keys().isdisjoint(other.violated):  # a row ends where all are violated
+        return ""
+    if one.distinct != other.distinct or not steps(other.generated - one.generated):
+        return f"{other.distinct} states and {other.generated} steps, not {one.distinct} and {one.generated}"
+    return ""
 
 
 def refute_needed(case: Drawn, claim: Needed) -> str:
@@ -494,6 +535,7 @@ QUESTIONS: dict[str, Callable[[Drawn], Iterator[Outcome]]] = {
     "tolerates": tolerates,
     "never matters": never_matters,
     "needed": needed,
+    "not needed": not_needed,
     "prevents": prevents,
     "executed": executed,
 }
@@ -530,6 +572,7 @@ PLANTS: dict[str, tuple[str, Any, str, Callable[..., Any]]] = {
     "every guard is needed": (
         "needed", Needed, "of", lambda row: Needed(row["row"], tuple(row["cells"])) if row["kind"] == "guard" else None,
     ),
+    "no guard is needed": ("not needed", ablation, "_purpose", lambda *_, **__: ablation.Purpose.HARMLESS),
     "everything is prevented": ("prevents", sys.modules[__name__], "is_prevented", lambda *_, **__: True),
     "all machines are the one that was driven": ("executed", evidence, "machine_mark", lambda _: evidence.MARK),
     "all constants were driven": ("executed", version_notes, "beyond", lambda *_: []),
