@@ -21,6 +21,7 @@ SHOWS = {
     "nothing else reads a bound": 8,
     "no bound is reached": 4,
     "every guard is needed": 0,
+    "no guard is needed": 0,
     "everything is prevented": 0,
     "all machines are the one that was driven": 1,
     "all constants were driven": 0,

@@ -266,9 +266,11 @@ def ends_in_error(search: Search) -> bool:
 
 
 def judged(found: Found, properties: tuple[Property, ...], *, wrong: bool) -> dict[str, bool]:
-    """Return which properties are as they must be; before an error only violations have been reported."""
+    """Return which properties are as they must be; before an error only what was met counts."""
     if wrong:
-        return dict.fromkeys(found.violated, False)
+        return dict.fromkeys(found.violated, False) | {
+            item.name: True for item in properties if item.kind is Kind.SOMETIMES and item.name in found.reached
+        }
     return {
         item.name: item.name in found.reached if item.kind is Kind.SOMETIMES else item.name not in found.violated
         for item in properties
