@@ -203,7 +203,7 @@ def candidates(machine: Machine, taken: Container[str] = ()) -> tuple[Property, 
     module = ModuleType(path.stem)
     module.__file__ = str(path)
     sys.modules[path.stem] = module
-    exec(compile(text, path, "exec"), vars(module))  # noqa: S102 (our own text, kept for `inspect`)
+    exec(compile(text, path, "exec", dont_inherit=True), vars(module))  # noqa: S102 (our own text, kept for `inspect`)
     return tuple(getattr(module, f"lemma_{number}") for number in found.values())
 
 
