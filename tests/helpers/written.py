@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from tests.helpers.blocks import machines
+import atexit
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.helpers.blocks import machines, whole
 from tests.helpers.places import MODELS
+from tests.random_machines.engines import load
+
+if TYPE_CHECKING:
+    from fencepost.model.language import Machine, Property
 
 HEAD = '''"""A machine."""
 
@@ -19,6 +29,22 @@ class C(Constants):
 
 
 '''
+
+
+_FOLDER = Path(tempfile.mkdtemp())
+atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
+
+
+def file_of(text: str, name: str) -> Path:
+    """Return a model file with this text and what it shares with others."""
+    file = _FOLDER / f"{name}.py"
+    file.write_text(HEAD + whole(text))
+    return file
+
+
+def machine_of(text: str) -> tuple[Machine, tuple[Property, ...]]:
+    """Return the machine and the properties of a text and what it shares with others."""
+    return load(HEAD + whole(text), _FOLDER)
 
 
 def texts(name: str) -> dict[str, str]:
