@@ -58,7 +58,7 @@ CHANGES: dict[str, str] = {
     "min ISR of writes": f"call {_PARTITION} appendRecordsToLeader effectiveMinIsr 1",
     "min ISR of the high watermark": f"body {_PARTITION} isUnderMinIsr false",
     "the leader epoch of requests": f"body {_PARTITION} checkCurrentLeaderEpoch {_NONE}",
-    "one shrink at a time": f"call {_PARTITION} getOutOfSyncReplicas isInflight false",
+    "an expansion of the ISR": f"body {_PARTITION} maybeExpandIsr -",
     "a shrink of slow followers": f"body {_PARTITION} isFollowerOutOfSync false",
     "the fenced of a request": f"call {_REPLICATION} ineligibleReplicasForIsr fenced false",
     "those that shut down of a request": f"call {_REPLICATION} ineligibleReplicasForIsr inControlledShutdown false",
@@ -101,8 +101,9 @@ CHANGES: dict[str, str] = {
 }
 """Changes of the protocol, each by what it is about.
 
-`isBrokerFenced` of isReplicaIsrEligible is not among them: KRaftMetadataCache.getAliveBrokerEpoch leaves fenced brokers
-out, too, so without that check a leader asks for the same ISRs.
+Two are not among them, since they change nothing: `isBrokerFenced` of isReplicaIsrEligible, as
+KRaftMetadataCache.getAliveBrokerEpoch leaves fenced brokers out too; `isInflight` of getOutOfSyncReplicas, as
+maybeShrinkIsr asks for a CommittedPartitionState.
 """
 SECONDS = 180
 KINDS = 12

@@ -47,6 +47,19 @@ def audit() -> Table:
     return table_of(load("audit").get("rows", []), columns)
 
 
+def builds() -> Table:
+    """Return the table of changes that were made to a release, and what `compare` says of each."""
+    columns = {"change": "{name}", "verdict": "{verdict}", "steps": "{steps}", "seconds": "{seconds:.0f}"}
+    rows = load("builds").get("rows", [])
+    return table_of(({**row, "steps": row.get("steps") or "-"} for row in rows), columns)
+
+
+def releases_compared() -> Table:
+    """Return the table of releases that follow each other: what differs first, with its Kafka issue if one is known."""
+    columns = {"releases": "{a}, {b}", "methods": "{driven}", "first difference": "{what}", "issue": "{issue}"}
+    return table_of(load("releases-compared").get("rows", []), columns)
+
+
 def explorer() -> Table:
     """Return how long the explorer's page takes, a row for each thing that a user waits for."""
     return table_of(load("explore").get("rows", []), {name: f"{{{name}}}" for name in ("what", "measured", "wanted")})
