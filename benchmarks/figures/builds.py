@@ -177,6 +177,7 @@ def main() -> None:
     options.add_argument("--kafka", default="4.1.2", metavar="VERSION")
     options.add_argument("--only", action="append", metavar="NAME", help="only this change or refactoring (repeatable)")
     options.add_argument("--count", type=int, default=100, help="so many more rows at most")
+    options.add_argument("--budget", type=float, metavar="SECONDS", help="leave a row for later that takes longer")
     options.add_argument("--edit", metavar="WORDS", help="write the build with this edit, or the change of this name")
     options.add_argument("--jars", type=Path, metavar="DIR", help="the folder to which --edit writes")
     options.add_argument("--releases", action="store_true", help="compare releases that follow each other")
@@ -195,8 +196,10 @@ def main() -> None:
         known = {row["name"] for row in figure["rows"]}
         named = {**CHANGES, **REFACTORINGS}
         for name in [name for name in given.only or named if given.only or name not in known][: given.count]:
-            row = _row(made, source, name, named[name], Path(work) / f"build-{len(known)}")
+            row = _row(made, source, name, named[name], Path(work) / f"build-{len(known)}", given.budget)
             known.add(name)
+            if not row.pop("complete", True):
+                continue
             figure["rows"] = [*(old for old in figure["rows"] if old["name"] != name), row]
             save(FIGURE, figure)
 
@@ -235,7 +238,7 @@ def _compare_releases() -> None:
         _tell(str(row))
 
 
-def _row(made: Editor, source: Release, name: str, edit: str, folder: Path) -> dict[str, Any]:
+def _row(made: Editor, source: Release, name: str, edit: str, folder: Path, budget: float | None) -> dict[str, Any]:
     """Return what `compare` says of one edited build."""
     row: dict[str, Any] = {"name": name, "edit": edit, "changes": name in CHANGES}
     began = time.monotonic()
@@ -246,9 +249,10 @@ def _row(made: Editor, source: Release, name: str, edit: str, folder: Path) -> d
         row |= {"verdict": "unfit", "why": str(error)}
     else:
         build = replace(source, jars=jars)
-        found = compare_builds(REPLICATION, (source, build), ("the release", "the edit"), _tell, None, (DRAWS, 1))
+        found = compare_builds(REPLICATION, (source, build), ("the release", "the edit"), _tell, budget, (DRAWS, 1))
         by = "" if found.verdict != "differs" else "model" if found.departure is not None else "random"
         row |= {"verdict": found.verdict, "by": by, "played": found.played, "unconfirmed": found.unconfirmed}
+        row |= {"complete": found.complete}
         row["steps"] = len(found.departure.steps) if found.departure else len(found.drawn.get("steps", ()))
     row["seconds"] = round(time.monotonic() - began, 1)
     shutil.rmtree(folder)
