@@ -550,8 +550,11 @@ def _look_at_lines(report: BuildsReport, histories: list[History], order: list[i
     left = {f"{item.before}:{line}" for item in report.methods if item.key in report.executed for line in item.lines_a}
     with Player(report.a, _lines_of(report.methods, "a").values(), report.a) as player:
         for place in order:
-            if not left or (end is not None and time.monotonic() > end):
+            if not left:
                 break
+            if end is not None and time.monotonic() > end:
+                report.complete = False
+                return
             left -= player.play(histories[place])[1]
     for item in report.methods:
         if item.key in report.executed:
