@@ -55,9 +55,19 @@ def builds() -> Table:
 
 
 def releases_compared() -> Table:
-    """Return the table of releases that follow each other: what differs first, with its Kafka issue if one is known."""
-    columns = {"releases": "{a}, {b}", "methods": "{driven}", "first difference": "{what}", "issue": "{issue}"}
-    return table_of(load("releases-compared").get("rows", []), columns)
+    """Return the table of releases that follow each other: the kinds of differences, with Kafka's issue if known."""
+    rows = load("releases-compared").get("rows", [])
+    head = ["releases", "methods that differ", "histories executed", "what differs", "issue"]
+    return head, (
+        [
+            f"{row['a']}, {row['b']}",
+            f"{row['methods']:,}",
+            f"{row['played']:,}",
+            row["what"] or "; ".join(f"`{kind}`" for kind in row["kinds"]) or "nothing",
+            row["issue"] or "-",
+        ]
+        for row in rows
+    )
 
 
 def explorer() -> Table:
