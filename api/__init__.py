@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ReproduceResult,
         compare_builds,
         conform,
+        conform_brokers,
         conform_changes,
         conform_clients,
         conform_guards,
@@ -70,8 +71,8 @@ if TYPE_CHECKING:
 
 _ERRORS = "DomainError ExpectationError FencepostError MismatchError ModelError UndeterminedError UsageError"
 _KAFKA = (
-    "BuildsResult ConformResult ReproduceResult compare_builds conform conform_changes conform_clients conform_guards "
-    "list_findings reproduce"
+    "BuildsResult ConformResult ReproduceResult compare_builds conform conform_brokers conform_changes conform_clients "
+    "conform_guards list_findings reproduce"
 )
 _HOMES = {
     "fencepost.api.calls.ablate": "AblateResult ablate",
@@ -115,8 +116,8 @@ __all__ = [
     "Protocols", "ProveResult", "ReplayResult", "ReproduceResult", "ShrinkResult", "SimulateResult", "SiteResult",
     "State", "StateGraph", "Step", "SweepResult", "TheoremsResult", "UndeterminedError", "UsageError", "VacuityResult",
     "Verdict", "Watch", "ablate", "advise", "audit", "build_site", "catalogue", "check", "compare", "compare_builds",
-    "conform",
-    "conform_changes", "conform_clients", "conform_guards", "explore", "faults", "fuzz", "graph", "guarantees",
+    "conform", "conform_brokers", "conform_changes", "conform_clients", "conform_guards", "explore", "faults", "fuzz",
+    "graph", "guarantees",
     "in_hand", "list_findings", "list_protocols", "mcp", "new", "prove", "prove_catalogue", "replay", "replay_text",
     "reproduce", "shrink", "simulate", "sweep", "vacuity",
 ]  # fmt: skip

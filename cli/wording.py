@@ -41,6 +41,7 @@ OPTIONS = {
 """Parameters whose option has another name."""
 COMMANDS = {
     "build_site": "site",
+    "conform_brokers": "conform brokers",
     "conform_changes": "conform --changes",
     "conform_clients": "conform leader-discovery --client",
     "conform_guards": "conform",

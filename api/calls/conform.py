@@ -191,6 +191,23 @@ def conform_clients(
     return ConformResult.of(*play(tuple(clients), plan, watched(progress).note))
 
 
+@call
+def conform_brokers(
+    bootstrap_server: str,
+    *,
+    anywhere: bool = False,
+    progress: Watch | Callable[[Event], None] | None = None,
+) -> ConformResult:
+    """Ask the brokers of a cluster at HOST:PORT where epochs end, and more; the model's functions judge the answers.
+
+    A topic with the prefix `fencepost-conform-` is made, written to, and removed; no broker is stopped. A cluster that
+    is not on this machine is asked with `anywhere=True` only.
+    """
+    from fencepost.kafka.clients.outside import conform_brokers as ask
+
+    return ConformResult.of(ask(bootstrap_server, watched(progress).note, anywhere=anywhere))
+
+
 @dataclass(frozen=True)
 class BuildsResult(Answer[dict[str, Any]]):
     """Two builds of Kafka compared: same, differs, or not-exercised; the report has the methods and the history."""

@@ -29,6 +29,7 @@ ROWS = 16
 """Lines of a first screen for what was compared."""
 COLOURS = {"conforms": "bold green", "differs": "bold red", "undetermined": "bold yellow"}
 PROTOCOL_OF_CLIENTS = "leader-discovery"
+BROKERS = "brokers"
 OWN = ("traces", "walks", "settings", "with_", "without")
 """Options that choose histories and constants."""
 
@@ -44,6 +45,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
     metavar="NAME==VERSION",
     help="Play with a real client, such as librdkafka==2.6.1 (repeatable).",
 )
+@click.option("--bootstrap-server", metavar="HOST:PORT", help="Ask the brokers of this cluster: PROTOCOL is `brokers`.")
 @options.constants_options
 @click.option("--trace", "traces", multiple=True, metavar="FILE", help="Execute the history of a trace (repeatable).")
 @click.option(
@@ -74,6 +76,9 @@ def conform(protocol: str, **given: Any) -> Exit:
 
     With --client, histories of leader-discovery are played by a scripted cluster on 127.0.0.1 to real clients, which
     are judged by the rules of KIP-951 and KIP-320.
+
+    With `brokers` and --bootstrap-server, the brokers of a cluster are asked where epochs end, about other epochs, and
+    for fetches, on a topic that is made and removed. A cluster that is not on this machine is asked once you agree.
 
     A controller and brokers of Kafka's classes, or nodes of its raft client, run in one Java process, without network
     and without threads. By default walks that together take every transition of a small state graph are executed.
@@ -127,6 +132,8 @@ def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformR
     from fencepost.api.calls.conform import conform_changes, conform_clients, conform_guards
     from fencepost.kafka.conform.binding import binding
 
+    if given["bootstrap_server"] or protocol == BROKERS:
+        return _ask_brokers(protocol, given, display)
     clients = given["clients"]
     if clients:
         if protocol != PROTOCOL_OF_CLIENTS:
@@ -170,6 +177,29 @@ def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformR
         **release,
         **_taken(given, "traces", "walks", "depth", "seed", "lines", "budget", "output"),
     )
+
+
+def _ask_brokers(protocol: str, given: dict[str, Any], display: Display) -> ConformResult:
+    """Ask brokers from outside; of those that are not on this machine after the user agrees."""
+    from fencepost.api.calls.conform import conform_brokers
+    from fencepost.kafka.clients.outside import is_here
+
+    servers = given["bootstrap_server"]
+    if protocol != BROKERS or not servers:
+        raise UsageError(
+            "the brokers of a cluster are asked by `fencepost conform brokers --bootstrap-server HOST:PORT`, such as "
+            "127.0.0.1:9092."
+        )
+    others = ("kafka", "jars", "clients", *OWN, "stories", "depth", "ablate", "refusals", "changes", "lines", "output")
+    _refuse(
+        given,
+        (*others, "budget", "workers"),
+        "`brokers` goes with --bootstrap-server and --json: leave out the others.",
+    )
+    anywhere = not is_here(servers)
+    if anywhere and not (sys.stdin.isatty() and click.confirm(f"Make and remove a topic on {servers}?", err=True)):
+        raise UsageError(f"{servers} is not on this machine, and no terminal has agreed that a topic is made there.")
+    return conform_brokers(servers, anywhere=anywhere, progress=display)
 
 
 def _taken(given: dict[str, Any], *names: str) -> dict[str, Any]:

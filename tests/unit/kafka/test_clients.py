@@ -3,7 +3,8 @@ one message."""
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from fencepost.invariants.protocols import protocol
@@ -25,10 +26,11 @@ from fencepost.kafka.clients.history import (
     settings,
     text_of,
 )
+from fencepost.kafka.clients.outside import MISTAKES, BrokersReport, Said, questions
 from fencepost.kafka.clients.rules import NAMES, SLACK, Judge, beliefs_of
 from fencepost.kafka.clients.sessions import MUTANTS
 from fencepost.kafka.clients.stories import STORIES
-from fencepost.kafka.clients.world import CLUSTER_ACTIONS, World
+from fencepost.kafka.clients.world import CLUSTER_ACTIONS, Record, World
 from fencepost.model.clients.discovery.brokers import is_hinted, outcome_of
 from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata
 from fencepost.model.clients.discovery.state import Outcome
@@ -325,6 +327,12 @@ def test_an_event_is_short_json() -> None:
             "Did you mean 'no-epoch-accepted'?",
         ),
         (("leader-discovery", "--story", "no-epoch-accepted"), "--story was given without --client"),
+        (("brokers",), "`fencepost conform brokers --bootstrap-server HOST:PORT`"),
+        (("kip320", "--bootstrap-server", "127.0.0.1:1"), "`fencepost conform brokers --bootstrap-server HOST:PORT`"),
+        (("brokers", "--bootstrap-server", "127.0.0.1:1", "--walks", "4"), "leave out the others"),
+        (("brokers", "--bootstrap-server", "nowhere"), "write HOST:PORT"),
+        (("brokers", "--bootstrap-server", "192.0.2.1:9092"), "is not on this machine"),
+        (("brokers", "--bootstrap-server", "127.0.0.1:1"), "does not answer"),
     ],
 )
 def test_what_cannot_be_asked_of_a_client_is_one_message(words: tuple[str, ...], said: str) -> None:
@@ -332,3 +340,68 @@ def test_what_cannot_be_asked_of_a_client_is_one_message(words: tuple[str, ...],
     assert found.exit_code == 2
     assert said in found.stderr
     assert "Traceback" not in found.stderr
+
+
+class Ideal:
+    """A leader and a follower that answer as the model says; a subclass answers otherwise."""
+
+    def __init__(self) -> None:
+        self.epoch, self.log, self.racks = 0, [], ["a"]
+        self.offered = {wire.FETCH: 17, wire.PRODUCE: 12}
+
+    def partition(self, **_: Any) -> Any:
+        return SimpleNamespace(leader_id=self.epoch % 2, leader_epoch=self.epoch, replica_nodes=[0, 1])
+
+    def write(self, _: int) -> None:
+        self.log += [Record(self.epoch, "r")] * 2
+
+    def move(self, _: Any) -> None:
+        self.epoch += 1
+
+    def produce(self, *_: Any) -> Any:
+        row = SimpleNamespace(error_code=wire.NOT_LEADER, current_leader=self.hint())
+        return SimpleNamespace(responses=[SimpleNamespace(partition_responses=[row])])
+
+    def hint(self) -> Any:
+        return SimpleNamespace(leader_id=self.epoch % 2, leader_epoch=self.epoch)
+
+    def end_of(self, broker: int, epoch: int, asked: int) -> Said:
+        if broker != self.epoch % 2 or epoch != self.epoch:
+            return Said(75 if epoch > self.epoch else 74 if epoch < self.epoch else wire.NOT_LEADER)
+        return Said(0, *World.end_of(self.log, asked)) if asked <= self.epoch else Said(0)
+
+    def fetch(self, broker: int, offset: int, epoch: int, fetched: int = NOBODY, **_: Any) -> Any:
+        return self.fetch_all(broker, offset, epoch, fetched).responses[0].partitions[0]
+
+    def fetch_all(self, broker: int, offset: int, epoch: int, fetched: int = NOBODY, **_: Any) -> Any:
+        error = 75 if epoch > self.epoch else 74 if epoch < self.epoch else 0 if 0 <= offset <= len(self.log) else 1
+        end = World.end_of(self.log, fetched)
+        is_other = not error and fetched != NOBODY and (end[0] < fetched or end[1] < offset)
+        other = SimpleNamespace(epoch=end[0] if is_other else NOBODY, end_offset=end[1] if is_other else NOBODY)
+        data = b"".join(
+            wire.batch(place, one.epoch, one.value) for place, one in enumerate(self.log) if place >= offset
+        )
+        row = {"error_code": error, "diverging_epoch": other, "current_leader": self.hint(), "records": data}
+        row["preferred_read_replica"] = 1 - self.epoch % 2 if broker == self.epoch % 2 and not error else NOBODY
+        topic = SimpleNamespace(partitions=[SimpleNamespace(**row)])
+        return SimpleNamespace(responses=[topic], session_id=7)
+
+
+class OldSnapshot(Ideal):
+    """A broker that answers by a snapshot without its last records (AutoMQ#2863)."""
+
+    def end_of(self, broker: int, epoch: int, asked: int) -> Said:
+        found = super().end_of(broker, epoch, asked)
+        return found._replace(second=min(found.second, len(self.log) - 2)) if not found.error else found
+
+
+def test_brokers_are_judged_by_the_model_and_each_planted_mistake_is_noticed() -> None:
+    pytest.importorskip("kio")
+    report = BrokersReport("ideal", list(questions(cast(Any, Ideal()))))
+    assert (report.verdict, {mistake: report.seen(mistake) for mistake in MISTAKES}) == (
+        "conforms",
+        dict.fromkeys(MISTAKES, True),
+    )
+    assert {item.rule for item in BrokersReport("old", list(questions(cast(Any, OldSnapshot())))).broken} == {
+        "epochs-end-where-they-do"
+    }

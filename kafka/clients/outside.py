@@ -1,0 +1,379 @@
+"""Questions to the brokers of a cluster at an address that the user names, judged by the model's own functions.
+
+They are asked about a topic of their own, with a prefix, which is removed at the end. No broker is stopped: the leader
+is moved by a reassignment among the same replicas and a preferred election.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import socket
+import time
+import uuid
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.kafka.clients import wire
+from fencepost.kafka.clients.events import NOBODY
+from fencepost.model.cluster.log import departs, end_offset_epoch, start_above
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PREFIX = "fencepost-conform-"
+CREATE, DELETE, ELECT, REASSIGN = 19, 20, 43, 45
+VERSIONS = {CREATE: 5, DELETE: 4, ELECT: 2, REASSIGN: 0, wire.METADATA: 12, wire.PRODUCE: 9}
+FETCH_BY_NAME, FETCH_WITH_HINTS, PRODUCE_WITH_HINTS = 12, 16, 10
+SECONDS = 10.0
+"""Seconds for an answer, and for the cluster to do what it was asked to."""
+LOOPBACK = ("127.", "::1")
+REPLICAS, RECORDS = 3, 2
+
+
+class Said(NamedTuple):
+    """The part of an answer that is judged: an error, and two numbers, as `means` of the question says."""
+
+    error: int
+    first: int = NOBODY
+    second: int = NOBODY
+
+    def __str__(self) -> str:
+        return f"error {self.error}" * bool(self.error) + f"{self.first}, {self.second}" * (not self.error)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question to a broker, by the rule that it is for, and what was answered."""
+
+    rule: str
+    text: str
+    expected: Said
+    answer: Said
+    leads: bool = True
+    """Whether the broker leads the partition."""
+
+
+RULES = {
+    "epochs-end-where-they-do": "OffsetForLeaderEpoch gives the newest epoch up to that one, and its end (KIP-101)",
+    "unknown-epochs-have-no-end": "an epoch after the leader's has no end: -1 and -1 (KIP-320)",
+    "only-leaders-answer": "a broker that does not lead says NOT_LEADER_OR_FOLLOWER to OffsetForLeaderEpoch (KIP-320)",
+    "epochs-are-compared": "another leader epoch is answered by FENCED or UNKNOWN_LEADER_EPOCH (KIP-320)",
+    "divergence-is-reported": "a fetch whose last fetched epoch ends earlier gets that epoch and end (KIP-595)",
+    "out-of-range-is-an-error": "a fetch outside of the log is answered by OFFSET_OUT_OF_RANGE",
+    "errors-carry-hints": "FENCED_LEADER_EPOCH and NOT_LEADER_OR_FOLLOWER name the leader and its epoch (KIP-951)",
+    "followers-name-no-replica": "only the leader names a replica to read from (KIP-392, KAFKA-13778)",
+    "every-answer-names-the-replica": "incremental answers of a session name the preferred replica too (KIP-392)",
+}
+Mistake = tuple[str, "Callable[[Question, Said], Said]"]
+MISTAKES: dict[str, Mistake] = {
+    "a broker that does not lead answers (redpanda#5435)": ("only-leaders-answer", lambda _, end: end),
+    "unknown epochs end at the log end (redpanda#11864)": ("unknown-epochs-have-no-end", lambda _, end: end),
+    "old epochs end at the log end (redpanda#12063)": (
+        "epochs-end-where-they-do",
+        lambda item, end: item.answer._replace(second=end.second),
+    ),
+    "ends are those of an older snapshot (AutoMQ#2863)": (
+        "epochs-end-where-they-do",
+        lambda item, end: item.answer._replace(second=min(item.answer.second, end.second - RECORDS)),
+    ),
+    "the last fetched epoch is ignored (redpanda#17674)": ("divergence-is-reported", lambda *_: Said(wire.NONE)),
+    "leader epochs are ignored": ("epochs-are-compared", lambda *_: Said(wire.NONE)),
+    "offsets beyond the log wait": ("out-of-range-is-an-error", lambda *_: Said(wire.NONE)),
+    "hints are left out": ("errors-carry-hints", lambda item, _: Said(item.answer.error)),
+    "incremental answers leave the replica out (redpanda#11767)": (
+        "every-answer-names-the-replica",
+        lambda *_: Said(wire.NONE),
+    ),
+    "a follower names a replica (KAFKA-13778)": (
+        "followers-name-no-replica",
+        lambda item, _: item.answer._replace(first=0),
+    ),
+}
+"""Mistakes of brokers, each with the rule that has to notice it, and what it makes of an answer, given the last one."""
+
+
+def addresses(servers: str) -> list[tuple[str, int]]:
+    """Return the hosts and ports of HOST:PORT, or of several with commas between them."""
+    found = []
+    for text in servers.split(","):
+        host, _, port = text.strip().rpartition(":")
+        if not host or not port.isdigit():
+            raise UsageError(f"`bootstrap_server=` was given {text!r}: write HOST:PORT, such as 127.0.0.1:9092.")
+        found.append((host.strip("[]"), int(port)))
+    return found
+
+
+class Brokers:
+    """A cluster that is asked, and a topic of ours in it."""
+
+    def __init__(self, servers: str, *, anywhere: bool) -> None:
+        self.anywhere, self.number = anywhere, 0
+        self.seeds = [self._allowed(*at) for at in addresses(servers)]
+        self.topic = PREFIX + uuid.uuid4().hex[:12]
+        self.where: dict[int, tuple[str, int]] = {}
+        known = self.metadata(topics=[]).brokers
+        self.where = {item.node_id: self._allowed(item.host, item.port) for item in known}
+        self.racks = sorted({item.rack for item in known if item.rack}) or ["fencepost"]
+        offered = self.call(self.seeds[0], wire.API_VERSIONS, 0, {})
+        self.offered = {int(item.api_key): int(item.max_version) for item in offered.api_keys}
+
+    def _allowed(self, host: str, port: int) -> tuple[str, int]:
+        """Return an address, if it is on this machine or may be anywhere."""
+        try:
+            found = {str(item[4][0]) for item in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)}
+        except OSError as error:
+            raise UsageError(f"{host}:{port} cannot be found ({error}).") from error
+        if not self.anywhere and not all(address.startswith(LOOPBACK) for address in found):
+            raise UsageError(
+                f"{host}:{port} is not on this machine. A topic is made there, written to and removed: pass "
+                "`anywhere=True` if that cluster may be used so."
+            )
+        return host, port
+
+    def call(self, at: tuple[str, int], api: int, version: int, values: dict[str, Any]) -> Any:
+        """Ask a broker, on a connection of its own; return the answer."""
+        self.number += 1
+        try:
+            with socket.create_connection(at, SECONDS) as link, link.makefile("rb") as answers:
+                link.sendall(wire.request(api, version, self.number, values))
+                size = int.from_bytes(answers.read(4), "big")
+                frame = answers.read(size)
+        except OSError as error:
+            raise UsageError(f"the broker at {at[0]}:{at[1]} does not answer ({error}).") from error
+        if not size or len(frame) < size:
+            raise UsageError(f"the broker at {at[0]}:{at[1]} ended the connection at request {api}, version {version}.")
+        return wire.read_answer(frame, api, version)
+
+    def metadata(self, topics: list[dict[str, Any]]) -> Any:
+        """Return metadata of some topics, or of none."""
+        body = {"topics": topics, "allow_auto_topic_creation": False, "include_topic_authorized_operations": False}
+        return self.call(self.seeds[0], wire.METADATA, VERSIONS[wire.METADATA], body)
+
+    def administer(self, api: int, values: dict[str, Any]) -> Any:
+        """Ask any broker for something that the controller does."""
+        return self.call(self.seeds[0], api, VERSIONS[api], {"timeout": dt.timedelta(seconds=SECONDS), **values})
+
+    def partition(self, after: int = NOBODY) -> Any:
+        """Return the partition and the topic's id, once it has a leader in an epoch after this one."""
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            told = self.metadata([{"name": self.topic, "topic_id": None}]).topics[0]
+            found = told.partitions[0] if told.partitions else None
+            if not told.error_code and found and found.leader_id != NOBODY and found.leader_epoch > after:
+                self.identity = told.topic_id
+                return found
+            time.sleep(0.1)
+        raise UsageError(f"topic {self.topic} got no leader within {SECONDS:g} s.")
+
+    def create(self) -> None:
+        """Make the topic."""
+        replicas = min(REPLICAS, len(self.where))
+        row = {"name": self.topic, "num_partitions": 1, "replication_factor": replicas, "assignments": []}
+        told = self.administer(CREATE, {"topics": [{**row, "configs": []}], "validate_only": False}).topics[0]
+        if told.error_code:
+            raise UsageError(f"topic {self.topic} cannot be made: {told.error_message or told.error_code!r}.")
+
+    def remove(self) -> None:
+        """Remove the topic."""
+        self.administer(DELETE, {"topic_names": [self.topic]})
+
+    def move(self, found: Any) -> None:
+        """Let the next replica lead, by another order of the same replicas."""
+        order = [*found.replica_nodes[1:], found.replica_nodes[0]]
+        rows = [{"name": self.topic, "partitions": [{"partition_index": 0, "replicas": order}]}]
+        self.administer(REASSIGN, {"topics": rows})
+        time.sleep(0.5)  # the order of replicas is applied without an answer that says so
+        named = [{"topic": self.topic, "partitions": [0]}]
+        self.administer(ELECT, {"election_type": 0, "topic_partitions": named})
+
+    def write(self, leader: int) -> None:
+        """Write records, as soon as the leader knows that it leads."""
+        end, written = time.monotonic() + SECONDS, 0
+        while written < RECORDS:
+            written += not self.produce(leader).responses[0].partition_responses[0].error_code
+            if time.monotonic() > end:
+                raise UsageError(f"broker {leader} took no record within {SECONDS:g} s.")
+
+    def produce(self, broker: int, version: int = VERSIONS[wire.PRODUCE]) -> Any:
+        """Write a record; return the answer."""
+        rows = [{"index": 0, "records": wire.batch(0, NOBODY, "fencepost")}]
+        body = {"acks": -1, "timeout": dt.timedelta(seconds=SECONDS), "transactional_id": None}
+        body["topic_data"] = [{"name": self.topic, "partition_data": rows}]
+        return self.call(self.where[broker], wire.PRODUCE, version, body)
+
+    def fetch(self, broker: int, offset: int, epoch: int, fetched: int = NOBODY, **more: Any) -> Any:
+        """Return a broker's answer to a fetch, for the partition."""
+        return self.fetch_all(broker, offset, epoch, fetched, **more).responses[0].partitions[0]
+
+    def fetch_all(
+        self,
+        broker: int,
+        offset: int,
+        epoch: int,
+        fetched: int = NOBODY,
+        version: int = FETCH_BY_NAME,
+        **more: Any,
+    ) -> Any:
+        """Return a broker's answer to a fetch."""
+        row = {"partition": 0, "current_leader_epoch": epoch, "fetch_offset": offset, "last_fetched_epoch": fetched}
+        row |= {"partition_max_bytes": 1 << 20, "log_start_offset": NOBODY, "replica_directory_id": None}
+        body = {"max_wait": wire.NO_TIME, "min_bytes": 0, "session_epoch": -1, "forgotten_topics_data": []}
+        topics = [{"topic": self.topic, "topic_id": self.identity, "partitions": [row]}]
+        return self.call(self.where[broker], wire.FETCH, version, {**body, "topics": topics, **more})
+
+    def end_of(self, broker: int, epoch: int, asked: int) -> Said:
+        """Return a broker's answer to the question where an epoch ends."""
+        row = {"partition": 0, "current_leader_epoch": epoch, "leader_epoch": asked}
+        body = {"replica_id": -1, "topics": [{"topic": self.topic, "partitions": [row]}]}
+        found = self.call(self.where[broker], wire.OFFSET_FOR_LEADER_EPOCH, 4, body).topics[0].partitions[0]
+        return Said(int(found.error_code), found.leader_epoch, found.end_offset)
+
+
+def questions(cluster: Brokers) -> Iterator[Question]:
+    """Yield what is asked of the leader and another replica, with what the model says of the leader's log."""
+    found = cluster.partition()
+    for _ in range(2 if len(found.replica_nodes) > 1 else 0):
+        cluster.write(found.leader_id)
+        cluster.move(found)
+        found = cluster.partition(after=found.leader_epoch)
+    cluster.write(found.leader_id)
+    leader, epoch = found.leader_id, found.leader_epoch
+    others = [node for node in found.replica_nodes if node != leader]
+    log: Any = SimpleNamespace(log=[], end=0)
+    while records := wire.records(cluster.fetch(leader, log.end, epoch).records):
+        log.log += records
+        log.end = len(log.log)
+    for asked in range(epoch + 1):
+        expected = Said(wire.NONE, end_offset_epoch(log, epoch, asked), start_above(log, asked))
+        text = f"where epoch {asked} ends, in epoch {epoch}"
+        yield Question("epochs-end-where-they-do", text, expected, cluster.end_of(leader, epoch, asked))
+    answer = cluster.end_of(leader, epoch, epoch + 1)
+    yield Question("unknown-epochs-have-no-end", f"where epoch {epoch + 1} ends", Said(wire.NONE), answer)
+    for other in others:
+        answer = cluster.end_of(other, epoch, epoch)
+        expected = Said(wire.NOT_LEADER)
+        yield Question(
+            "only-leaders-answer", f"broker {other}, where epoch {epoch} ends", expected, answer, leads=False
+        )
+    for asked, error in [(epoch - 1, wire.FENCED_EPOCH)] * (epoch > 0) + [(epoch + 1, wire.UNKNOWN_EPOCH)]:
+        yield Question(
+            "epochs-are-compared", f"an end in epoch {asked}", Said(error), cluster.end_of(leader, asked, epoch)
+        )
+        told = cluster.fetch(leader, 0, asked)
+        yield Question("epochs-are-compared", f"a fetch in epoch {asked}", Said(error), Said(int(told.error_code)))
+    yield from _fetches(cluster, leader, epoch, others, log)
+
+
+def _fetches(cluster: Brokers, leader: int, epoch: int, others: list[int], log: Any) -> Iterator[Question]:
+    for asked in sorted({item.epoch for item in log.log}):
+        for offset in range(log.end + 1):
+            told = cluster.fetch(leader, offset, epoch, asked)
+            answer = Said(int(told.error_code), told.diverging_epoch.epoch, told.diverging_epoch.end_offset)
+            is_other = departs(log, epoch, offset, asked)
+            end = Said(wire.NONE, end_offset_epoch(log, epoch, asked), start_above(log, asked))
+            text = f"a fetch at {offset} after epoch {asked}"
+            yield Question("divergence-is-reported", text, end if is_other else Said(wire.NONE), answer)
+    for offset in (-5, log.end + 1):
+        told = cluster.fetch(leader, offset, epoch)
+        text, expected = f"a fetch at {offset} of {log.end}", Said(wire.OUT_OF_RANGE)
+        yield Question("out-of-range-is-an-error", text, expected, Said(int(told.error_code)))
+    for rack in cluster.racks:
+        for other in others:
+            told = cluster.fetch(other, 0, epoch, rack_id=rack)
+            answer = Said(int(told.error_code), told.preferred_read_replica)
+            text = f"a fetch of broker {other}, which follows, from rack {rack}"
+            yield Question("followers-name-no-replica", text, Said(wire.NONE), answer, leads=False)
+        whole = cluster.fetch_all(leader, 0, epoch, rack_id=rack, session_epoch=0)
+        named = whole.responses[0].partitions[0].preferred_read_replica
+        if named != NOBODY and whole.session_id:
+            more = {"session_id": whole.session_id, "session_epoch": 1, "topics": [], "rack_id": rack}
+            told = cluster.fetch_all(leader, 0, epoch, **more).responses
+            answer = Said(wire.NONE, told[0].partitions[0].preferred_read_replica if told else NOBODY)
+            text = f"a fetch of the leader in session, from rack {rack}"
+            yield Question("every-answer-names-the-replica", text, Said(wire.NONE, named), answer)
+    if cluster.offered.get(wire.FETCH, 0) >= FETCH_WITH_HINTS and epoch > 0:
+        told = cluster.fetch(leader, 0, epoch - 1, version=FETCH_WITH_HINTS)
+        hint = told.current_leader
+        answer = Said(int(told.error_code), hint.leader_id, hint.leader_epoch)
+        text, expected = f"a fetch in epoch {epoch - 1}", Said(wire.FENCED_EPOCH, leader, epoch)
+        yield Question("errors-carry-hints", text, expected, answer)
+    if cluster.offered.get(wire.PRODUCE, 0) >= PRODUCE_WITH_HINTS:
+        for other in others:
+            told = cluster.produce(other, PRODUCE_WITH_HINTS).responses[0].partition_responses[0]
+            answer = Said(int(told.error_code), told.current_leader.leader_id, told.current_leader.leader_epoch)
+            expected = Said(wire.NOT_LEADER, leader, epoch)
+            yield Question("errors-carry-hints", f"a record for broker {other}", expected, answer, leads=False)
+
+
+@dataclass
+class BrokersReport:
+    """Report on brokers that were asked: each question with its answer, and the planted mistakes that were noticed."""
+
+    servers: str
+    questions: list[Question] = field(default_factory=list)
+    removed: str = ""
+
+    @property
+    def title(self) -> str:
+        """The brokers, as they were named."""
+        return self.servers
+
+    @property
+    def broken(self) -> list[Question]:
+        """The questions that were answered otherwise."""
+        return [item for item in self.questions if item.answer != item.expected]
+
+    @property
+    def verdict(self) -> str:
+        """Whether all answers are those of the model."""
+        return "differs" if self.broken else "conforms"
+
+    def seen(self, mistake: str) -> bool | None:
+        """Return whether a planted mistake is noticed in these answers; None if no question is about it."""
+        rule, change = MISTAKES[mistake]
+        ends = [item.answer for item in self.questions if item.rule == "epochs-end-where-they-do"]
+        tried = [replace(item, answer=change(item, ends[-1])) for item in self.questions if item.rule == rule]
+        return any(item.answer != item.expected for item in tried) if tried else None
+
+    def summary(self) -> Iterator[str]:
+        """Yield what was answered otherwise, each rule with its questions, and how well mistakes are noticed."""
+        for item in self.broken:
+            yield f"{item.rule}: {item.text}: {item.answer}, and {item.expected} is expected ({RULES[item.rule]})"
+        for rule in RULES:
+            asked = [item for item in self.questions if item.rule == rule]
+            wrong = sum(item.answer != item.expected for item in asked)
+            yield f"  {rule:<30} " + (f"{wrong} wrong of {len(asked)}" if asked else "not asked of these brokers")
+        tried = [seen for mistake in MISTAKES if (seen := self.seen(mistake)) is not None]
+        yield f"{sum(tried)} of {len(tried)} planted mistakes are noticed in these answers"
+        yield f"topic {self.removed} was made and removed"
+
+    def data(self) -> dict[str, Any]:
+        """Return the report as JSON."""
+        rows = [
+            {"rule": item.rule, "asked": item.text, "answer": list(item.answer), "expected": list(item.expected)}
+            for item in self.questions
+        ]
+        mistakes = {mistake: self.seen(mistake) for mistake in MISTAKES}
+        found = {"format": 1, "brokers": self.servers, "verdict": self.verdict}
+        return {**found, "topic": self.removed, "questions": rows, "planted": mistakes}
+
+
+def is_here(servers: str) -> bool:
+    """Return whether all addresses that the user gave are of this machine, by their names alone."""
+    return all(host == "localhost" or host.startswith(LOOPBACK) for host, _ in addresses(servers))
+
+
+def conform_brokers(servers: str, note: Callable[[str], None], *, anywhere: bool = False) -> BrokersReport:
+    """Ask the brokers of a cluster, about a topic that is removed at the end whatever comes."""
+    wire.kio()
+    cluster = Brokers(servers, anywhere=anywhere)
+    note(f"{len(cluster.where)} brokers; topic {cluster.topic}")
+    cluster.create()
+    report = BrokersReport(servers, removed=cluster.topic)
+    try:
+        report.questions += questions(cluster)
+    finally:
+        cluster.remove()
+    return report
