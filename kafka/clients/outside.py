@@ -232,7 +232,7 @@ class Brokers:
 
 
 def questions(cluster: Brokers) -> Iterator[Question]:
-    """Yield what is asked of the leader and another replica, with what the model says of the leader's log."""
+    """Yield questions to the leader and the other replicas, with the answers of the model to the log of the leader."""
     found = cluster.partition()
     for _ in range(2 if len(found.replica_nodes) > 1 else 0):
         cluster.write(found.leader_id)
