@@ -1,12 +1,14 @@
-"""Every run of the catalogue is pinned, every archived trace is of its run, and those of profile `quick` are made."""
+"""The catalogue: every run is pinned, nothing is vacuous, a trace is of its run; those of profile `quick` are made."""
+
+from collections import Counter
 
 import pytest
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.search import judge
 from fencepost.explorers.verdict import Options
-from fencepost.invariants.catalogue import Profile, Run, runs, values_of
-from fencepost.invariants.protocols import protocol
+from fencepost.invariants.catalogue import Evidence, Profile, Run, entries, evidence, runs, runs_of, values_of
+from fencepost.invariants.protocols import PROTOCOLS, protocol
 
 from tests.helpers.parameters import few
 
@@ -43,3 +45,79 @@ def test_every_archived_trace_belongs_to_a_run() -> None:
     named = {name for run in runs() for name in run.trace.values()}
     lineage = {"truncate-to-hwm-weak-isr", "kip101-weak-isr", "kip279-strong-isr", "kip320-first-try-weak-isr"}
     assert {file.stem for file in ARCHIVE.glob("*.trace")} == {name.removesuffix(".trace") for name in named} | lineage
+
+
+UNBROKEN = {
+    "replication": {"drops-until-settled"},
+    "quorum": {"commit-is-visible-in-time"},
+    "follower-reads": {"waits-until-known"},
+}
+"""Bounds of costs that no switch exceeds."""
+ONLY_BROKEN = {"follower-reads": {"truncation-is-found"}, "unclean-recovery": {"recovery-keeps-everything"}}
+"""Witnesses that no run shows which keeps every property."""
+LINEAGE = {"truncate-to-hwm", "kip101", "kip279", "kip320-first-try", "kip320"}
+"""One after the other they are each other's variants."""
+
+
+def judged(run: Run) -> set[str]:
+    return set(run.properties) or {item.name for item in protocol(run.protocol).properties}
+
+
+@pytest.mark.parametrize("name", sorted(PROTOCOLS.keys() - LINEAGE))
+def test_every_property_fails_in_some_run_and_holds_in_another_and_every_witness_is_reached(name: str) -> None:
+    properties, own = protocol(name).every_property, runs_of(name)
+    assert all(run.title and run.name.startswith(f"{name} ") for run in own)
+    promised = {item.name for item in properties if item.kind != "sometimes"}
+    assert {prop for run in own for prop in run.violated} == promised - UNBROKEN.get(name, set())
+    assert promised == {prop for run in own for prop in (judged(run) & promised) - set(run.violated)}
+    reached = {prop for run in own if not run.violated for prop in judged(run) - promised - set(run.unreached)}
+    assert {item.name for item in properties} - promised - reached == ONLY_BROKEN.get(name, set())
+
+
+@pytest.mark.parametrize("item", evidence().values(), ids=lambda item: item.entry)
+def test_what_is_broken_has_a_run_that_fails_and_one_that_holds(item: Evidence) -> None:
+    kind, found = entries()[item.entry].kind, {case.expect for case in item.cases}
+    if found and kind != "claim" and (item.verdict in ("broken", "confirmed") or kind == "bug"):
+        assert "holds" in found
+        assert "violated" in found or item.entry in ("B07", "B23", "B40")
+
+
+def test_runs_have_different_names() -> None:
+    assert len({run.name for run in runs()}) == len(runs())
+
+
+TAKEN = {
+    "replication": """2 brokers, KIP-903; 2 brokers, B10; 2 brokers, B13 with rollback on timeout; 2 brokers, HYP-8;
+        2 brokers, shrink and lag; 2 brokers, clean stop; 2 brokers, disk swap; 2 brokers, three moves;
+        2 brokers, B06; 2 brokers, requests without epoch checks; 2 brokers, replicas move;
+        kafka-4.4 2 brokers, HYP-11, nothing asked for; kafka-4.4 2 brokers, HYP-14;
+        2 brokers, a process starts early; kafka-4.4 2 brokers, HYP-11, configs first and lowered;
+        2 brokers, B49; 3 brokers, B50; kafka-4.4 2 brokers, HYP-18""",
+    "quorum": """kafka-4.0 3 voters; 3 voters, B35; 3 voters, B36; 3 voters, removal; 3 voters, votes asked twice;
+        3 voters, late fetches; 3 voters, pre-vote, real votes; 2 voters, one added; 3 voters, a snapshot;
+        2 voters and an observer, lost answer; 2 voters and a broker; kafka-4.0 clock, 17 and 17, NoOp records""",
+    "controller-failover": """3 controllers, a restart and lost writes; 3 controllers, a request sent again;
+        two decisions, no records; three epochs, elected again""",
+}
+"""Runs that together take every action. Of other protocols these are all small ones."""
+SMALL = {"follower-reads": 30_000, "watermark-propagation": 30_000}
+DEAD = {
+    "controller-failover": {"broker-loads-metadata-anew"},
+    "hints-and-tokens": {"replica-follows"},
+    "follower-reads": {"controller-elects-uncleanly"},
+}
+"""Actions that only larger runs take."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(PROTOCOLS.keys() - LINEAGE - {"unclean-recovery"}))
+def test_small_runs_find_what_is_pinned_and_no_action_is_dead(name: str) -> None:
+    named = {f"{name} {title}" for title in " ".join(TAKEN.get(name, "").split()).split("; ")}
+    fired: Counter[str] = Counter()
+    for run in runs_of(name):
+        small = (run.distinct or 0) <= (20_000 if run.properties else SMALL.get(name, 130_000))
+        if run.name in named if name in TAKEN else small and not (run.properties and name == "follower-reads"):
+            found = judge(run, Options(workers=1))
+            assert found.as_expected, (run.name, found.differences)
+            fired.update(found.result.fired)  # keeps those that never happened, at 0
+    assert {label for label, count in fired.items() if not count} == DEAD.get(name, set())

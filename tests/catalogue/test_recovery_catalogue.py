@@ -3,35 +3,16 @@ as the page says."""
 
 import pytest
 from fencepost.invariants.catalogue import runs_of, values_of
-from fencepost.invariants.protocols import protocol
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.recovery.machine import MACHINE, C, Rule, Wait
 
-from tests.catalogue.archive import fired_in
-
-NAME = "unclean-recovery"
-RUNS = runs_of(NAME)
-SMALLEST = min(RUNS, key=lambda run: run.distinct)
-
-
-def test_every_property_fails_in_some_run_and_holds_in_another() -> None:
-    safety = {item.name for item in protocol(NAME).properties if item.kind != "sometimes"}
-    assert {name for run in RUNS for name in run.violated} == safety
-    assert all(any(name not in run.violated for run in RUNS) for name in safety)
+RUNS = runs_of("unclean-recovery")
 
 
 def test_every_rule_is_tried_with_every_wait() -> None:
     every: list[C] = [MACHINE.set_constants(values_of(run)) for run in RUNS]
     found = {(values.rule, values.wait) for values in every}
     assert len(found) == len(Rule) * len(Wait)
-
-
-def test_the_smallest_run_finds_what_is_pinned() -> None:
-    assert {name for name, count in fired_in([SMALLEST]).items() if not count} == {
-        "broker-crashes",
-        "broker-returns",
-        "controller-recovers",
-    }
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The catalogue's runs of the replication model: nothing is vacuous, every bug has its twin, every trace its run."""
+"""Runs of the replication model: every bug has its twin, what is asked for has a history, and what must fail fails."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,39 +7,18 @@ import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants import replication as properties
-from fencepost.invariants.catalogue import Run, entries, evidence, runs_of, values_of
+from fencepost.invariants.catalogue import entries, evidence, runs_of
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.interpreter import Interpreter
 
-from tests.catalogue.archive import evidence_on, fired_in
+from tests.catalogue.archive import difference, evidence_on
 
 pytestmark = pytest.mark.xdist_group("replication")
 
 RUNS = tuple(run for run in runs_of("replication") if not run.properties)
 EVIDENCE = [item for item in evidence_on("replication") if any(case.run in RUNS for case in item.cases)]
-BY_NAME = {run.name: run for run in RUNS}
 HOLDS_ANYWAY = {"B07", "B26"}
 """Questions more than bugs: with the switch nothing fails."""
-ALL_ACTIONS = (
-    "2 brokers, KIP-903",
-    "2 brokers, B10",
-    "2 brokers, B13 with rollback on timeout",
-    "2 brokers, HYP-8",
-    "2 brokers, shrink and lag",
-    "2 brokers, clean stop",
-    "2 brokers, disk swap",
-    "2 brokers, three moves",
-    "2 brokers, B06",
-    "2 brokers, requests without epoch checks",
-    "2 brokers, replicas move",
-    "kafka-4.4 2 brokers, HYP-11, nothing asked for",
-    "kafka-4.4 2 brokers, HYP-14",
-    "2 brokers, a process starts early",
-    "kafka-4.4 2 brokers, HYP-11, configs first and lowered",
-    "2 brokers, B49",
-    "3 brokers, B50",
-    "kafka-4.4 2 brokers, HYP-18",
-)
 
 ASKED_FOR = {
     "operator_reassigns_replicas": ("reassignment-ends", "hyp-10"),
@@ -58,25 +37,6 @@ ASKED_FOR = {
     "controller_assigns_directory": ("new-directory-is-assigned", "hyp-17"),
 }
 """Actions that happen only where a budget asks for them: a witness, and an archived history."""
-
-
-def names(kind: str) -> set[str]:
-    return {item.name for item in properties.PROPERTIES if (item.kind == "sometimes") == (kind == "sometimes")}
-
-
-def test_runs_have_different_names_and_titles_that_say_what_they_are() -> None:
-    assert len(BY_NAME) == len(RUNS)
-    assert all(run.title and run.name.startswith("replication ") for run in RUNS)
-
-
-def test_every_property_is_violated_by_some_run() -> None:
-    violated = {name for run in RUNS for name in run.violated}
-    assert violated == names("always")
-
-
-def test_every_witness_is_reached_by_some_run_that_keeps_all_properties() -> None:
-    reached = {name for run in RUNS if not run.violated for name in names("sometimes") - set(run.unreached)}
-    assert reached == names("sometimes")
 
 
 def test_a_run_of_a_version_that_fails_says_why_and_has_a_twin_that_holds() -> None:
@@ -102,26 +62,11 @@ def test_a_bug_fails_with_its_switch_and_not_without_it_at_the_same_constants(en
         ), prop
 
 
-def difference(one: Run, other: Run) -> set[str]:
-    """Return the constants in which two runs differ."""
-    left, right = (MACHINE.set_constants(values_of(run)).shown for run in (one, other))
-    return {name for name in left if left[name] != right[name]}
-
-
 def test_hypotheses_and_bugs_that_are_found_have_a_trace() -> None:
     for item in EVIDENCE:
         found = [case for case in item.cases if case.expect == "violated"]
         if entries()[item.entry].kind in ("bug", "hypothesis") and found:
             assert any(case.run.trace for case in found) or item.entry == "B26", item.entry
-
-
-@pytest.mark.long
-def test_no_action_is_dead_and_small_runs_find_what_is_pinned() -> None:
-    """Refusals of old requests are carried out at once by normalizing, so only requests of another broker than the
-    leader are left."""
-    by_name = {run.name: run for run in runs_of("replication")}
-    fired = fired_in(by_name[f"replication {title}"] for title in ALL_ACTIONS)
-    assert {name for name, count in fired.items() if not count} == set()
 
 
 @pytest.mark.parametrize("action", ASKED_FOR)

@@ -1,10 +1,9 @@
-"""What the replication model reaches at small sizes, and that what it forgets cannot be observed."""
+"""What the replication model reaches at small sizes, and which check of a KIP is needed for what."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from fencepost.explorers.plain import PlainSearch
 from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result
@@ -14,7 +13,7 @@ from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import Life, newest
 from fencepost.model.language.interpreter import Interpreter
 
-from tests.helpers.parameters import few, sized
+from tests.helpers.parameters import sized
 
 pytestmark = pytest.mark.xdist_group("replication")
 """All of these share one compiled machine, so one worker runs them."""
@@ -25,24 +24,10 @@ KIP_903 = sized(
 """Loss only outside the ISR, one crash and one fence: with two fences the last member of the ISR can lose records
 too."""
 
-TWO_BROKERS = {
-    "crash": {**KIP_903, "fences": 0},
-    "shrink": {"brokers": 2, "initial_isr": 2, "crashes": 0, "fences": 0, "shrinks": 1, "max_leader_epoch": 0},
-    "resend": sized("brokers=2 initial_isr=1 crashes=0 fences=1 shrinks=0 resends=1 max_leader_epoch=0 metadata_lag=4"),
-    "move": sized("brokers=2 crashes=0 fences=0 shrinks=0 elections=1 any_preferred=1 max_leader_epoch=1"),
-}
 
-
-def explore(constants: Mapping[str, int], *, normalize: bool = True) -> Result:
+def explore(constants: Mapping[str, int]) -> Result:
     """Search a configuration to the end on the native engine."""
-    result = search(MACHINE, MACHINE.set_constants(constants), PROPERTIES, Options(workers=1, normalize=normalize))
-    assert result.complete
-    return result
-
-
-def explore_plainly(constants: Mapping[str, int], *, normalize: bool = True) -> Result:
-    """Search a configuration to the end on the plain semantics."""
-    result = PlainSearch(MACHINE, MACHINE.set_constants(constants), PROPERTIES, Options(normalize=normalize)).run()
+    result = search(MACHINE, MACHINE.set_constants(constants), PROPERTIES, Options(workers=1))
     assert result.complete
     return result
 
@@ -50,11 +35,6 @@ def explore_plainly(constants: Mapping[str, int], *, normalize: bool = True) -> 
 def violated(result: Result) -> dict[str, int]:
     """Return the steps of the shortest trace of each violated property."""
     return {item.name: item.path.length - 1 for item in result.properties if item.verdict == "violated" and item.path}
-
-
-def judged(result: Result) -> dict[str, tuple[str, int]]:
-    """Return verdict and trace length of each property."""
-    return {item.name: (str(item.verdict), item.path.length if item.path else 0) for item in result.properties}
 
 
 def after(plain: Interpreter, *steps: tuple[str, tuple[int, ...]]) -> Any:
@@ -107,22 +87,6 @@ def test_kip_903_is_found_again_in_kafka_3_5_with_the_older_request() -> None:
     result = explore({**MACHINE.version("kafka-3.5").values, **sizes, "alter_partition_version": 2})
     assert violated(result)["joining-epoch-is-registered"] == 6
     assert violated(result)["leader-has-committed"] == 9
-
-
-@pytest.mark.parametrize("name", few(TWO_BROKERS, 4))
-def test_normalizing_changes_no_verdict_and_no_length(name: str) -> None:
-    """The window must be long enough for a run that drops nothing."""
-    roomy = {"metadata_lag": 6, **TWO_BROKERS[name], "alter_partitions": 3, "late_fetches": 2}
-    with_it, without = explore(roomy), explore(roomy, normalize=False)
-    assert with_it.distinct <= without.distinct
-    assert judged(with_it) == judged(without)
-
-
-def test_engines_agree_on_a_variant_that_fails() -> None:
-    constants = {**TWO_BROKERS["shrink"], "waits_for_joining": 1}
-    plain, native = explore_plainly(constants), explore(constants)
-    assert (plain.distinct, plain.depth, dict(plain.fired)) == (native.distinct, native.depth, dict(native.fired))
-    assert judged(plain) == judged(native)
 
 
 @pytest.mark.parametrize("normalize", [False, True])

@@ -72,21 +72,6 @@ def made() -> dict[str, str]:
     return build.built()
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("bug", "there is no table or entry 'bug'."),
-        ("lemmas kip32", "there is no proof 'kip32'."),
-        ("cuts", "there is no proof ''."),
-        ("HYP-1 clusters", "there is no entry 'clusters'."),
-    ],
-)
-def test_a_table_that_does_not_exist_is_refused(name: str, says: str) -> None:
-    found = guarantees("--table", name)
-    assert found.exit_code == 2
-    assert says in found.stderr
-
-
 @pytest.mark.parametrize("name", ["LIN-1", "bugs"])
 def test_a_place_for_a_table_without_an_end_is_refused(name: str) -> None:
     for text in (f"<!-- cases {name} -->\n", f"<!-- cases {name} -->\n<!-- cases {name} -->\n<!-- end -->\n"):
@@ -182,19 +167,3 @@ def test_a_row_is_shown_in_full_with_its_history(tmp_path: Path) -> None:
     assert fencepost("replay", str(file)).exit_code == 0
     data = data_of(fencepost("vacuity", "kip320", "--row", "become-leader 2", "--json"))
     assert data["rows"][0]["broken"] == {"weak-isr": 10, "strong-isr": 10}
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("--row", "become-leader 2"), "a row is one of one measured protocol"),
-        (("kip101", "--row", "become-leader 2"), "a row is one of one measured protocol"),
-        (("kip320", "--row", "become-leader 9"), "no row 'become-leader 9' was measured of kip320. Did you mean"),
-        (("kip320", "--trace", "x.trace"), "--trace was given without --row"),
-        (("kip320", "--row", "follower-fetch 1", "--trace", "/nowhere/x.trace"), "/nowhere"),
-    ],
-)
-def test_a_row_that_does_not_exist_is_refused(words: tuple[str, ...], says: str) -> None:
-    found = fencepost("vacuity", *words)
-    assert found.exit_code == 2
-    assert says in " ".join(found.stderr.split())

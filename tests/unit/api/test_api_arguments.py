@@ -14,7 +14,7 @@ from fencepost.api.asking import arguments
 from fencepost.testing import checks
 
 from tests.helpers.written import HEAD
-from tests.machines import mailbox, shelf
+from tests.machines import mailbox, shelf, vault
 from tests.random_machines.engines import load
 
 API = [getattr(f, name) for name in f.__all__]
@@ -182,3 +182,21 @@ def test_what_a_call_inside_of_another_is_given_is_its_own(tmp_path: Path) -> No
 
     f.check("kip320", engine="plain", replicas=2, max_leader_epoch=1, budget=60, progress=look)
     assert set(seen) == {3}
+
+
+@pytest.mark.parametrize("name", ["only", "property", "prop"])
+def test_a_property_is_named_by_each_word_on_each_call(name: str) -> None:
+    checked = f.check("kip320", replicas=2, **{name: "weak-isr"})
+    assert [(item.name, item.verdict) for item in checked.properties] == [("weak-isr", "holds")]
+    counted = f.faults(vault.MACHINE, vault.PROPERTIES, **{name: "a-copy-is-left"})
+    assert counted.prop == "a-copy-is-left"
+
+
+def test_two_names_of_one_argument_are_refused() -> None:
+    with pytest.raises(f.UsageError, match="property= and only=, which are one"):
+        f.check("kip320", replicas=2, only="weak-isr", property="strong-isr")
+
+
+def test_a_cluster_is_a_master_or_a_cluster() -> None:
+    with pytest.raises(f.UsageError, match=r"write a master such as \"local\[2\]\", or Cluster"):
+        f.sweep("kip320", grid={"replicas": [2]}, cluster=3)

@@ -14,67 +14,47 @@ from fencepost.testing.checks import check as in_a_test
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import DOCS, MACHINES
+from tests.helpers.written import HEAD
 
 SHRINK = str(MACHINES / "shrink_any_epoch.py")
 AS_TRIED = ("--version", "kafka-4.4-repaired", "--set", "brokers=2", "--set", "min_isr=2")
 FETCH = str(DOCS / "examples" / "fetch_from_anyone.py")
 
-COUNTER = '''
-from typing import Annotated
-
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, require, shape
-
-
-class C(Constants):
-    most = shape(3, low=1, high=5, meaning="what is counted to")
-
-
+COUNTER = f'''{HEAD}
 class State(Record):
     n: Annotated[int, Range(0, 6)]
     late: bool
 
-
-def too_far(s: State) -> bool:
+def too_far(s):
     return s.n > 2
 
-
 @action()
-def initial(s: State, c: C) -> None:
+def initial(s, c):
     """Nothing is counted."""
 
-
 @action()
-def add(s: State, c: C) -> None:
+def add(s, c):
     """One more."""
-    require(s.n < c.most)
+    require(s.n < c.n)
     s.n += 1
 
-
 @action()
-def reset(s: State, c: C) -> None:
+def reset(s, c):
     """Begin again."""
     require(too_far(s))
     require(not s.late)
     s.n = 0
 
-
-def normalize(s: State, c: C) -> None:
+def normalize(s, c):
     if too_far(s):
         s.n = 2
 
-
-BASE = Machine(
-    name="counter", sentence="a counter", state=State, constants=C, initial=initial, actions=(add, reset),
-    normalize=normalize,
-)
-
-
-@always()
-def small(s: State, c: C) -> bool:
+@always
+def small(s, c):
     """It stays small."""
-    return s.n <= c.most
+    return s.n <= c.n
 
-
+BASE = Machine("counter", "a counter", State, C, initial, (add, reset), normalize=normalize)
 PROPERTIES = (small,)
 '''
 

@@ -8,35 +8,31 @@ import pytest
 from fencepost.api.asking.targets import find_protocol
 from fencepost.explorers.model_files import load_sent
 
-MODEL = """
-from typing import Annotated
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
-{imports}
+from tests.helpers.written import HEAD
 
-class C(Constants):
-    n = bound(3, low=0, high=6, meaning="n")
-
+MODEL = f'''{{imports}}
+{HEAD}
 class State(Record):
     x: Annotated[int, Range(0, 9)]
 
 @action()
-def initial(s: State, c: C) -> None:
-    \"\"\"Nothing has happened.\"\"\"
+def initial(s, c):
+    """Nothing has happened."""
 
 @action()
-def go(s: State, c: C) -> None:
-    \"\"\"One goes on.\"\"\"
+def go(s, c):
+    """One goes on."""
     require(s.x < c.n, bound=C.n)
-    s.x += {call}(s, c)
+    s.x += {{call}}(s, c)
 
 @always
-def never_two(s: State, c: C) -> bool:
-    \"\"\"It is never two.\"\"\"
+def never_two(s, c):
+    """It is never two."""
     return s.x != 2
 
 MACHINE = Machine("beside", "Helpers beside a model", State, C, initial, (go,))
 PROPERTIES = (never_two,)
-"""
+'''
 RULES = 'def step_of(s, c):\n    """How far."""\n    return {step}\n'
 LAYOUTS = {
     "a module": ("from rules import step_of", "step_of", "rules.py"),

@@ -164,13 +164,19 @@ def test_options_that_mean_nothing_are_refused_before_any_test(
 
 def test_check_needs_no_pytest() -> None:
     result = check(
-        lamps.MACHINE, lamps.PROPERTIES, search=PLAIN, violated=("some-lamp-is-dark", "lit-lamps-stay"), lamps=3
+        lamps.MACHINE, lamps.PROPERTIES, search=PLAIN, violated=("some-lamp-is-dark", "lit-lamps-stay"), lamps=2
     )
     assert result.verdict == "violated"
     with pytest.raises(
         ExpectationError, match="some-lamp-is-dark: the shortest trace has 2 states where 3 are expected"
     ):
-        check(lamps.MACHINE, lamps.PROPERTIES, search=PLAIN, violated={"some-lamp-is-dark": 3, "lit-lamps-stay": 3})
+        check(
+            lamps.MACHINE,
+            lamps.PROPERTIES,
+            search=PLAIN,
+            violated={"some-lamp-is-dark": 3, "lit-lamps-stay": 3},
+            lamps=2,
+        )
     with pytest.raises(ExpectationError, match="favourite-is-lit: holds where unreached is expected"):
         check(
             lamps.MACHINE,
@@ -178,6 +184,7 @@ def test_check_needs_no_pytest() -> None:
             search=PLAIN,
             violated=("some-lamp-is-dark", "lit-lamps-stay"),
             unreached=("favourite-is-lit",),
+            lamps=2,
         )
     with pytest.raises(UndeterminedError, match="favourite-is-lit is undetermined: "):
         check(lamps.MACHINE, lamps.PROPERTIES, only=("favourite-is-lit",), search=Search("plain", max_states=5))

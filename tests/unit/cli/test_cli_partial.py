@@ -124,7 +124,8 @@ def test_a_signal_ends_with_a_partial_result(number: signal.Signals) -> None:
     assert found["why_stopped"] == f"{number.name} was received"
 
 
-@pytest.mark.parametrize("number", few([signal.SIGINT, signal.SIGTERM], 2))
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_plain_engine_with_a_partial_result(number: signal.Signals) -> None:
     process = start(*ENDLESS, "--json", "--engine", "plain")
     assert process.stderr is not None

@@ -12,7 +12,7 @@ from tests.helpers.commands import data_of, fencepost, start, wait_for_work
 
 KIP279 = ["simulate", "kip279", "--seed", "0", "--walks", "20000"]
 KIP320 = ["simulate", "kip320", "--set", "replicas=2", "--walks", "500"]
-WALKING = 5.0
+WALKING = 3.5
 """Seconds of processor time after which a command has started and walks, on however busy a machine."""
 
 pytestmark = pytest.mark.xdist_group("kip279")

@@ -73,20 +73,19 @@ def test_the_typed_program_is_shown_in_words_of_the_model() -> None:
 
 
 def test_a_run_of_the_catalogue_is_checked_by_the_name_that_pages_give_it() -> None:
-    data = data_of(fencepost("check", "replication 2 brokers, one fence", "--engine", "plain", "--json"))
-    [run] = [run for run in runs() if run.name == "replication 2 brokers, one fence"]
+    data = data_of(
+        fencepost("check", "replication 2 brokers, elections without an epoch", "--engine", "plain", "--json")
+    )
+    [run] = [run for run in runs() if run.name == "replication 2 brokers, elections without an epoch"]
     assert (data["distinct"], data["depth"]) == (run.distinct, run.depth)
     assert {item["name"]: item["length"] for item in data["properties"] if item["verdict"] == "violated"} == dict(
         run.violated
     )
-    wrong = fencepost("check", "replication 2 brokers, one fense")
+    wrong = fencepost("check", "replication 2 brokers, elections without an epock")
     assert wrong.exit_code == 2
-    assert (
-        "there is no run 'replication 2 brokers, one fense'. Did you mean 'replication 2 brokers, one fence'?"
-        in wrong.stderr
-    )
-    other = fencepost("check", "replication 2 brokers, one fence", "--set", "fences=2")
-    assert "constant 'fences' was given two values, 1 by the run and 2 beside it" in other.stderr
+    assert "Did you mean 'replication 2 brokers, elections without an epoch'?" in wrong.stderr
+    other = fencepost("check", "replication 2 brokers, elections without an epoch", "--set", "fences=2")
+    assert "constant 'fences' was given two values, 0 by the run and 2 beside it" in other.stderr
 
 
 COMMANDS = re.compile(

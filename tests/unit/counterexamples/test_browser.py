@@ -30,7 +30,7 @@ from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers.commands import fencepost
-from tests.helpers.parameters import words
+from tests.helpers.parameters import few, words
 
 KIP_903 = "replication-b09-kip-903"
 
@@ -286,7 +286,7 @@ def test_what_the_browser_loads_is_enough_and_asks_for_the_standard_library_only
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
 
 
-@pytest.mark.parametrize("story", list(stories()), ids=lambda story: story.name)
+@pytest.mark.parametrize("story", few(stories(), 2), ids=lambda story: story.name)
 def test_a_story_has_a_sentence_for_each_step_ends_in_the_violation_and_with_the_repair_does_not(story: Story) -> None:
     made = story.page()
     parties = {*made["books"]["broken"]["about"]["parties"], "client"}

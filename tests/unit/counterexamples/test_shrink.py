@@ -19,8 +19,10 @@ from fencepost.model.cluster.machine import MACHINE as REPLICATION
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 
+from tests.helpers.blocks import whole
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.traces import lamps_trace, mailbox_trace
+from tests.helpers.written import HEAD
 from tests.machines import dial, grid, lamps, mailbox, stairs
 from tests.random_machines.engines import load
 
@@ -220,17 +222,6 @@ def test_the_command_shortens_a_file_and_says_how_far(tmp_path: Path) -> None:
     assert (found["before"], found["length"], found["shortest"], len(found["steps"])) == (12, 12, True, 11)
 
 
-def test_the_command_refuses_what_does_not_replay_with_the_line_and_the_guard(tmp_path: Path) -> None:
-    text = (ARCHIVE / "kip101-weak-isr.trace").read_text().splitlines(keepends=True)
-    start = text.index("----\n")
-    file = tmp_path / "broken.trace"
-    file.write_text("".join(text[: start + 1] + text[start + 2 :]))
-    done = fencepost("shrink", str(file))
-    assert done.exit_code == 2
-    assert f"{file}:{start + 2}: step 1, `" in done.stderr
-    assert "cannot happen: the guard `" in done.stderr
-
-
 def test_a_trace_that_is_not_shortened_is_told_as_it_was() -> None:
     trace = lamps_trace(lamps.some_lamp_is_dark, (0b111, 0))
     made = Shrunk(trace, follow(trace).path, before=2, lowered={"lamps": (3, 2)}, checked=2, searched=9, seconds=11.9)
@@ -242,45 +233,24 @@ def test_a_trace_that_is_not_shortened_is_told_as_it_was() -> None:
     )
 
 
-QUICK = """
-from typing import Annotated
-
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
-
-
-class C(Constants):
-    \"\"\"Nothing depends on constants.\"\"\"
-
-
+QUICK = HEAD + whole("""
 class State(Record):
     z: Annotated[int, Range(0, 9)]
 
-
 @action()
-def initial(s: State, c: C) -> None:
-    s.z = 0
-
-
-@action()
-def go(s: State, c: C) -> None:
+def go(s, c):
     require(s.z < 5)
     s.z += 1
 
-
 @action()
-def quick(s: State, c: C) -> None:
+def quick(s, c):
     require(s.z == 0)
     s.z = 9
 
-
 @always
-def fine(s: State, c: C) -> bool:
+def fine(s, c) -> bool:
     return s.z < 10
-
-
-MACHINE = Machine("quick", "a quick way to a deadlock, and a slow one", State, C, initial, (go, quick))
-PROPERTIES = (fine,)
-"""
+""")
 
 
 def test_a_level_that_was_not_expanded_is_not_checked_for_deadlocks(

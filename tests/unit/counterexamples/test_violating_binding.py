@@ -242,11 +242,6 @@ def test_the_first_combination_that_brute_force_finds_is_the_culprit() -> None:
     assert dict(judged(nested).values) == dict(zip(("one", "other"), map(str, first), strict=True))
 
 
-def test_the_end_of_a_shown_trace_names_the_culprit() -> None:
-    made = follow(lamps_trace(nested, (0b111, 0)))
-    assert violated_for(made.trace, made.path) == "nested is violated for one=1, other=0"
-
-
 FALLEN = Protocol(brink.MACHINE, brink.PROPERTIES)
 
 

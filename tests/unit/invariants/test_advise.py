@@ -192,26 +192,6 @@ def test_what_avoids_a_finding_is_on_its_page_in_the_same_words() -> None:
         assert evidence()[name].avoid.lower().rstrip(".") in prose
 
 
-@pytest.mark.parametrize(
-    ("args", "said_so"),
-    [
-        ("--kafka 3.8", "the releases that were read are 3.5, 3.7"),
-        ("--kafka 3.9 --elr on", "came with 4.0"),
-        ("--topic orders", "write --bootstrap-server too"),
-        ("--bootstrap-server h:1 --topic t --replicas 3", "leave one of them out"),
-        ("--replicas 5 --trace x.trace", "no history that loses a record is known"),
-    ],
-)
-def test_bad_input_is_refused_with_one_message(
-    args: str, said_so: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = fencepost("advise", *args.split())
-    assert done.exit_code == 2
-    assert said_so in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
 def test_the_shortest_history_is_written_as_a_trace_that_replays(tmp_path: Path) -> None:
     file = tmp_path / "loss.trace"
     assert fencepost("advise", "--replicas", "2", "--trace", str(file)).exit_code == 0

@@ -222,12 +222,6 @@ def test_vacuity_finds_a_planted_vacuous_property_and_fails(monkeypatch: pytest.
     assert re.search(r"guarantees that hold, and that nothing was seen to break: \w", text)
 
 
-def test_vacuity_of_a_users_own_file_names_the_command_that_tells_it() -> None:
-    found = fencepost("vacuity", PLANTED)
-    assert found.exit_code == 2
-    assert "fencepost ablate" in found.stderr
-
-
 # -- crashes that a record survives
 
 

@@ -317,16 +317,6 @@ def test_an_event_is_short_json() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("leader-discovery", "--client", "librdkafke"), "Did you mean 'librdkafka'?"),
-        (("leader-discovery", "--client", "fencepost", "--client", "librdkafke"), "Did you mean 'librdkafka'?"),
-        (("leader-discovery", "--client", "java==../x"), "whose version cannot be one"),
-        (("replication", "--client", "java"), "--client is for `leader-discovery`"),
-        (("leader-discovery", "--client", "java", "--kafka", "4.1.2"), "Leave out the others"),
-        (
-            ("leader-discovery", "--client", "fencepost", "--story", "no-epoch-acepted"),
-            "Did you mean 'no-epoch-accepted'?",
-        ),
-        (("leader-discovery", "--story", "no-epoch-accepted"), "--story was given without --client"),
         (("brokers",), "`fencepost conform brokers --bootstrap-server HOST:PORT`"),
         (("kip320", "--bootstrap-server", "127.0.0.1:1"), "`fencepost conform brokers --bootstrap-server HOST:PORT`"),
         (("brokers", "--bootstrap-server", "127.0.0.1:1", "--walks", "4"), "leave out the others"),
@@ -335,7 +325,7 @@ def test_an_event_is_short_json() -> None:
         (("brokers", "--bootstrap-server", "127.0.0.1:1"), "does not answer"),
     ],
 )
-def test_what_cannot_be_asked_of_a_client_is_one_message(words: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_asked_of_brokers_is_one_message(words: tuple[str, ...], said: str) -> None:
     found = fencepost("conform", *words)
     assert found.exit_code == 2
     assert said in found.stderr

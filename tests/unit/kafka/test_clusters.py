@@ -238,22 +238,6 @@ def test_sigterm_and_ctrl_c_end_the_command_with_its_cluster(monkeypatch: pytest
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["hyp-2"], "there is no scenario 'hyp-2'. Did you mean"),
-        (["hyp-1", "--control", "--repaired"], "`--control` and `--repaired` exclude each other"),
-        (["hyp-1"], "no release of Kafka was given"),
-        (["hyp-1", "--kafka", "4.9.2"], "Kafka 4.9.2 is not a release that the driver knows. Did you mean '4.1.2'?"),
-    ],
-)
-def test_bad_input_is_refused_with_one_message(words: list[str], said: str) -> None:
-    found = fencepost("reproduce", *words)
-    assert found.exit_code == 2
-    assert said in found.stderr
-    assert found.stdout == ""
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
         (["hyp-17", "--repaired"], "hyp-17 has nothing to repair on Kafka 4.3.1, which has the repair"),
         (
             ["hyp-17-two-disks", "--repair", "hyp-17"],

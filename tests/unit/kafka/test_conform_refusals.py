@@ -175,12 +175,6 @@ def test_jars_of_another_release_than_was_asked_for_are_refused(tmp_path: Path) 
     assert "are Kafka 4.9.9" in found.stderr
 
 
-def test_other_protocols_are_not_mapped() -> None:
-    found = fencepost("conform", "kip320", "--kafka", KAFKA)
-    assert found.exit_code == 2
-    assert "Only `replication` and `quorum` are" in found.stderr
-
-
 @pytest.mark.long
 @on_kafka
 def test_rules_that_kafka_has_cannot_be_switched() -> None:
