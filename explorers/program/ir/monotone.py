@@ -1,4 +1,4 @@
-"""What follows from the text of a program for constants that grow, and for messages that no action sends.
+"""Consequences of a program's text for constants that grow, and for messages that no action sends.
 
 A pass over the program that rather says no: what is not shown here must be searched for each value. Shown are a bound
 that nothing but its own guards reads, and a budget that starts as its constant, is asked only whether enough of it is
