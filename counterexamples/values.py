@@ -156,7 +156,7 @@ class _Message:
         return found.group()
 
     def record(self, record: type[Record]) -> Key:
-        """Read `{field=value,...}` with every field once, in any order."""
+        """Read `{field=value,...}` with every field once, in any order; one that has a single value may be left out."""
         self.top = self.top or record
         known, values = dict(fields(record)), dict[str, Any]()
         self.expect("{")
@@ -169,10 +169,17 @@ class _Message:
             self.expect("=")
             values[name] = self.value(name, known[name])
         self.expect("}")
-        for name in known:
+        for name, field in known.items():
             if name not in values:
-                self.refuse(f"field {name!r} of {record.__name__} is missing")
+                values[name] = self.only(name, record, field)
         return tuple(values[name] for name in known)
+
+    def only(self, name: str, record: type[Record], field: FieldType) -> int:
+        """Return the one value of a field that was left out: it has no other, as of a constant that came later."""
+        low, high = self.schema.bounds(field.domain) if isinstance(field, Scalar) else (0, 1)
+        if low < high:
+            self.refuse(f"field {name!r} of {record.__name__} is missing")
+        return low
 
     def value(self, name: str, field: FieldType) -> Any:
         """Read one value of a field."""
