@@ -16,12 +16,12 @@ from fencepost.explorers.program.ir.program import rebuilt
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options
+from fencepost.invariants.catalogue import runs, values_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import MismatchError
 
 from tests.helpers.engines import Engines
-from tests.helpers.parameters import few, sized
-from tests.machines import LINEAGE, async_isr, finite_replicated_log, id_sequence, mailbox
+from tests.machines import async_isr, finite_replicated_log, id_sequence, mailbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,134 +32,17 @@ if TYPE_CHECKING:
 
     Change = Callable[[Node], Node]
 
-PARTS = [pytest.param(3, id="a third"), pytest.param(1, id="whole", marks=pytest.mark.long)]
+PARTS = [pytest.param(6, id="a sixth"), pytest.param(1, id="whole", marks=pytest.mark.long)]
 """How much of each walk is walked."""
 SMALL = {item.MACHINE.name: item for item in (id_sequence, finite_replicated_log, async_isr, mailbox)}
-WALKS: list[tuple[str, dict[str, int], int]] = [
-    *((name, {"replicas": 2}, 8_000) for name in LINEAGE),
-    *((name, {"replicas": 3}, 4_000) for name in LINEAGE),
-    *((name, {"replicas": 2, "log_size": 1, "max_records": 3, "max_leader_epoch": 1}, 4_000) for name in LINEAGE),
-    ("id-sequence", {}, 500),
-    ("id-sequence", {"max_id": 400}, 1_500),
-    ("finite-replicated-log", {}, 4_000),
-    ("finite-replicated-log", {"log_size": 1, "records": 5}, 4_000),
-    ("async-isr", {}, 4_000),
-    ("async-isr", {"max_version": 1, "max_offset": 5}, 4_000),
-    ("async-isr", {"replicas": 3}, 4_000),
-    ("mailbox", {}, 5_000),
-    ("mailbox", {"requests": 3, "resends": 1, "losses": 0, "resend": 1}, 5_000),
-    ("mailbox", {"resends": 0, "deduplicate": 0, "losses": 3}, 5_000),
-    ("replication", {"brokers": 2, "initial_isr": 1}, 2_000),
-    ("replication", {"brokers": 2, "initial_isr": 2, "max_records": 1, "shrinks": 0, "elections": 1}, 1_000),
-    (
-        "replication",
-        sized("movable=3 spare=1 reassignments=3 cancels=2 fences=2 min_isr=2 elr=1 completion=2 max_leader_epoch=8"),
-        2_000,
-    ),
-    (
-        "replication",
-        sized("movable=2 reassignments=4 cancels=2 removal_opens_epoch=0 unclean_election=1 max_leader_epoch=8"),
-        1_000,
-    ),
-    ("replication", {"raises": 2, "lowers": 1, "elr": 1, "shrinks": 2, "fences": 2, "max_leader_epoch": 8}, 1_000),
-    (
-        "replication",
-        {"elr_disables": 1, "elr": 1, "min_isr": 2, "crashes": 2, "fences": 3, "max_leader_epoch": 8},
-        1_000,
-    ),
-    (
-        "replication",
-        sized("brokers=2 early_starts=2 epochless_fetches=1 crashes=3 initial_isr=1 max_leader_epoch=8"),
-        500,
-    ),
-    (
-        "replication",
-        sized("raises=1 lowers=2 min_isr=2 elr=1 publishing=1 elr_judged_by=2 fences=3 max_leader_epoch=8"),
-        1_000,
-    ),
-    (
-        "replication",
-        sized("raises=1 lowers=1 elr=1 publishing=2 answers_carry_min_isr=1 elr_judged_by=1 max_leader_epoch=8"),
-        1_000,
-    ),
-    (
-        "metadata-reads",
-        {"clients": 2, "forwarded_writes": 1, "foreign_contexts": 1, "restarts": 1, "offsets": 2},
-        2_000,
-    ),
-    ("metadata-reads", {"one_store": 0, "exports": 1, "component_reads": 1, "check_first": 1, "token_read": 1}, 2_000),
-    (
-        "metadata-reads",
-        {"token_read": 2, "component_reads": 1, "direct_writes": 1, "unlisted_requests": 1, "old_nodes": 1},
-        1_000,
-    ),
-    (
-        "metadata-reads",
-        sized("in_order=1 rejects_late=1 unlisted_requests=1 restarts=1 restart_catches_up=0 foreign_contexts=1"),
-        1_000,
-    ),
-    ("metadata-reads", {"atomic_store": 0, "resets": 1, "rebuilds": 1, "wrong_contexts": 1, "node_choice": 1}, 1_000),
-    (
-        "leader-discovery",
-        {"partitions": 2, "partial_refresh": 1, "replica_lags": 1, "changes": 4, "restarts": 1},
-        2_000,
-    ),
-    ("hints-and-tokens", {"recreations": 1, "replica_lags": 1, "old_brokers": 1}, 1_000),
-    ("hints-and-tokens", {"recreations": 1, "one_image": 1, "rejects_late": 1, "hints_by_token": 1}, 1_000),
-    ("hints-and-tokens", {"in_order": 1, "check_first": 1, "rejects_late": 1}, 1_000),
-    ("leader-discovery", {"consumer": 1, "recreations": 1, "old_brokers": 1, "late_broker": 1}, 1_000),
-    (
-        "follower-reads",
-        {"replicas": 2, "records": 2, "retentions": 2, "epochs": 3, "unclean_elections": 1, "design": 1, "stops": 1},
-        2_000,
-    ),
-    (
-        "follower-reads",
-        {"replicas": 3, "retentions": 2, "design": 0, "policy": 0, "asks_end_offsets": 1, "watched_case": 3},
-        1_000,
-    ),
-    (
-        "follower-reads",
-        {"replicas": 3, "fetch_from": 3, "high_watermark_before_truncation": 1, "answers_in_flight": 0},
-        1_000,
-    ),
-    (
-        "follower-reads",
-        sized("replicas=2 records=2 retentions=1 policy=0 late_errors=1 tells_epoch_before=1 compares_epochs=1"),
-        1_000,
-    ),
-    ("watermark-propagation", {"records": 3, "losses": 1, "consumer": 1}, 500),
-    ("unclean-recovery", {"max_records": 3, "crashes": 3, "fences": 2, "rule": 5}, 500),
-    ("controller-failover", {"max_epoch": 3, "resends": 1, "crashes": 1, "flush_lags": 1, "initial_isr": 1}, 1_000),
-    (
-        "controller-failover",
-        {"brokers_apply": 1, "catches_up_before_deciding": 0, "fences_deposed_controllers": 0},
-        1_000,
-    ),
-    ("controller-failover", {"max_epoch": 4, "decisions": 4, "fences": 2, "records_per_fetch": 1, "resends": 2}, 1_000),
-    ("quorum", {"nodes": 3, "voters": 3, "late_fetches": 1, "restarts": 1, "disk_losses": 1, "flush_lags": 1}, 1_500),
-    (
-        "quorum",
-        {"nodes": 3, "voters": 3, "real_votes": 1, "restarts": 1, "removals": 1, "records_per_answer": 1},
-        1_500,
-    ),
-    (
-        "quorum",
-        {"nodes": 3, "voters": 3, "snapshots": 2, "snapshot_epochs_compared": 0, "late_fetches": 1, "restarts": 1},
-        1_000,
-    ),
-    (
-        "quorum",
-        {"nodes": 3, "voters": 3, "snapshots": 1, "logs_start_with_snapshots": 0, "snapshots_hold_committed": 0},
-        600,
-    ),
-    ("quorum", {"nodes": 3, "voters": 2, "losses": 1, "counts_answers": 1, "version_18": 3, "brokers_apply": 1}, 1_500),
-    (
-        "quorum",
-        {"nodes": 3, "voters": 2, "max_epoch": 1, "clock": 1, "no_op_interval": 4, "no_ops": 3, "losses": 1},
-        1_500,
-    ),
-]
+WALKS: dict[str, tuple[str, dict[str, int], int]] = {
+    **{name: (name, {}, 4_000) for name in SMALL},
+    "mailbox, forgetful": ("mailbox", {"resends": 0, "deduplicate": 0, "losses": 3}, 4_000),
+    **{run.name: (run.protocol, values_of(run), 1_500) for run in runs()[::12]},
+}
+"""Machines of ours, and one of twelve runs of the catalogue."""
+FIRST = {name: title for title, (name, *_) in reversed(WALKS.items())}
+"""The walk of each machine that `./test` takes."""
 
 
 def machine_of(name: str) -> tuple[Machine, tuple[Property, ...]]:
@@ -169,26 +52,15 @@ def machine_of(name: str) -> tuple[Machine, tuple[Property, ...]]:
 
 
 def test_the_walks_have_more_than_100_000_steps() -> None:
-    assert sum(steps for _, _, steps in WALKS) > 100_000
+    assert sum(steps for *_, steps in WALKS.values()) > 100_000
 
 
 @pytest.mark.parametrize(
     ("name", "values", "steps"),
-    few(
-        [
-            pytest.param(
-                *walk,
-                id=f"{walk[0]} {'/'.join(map(str, walk[1].values()))}",
-                marks=pytest.mark.xdist_group(
-                    walk[0]
-                    if walk[0] in ("replication", "quorum", "controller-failover")
-                    else f"{walk[0]}-{walk[1].get('replicas', '')}"
-                ),
-            )
-            for walk in WALKS
-        ],
-        4,
-    ),
+    [
+        pytest.param(*walk, id=title, marks=[pytest.mark.long] * (title not in FIRST.values()))
+        for title, walk in WALKS.items()
+    ],
 )
 @pytest.mark.parametrize("part", PARTS)
 def test_engines_agree_on_every_state_of_a_random_walk(
@@ -198,7 +70,6 @@ def test_engines_agree_on_every_state_of_a_random_walk(
     assert Engines(machine, values, properties).walk(steps // part, seed=steps) > 1
 
 
-@pytest.mark.xdist_group("mailbox-")
 def test_engines_agree_without_normalize() -> None:
     machine, properties = machine_of("mailbox")
     assert Engines(machine, {}, properties, normalize=False).walk(2_000, seed=1) > 1

@@ -41,7 +41,7 @@ SWEEPER = str(Path(sweeper.__file__).relative_to(Path.cwd()))
 WALKS: dict[str, tuple[dict[str, int], tuple[str, ...], int]] = {
     "sweeper": ({}, ("cells",), 25),
     "kip320": ({"replicas": 2}, ("log_size", "max_leader_epoch"), 25),
-    "replication": ({"brokers": 2, "initial_isr": 1}, ("max_records", "max_leader_epoch"), 12),
+    "replication": ({"brokers": 2, "initial_isr": 1}, ("max_records", "max_leader_epoch"), 6),
 }
 """By machine: constants, those that are lifted, and steps of the walk."""
 

@@ -140,12 +140,12 @@ TAKEN = {"abs", "all", "any", "bool", "int", "len", "max", "min", "range", "sum"
 REFUSED = {"local": TAKEN, "parameter": TAKEN, "constant": {"values", "declared", "rooms", "shown", "replace"}}
 
 
-@pytest.mark.parametrize("part", few(range(4), 4))
+@pytest.mark.parametrize("part", few(range(8), 8))
 def test_each_suspect_is_a_name_like_any_other_in_every_role(part: int, tmp_path: Path) -> None:
     """Every model has a suspect in each role, another one in each, so that as many models as suspects try all of them
     in all."""
     apart = len(SUSPECTS) // len(ROLES)
-    for number in range(part, len(SUSPECTS), 4):
+    for number in range(part, len(SUSPECTS), 8):
         chosen = {role: SUSPECTS[(number + place * apart) % len(SUSPECTS)] for place, role in enumerate(ROLES)}
         result = searched(
             written(tmp_path, **{role: name for role, name in chosen.items() if name not in REFUSED.get(role, ())})
@@ -171,7 +171,7 @@ def test_a_name_that_begins_with_an_underscore_is_refused_where_it_is_defined(
 
 @pytest.mark.parametrize("role", few(["field", "parameter", "message", "action", "property", "member", "constant"], 4))
 def test_a_trace_with_any_name_is_read_again_and_shown_in_every_format(role: str, tmp_path: Path) -> None:
-    for name in ["self", "end", "none", "deadlock", "initial", *FOREIGN]:
+    for name in ["end", "none", "deadlock", FOREIGN[0], FOREIGN[-1]]:
         file, trace = written(tmp_path, **{role: name}), tmp_path / "a.trace"
         result = fencepost("check", file, "--engine", "plain", "--json", "--trace", str(trace))
         assert result.exit_code == 1, (name, result.stderr)

@@ -21,6 +21,7 @@ from fencepost.model.language import Machine
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 
+from tests.helpers.blocks import whole
 from tests.helpers.written import HEAD
 from tests.machines import stumbles
 from tests.random_machines.engines import load as load_model
@@ -50,7 +51,7 @@ def proved(made: Machine, *properties: Property, **settings: Any) -> Proof:
 
 def rising(folder: Path, text: str, only: str, **way: Any) -> ProveResult:
     """Ask about properties of `RISING`, edited."""
-    made, properties = load_model(text, folder)
+    made, properties = load_model(HEAD + whole(text), folder)
     return asked(Protocol(made, properties), only=only.split(), reach=20, workers=1, cache=False, **way)
 
 
@@ -115,9 +116,7 @@ def test_a_violation_is_told_beside_an_error_in_a_property() -> None:
     assert "State.arr: index 4 is outside the array" in found.of("stumbles").why
 
 
-RISING = (
-    HEAD
-    + '''
+RISING = '''
 class State(Record):
     x: Annotated[int, Range(0, 600)]
     y: Annotated[int, Range(0, 4)]
@@ -128,34 +127,25 @@ def initial(s, c):
 
 @action()
 def go(s, c):
-    """Up, without an end."""
     s.x += 1
     s.y = 4 if s.y == 3 else s.y
 
 @step()
 def seven(before, after, c):
-    """It does not come to 7."""
     return after.x != 7
 
 @always
-def not_550(s: State, c: C) -> bool:
-    """It is not 550."""
+def not_550(s, c):
     return s.x != 550
 
 @always
-def calm(s: State, c: C) -> bool:
-    """It is not 4."""
+def calm(s, c):
     return s.y != 4
 
 @always
-def far(s: State, c: C) -> bool:
-    """It raises an error far from here."""
+def far(s, c):
     return 1 >> (560 - s.x) >= 0
-
-MACHINE = Machine("rising", "It rises.", State, C, initial, (go,))
-PROPERTIES = (seven, not_550, calm, far)
 '''
-)
 """It ends with an error after 600 steps, beyond the states that are gone through."""
 
 
@@ -206,11 +196,11 @@ def stay(s, c):
 
 def test_a_parameter_with_very_many_values_ends_no_proof(tmp_path: Path) -> None:
     text = RISING.replace("@action()\ndef go(s, c):", "@action(x=Range(0, 4000000000000))\ndef go(s, c, x):")
-    text = text.replace("\n    s.x += 1\n    s.y = 4 if s.y == 3 else s.y\n", VAST).replace("(go,)", "(go, stay)")
+    text = text.replace("\n    s.x += 1\n    s.y = 4 if s.y == 3 else s.y\n", VAST)
     found = rising(tmp_path, text, "not-550", unbounded=["n"])
     assert found.verdict is Verdict.UNDETERMINED
     assert (
-        "no search can look for it: protocol 'rising': the parameters of action 'go' have 4,000,000,000,001"
+        "no search can look for it: protocol 'machine': the parameters of action 'go' have 4,000,000,000,001"
         in found.reachable
     )
     text = text.replace("s.x < 3", "s.x < 900").replace("+= 1", "+= 200")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language import interpreter, records
-from fencepost.model.language.errors import DomainError
+from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.trees import module_of
 from hypothesis import HealthCheck, given, settings
 
@@ -26,7 +26,7 @@ from tests.random_machines.choices import shrink
 from tests.random_machines.constructs import accepting, lines_of_the_checker, typed_constructs, typed_constructs_of
 from tests.random_machines.drawing import Choices, machine_text, machines, numbered
 from tests.random_machines.engines import compare_typed, load, with_folder
-from tests.random_machines.run import KINDS, kind_of, look_at, run, summary
+from tests.random_machines.run import KINDS, added_to, kind_of, look_at, run, summary
 
 if TYPE_CHECKING:
     from fencepost.explorers.program.ir import nodes
@@ -142,6 +142,8 @@ def test_a_run_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
     first = run(3, 1, 60, file)
     with file.open("a") as out:
         out.write('{"seed": 5, "sta')
+    with added_to(file), pytest.raises(UsageError, match="in use"):
+        run(3, 3, 60, file)
     again = run(3, 3, 60, file)
     assert again[:1] == first
     assert [row["seed"] for row in again] == [3, 4, 5]

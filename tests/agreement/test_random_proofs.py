@@ -14,6 +14,7 @@ from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.errors import DomainError
 
+from tests.helpers.blocks import whole
 from tests.helpers.parameters import few
 from tests.helpers.written import HEAD
 from tests.random_machines.case import Case
@@ -30,28 +31,19 @@ SEEDS = 8
 PROVED = (4, 25, 50)
 """Small machines, of which something is proved, violated, or not found."""
 ask = with_folder(compare_symbolic)
-SHIFTED = '''
+SHIFTED = HEAD + whole("""
 class State(Record):
     x: Annotated[int, Range(0, 3)]
 
 @action()
-def initial(s, c):
-    """0."""
-
-@action()
 def go(s, c):
-    """One more."""
     require(s.x < 2)
     s.x += 1
 
 @always
-def fine(s: State, c: C) -> bool:
-    """It is 3, or nothing is shifted."""
+def fine(s, c):
     return s.x < 3 or (1 << (BY)) > 0
-
-MACHINE = Machine("shifted", "It is shifted.", State, C, initial, (go,))
-PROPERTIES = (fine,)
-'''
+""")
 
 
 @pytest.mark.parametrize("first", few(range(0, SEEDS, 4), 2))
@@ -89,9 +81,9 @@ def test_parts_that_stand_in_an_index_many_times_over_are_looked_at_once(name: s
 
 @pytest.mark.parametrize("by", ["4611686018427387903 + s.x", "s.x - 9"])
 def test_a_shift_by_one_of_several_huge_numbers_is_an_error(by: str, tmp_path: Path) -> None:
-    machine, properties = load(HEAD + SHIFTED.replace("BY", by), tmp_path)
+    machine, properties = load(SHIFTED.replace("BY", by), tmp_path)
     assert prove(Protocol(machine, properties), cache=False, workers=1).verdict is Verdict.PROVED
-    machine, properties = load(HEAD + SHIFTED.replace("BY", by).replace("s.x < 2", "s.x < 3"), tmp_path)
+    machine, properties = load(SHIFTED.replace("BY", by).replace("s.x < 2", "s.x < 3"), tmp_path)
     with pytest.raises(DomainError):
         prove(Protocol(machine, properties), cache=False, workers=1, depth=4)
 

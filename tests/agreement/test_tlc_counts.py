@@ -6,7 +6,7 @@ And for constants that TLC was not asked about, those of a search written by han
 from __future__ import annotations
 
 import pytest
-from fencepost.explorers.search import judge, search
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.catalogue import runs_of, values_of
 from fencepost.invariants.protocols import protocol
@@ -46,19 +46,6 @@ def test_the_catalogue_has_every_row_of_the_published_table() -> None:
                 if (name, sizes) not in FOUND_HERE:
                     weak, strong = VIOLATIONS.get((name, sizes), (None, None))
                     assert (run.violated.get("weak-isr"), run.violated.get("strong-isr")) == (weak, strong), run.name
-
-
-@pytest.mark.parametrize(
-    "run",
-    [
-        pytest.param(run, id=run.name, marks=pytest.mark.xdist_group(f"{run.protocol}-{run.constants['replicas']}"))
-        for run in RUNS
-    ],
-)
-def test_the_native_engine_finds_what_tlc_finds(run: object) -> None:
-    judgement = judge(run, Options(workers=2))
-    assert judgement.differences == ()
-    assert judgement.result.complete
 
 
 ORACLE = [

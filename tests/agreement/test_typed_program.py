@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.explorers.program.ir import nodes
@@ -11,39 +10,15 @@ from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, nest
 from fencepost.explorers.program.ir.nodes import Failure
 from fencepost.explorers.program.ir.program import inside, text
 from fencepost.explorers.program.ir.translate import translate
-from fencepost.explorers.program.removal import guards
 from fencepost.invariants.protocols import PROTOCOLS
 
-from tests.helpers.blocks import whole
 from tests.helpers.compared import Comparison
 from tests.helpers.parameters import few
-from tests.helpers.written import HEAD
-from tests.machines import async_isr, faulty, finite_replicated_log, lamps, mailbox, planted, sweeper, vault
-from tests.random_machines.engines import load
+from tests.helpers.written import machine_of
+from tests.machines import faulty, mailbox, sweeper
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fencepost.explorers.program.ir.program import Function, Program
-
-OWN = [
-    "async_isr", "bills", "faulty", "finite_replicated_log", "grid", "id_sequence", "lamps", "mailbox",
-    "maze", "planted",
-    "respelt", "rooms", "shift_register", "sweeper", "vault", "wanderer",
-]  # fmt: skip
-FAULTS = [fault for fault in faulty.Fault if fault is not faulty.Fault.NOTHING]
-ONLY_TYPED = {faulty.Fault.SHIFT_TOO_FAR, faulty.Fault.PRODUCT_TOO_LARGE}
-"""Numbers that leave 64 bits are refused by every engine but the plain one."""
-
-
-@pytest.mark.parametrize("name", OWN)
-def test_a_machine_of_ours_means_the_same_in_every_state(name: str) -> None:
-    module = importlib.import_module(f"tests.machines.{name}")
-    properties = getattr(module, "PROPERTIES", ())
-    found = Comparison(module.MACHINE, module.MACHINE.set_constants({}), properties).run(60)
-    assert found.states
-    assert not found.errors
-    assert not found.numbers
 
 
 @pytest.mark.parametrize("name", few(PROTOCOLS, 4))
@@ -51,24 +26,6 @@ def test_a_protocol_means_the_same_in_its_first_states(name: str) -> None:
     known = PROTOCOLS[name]
     found = Comparison(known.machine, known.machine.set_constants({}), known.every_property).run(15)
     assert (found.states, found.errors, found.numbers) == (15, [], 0)
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_a_fault_is_the_same_error_at_the_same_place(fault: faulty.Fault) -> None:
-    made = Comparison(faulty.MACHINE, faulty.MACHINE.set_constants({"fault": fault}), faulty.PROPERTIES)
-    found = made.run()
-    assert found.numbers == (fault in ONLY_TYPED)
-    in_property = "PROPERTY" in fault.name or "WITNESS" in fault.name
-    assert bool(found.errors) == (fault not in ONLY_TYPED and not in_property)
-
-
-@pytest.mark.parametrize(
-    "module", [async_isr, finite_replicated_log, lamps, mailbox, planted, vault], ids=lambda item: item.__name__
-)
-def test_a_guard_that_is_switched_off_is_gone(module: Any) -> None:
-    made = Comparison(module.MACHINE, module.MACHINE.set_constants({}))
-    made.run(12)
-    assert made.without_guards(guards(module.MACHINE), made.states) > 12
 
 
 # -- passes
@@ -124,8 +81,8 @@ def search(s, c):
 """
 
 
-def test_a_guard_depends_on_what_led_to_the_locals_that_it_reads(tmp_path: Path) -> None:
-    program = translate(load(HEAD + whole(SEARCH), tmp_path)[0])
+def test_a_guard_depends_on_what_led_to_the_locals_that_it_reads() -> None:
+    program = translate(machine_of(SEARCH)[0])
     reads = {guard.text: {path for _, path in guard.reads} for guard in program.guards}
     assert reads == {"a <= b or s.x == 1": {"x", "y"}, "found <= 1": {"x", "z[]"}}, "found is counted in a loop"
 

@@ -32,7 +32,6 @@ def unpack(name: str, folder: Path) -> Path:
 
 
 def table(reading: Reading) -> list[dict[str, Any]]:
-    """Return every record that was read."""
     from pyarrow.parquet import read_table
 
     return [row for path in reading.paths for row in read_table(path).to_pylist()]
@@ -68,5 +67,4 @@ def around_and_histories(reading: Reading, rows: Iterable[dict[str, Any]]) -> tu
 
 
 def findings(rows: Iterable[Row]) -> list[Found]:
-    """Return what was found in histories."""
     return [found for row in rows for found in row.findings]

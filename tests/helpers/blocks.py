@@ -16,20 +16,16 @@ INITIAL = '@action()\ndef initial(s, c):\n    """All 0."""\n\n'
 
 
 class Block(NamedTuple):
-    """A title, a question and its answer."""
-
     title: str
     body: str
     answer: str = ""
 
     @property
     def text(self) -> str:
-        """The block as it stands in a file."""
         return f"== {self.title}\n{self.body}\n" + (f"---\n{self.answer}\n" if self.answer else "")
 
 
 def blocks(path: Path) -> list[Block]:
-    """Return the blocks of a file."""
     found = []
     for block in re.split(r"^== ", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
         title, _, rest = block.partition("\n")

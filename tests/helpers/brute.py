@@ -31,15 +31,12 @@ class Promise:
     target: bool = False
 
     def names(self, kind: str, source: int, target: int) -> tuple[int, ...] | None:
-        """Return which promise a step is part of."""
         if kind not in self.kinds:
             return None
         return (source,) * self.source + (target,) * self.target
 
 
 class Maze:
-    """A graph as the constants draw it."""
-
     def __init__(self, values: Mapping[str, int], without: str = "") -> None:
         def members(name: str) -> set[int]:
             return {node for node in range(NODES) if values.get(name, 0) >> node & 1}

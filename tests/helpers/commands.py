@@ -27,7 +27,6 @@ def fencepost(*args: str) -> Result:
 
 
 def data_of(result: Result) -> dict[str, Any]:
-    """Return the JSON object on stdout."""
     found: dict[str, Any] = json.loads(result.stdout)
     return found
 

@@ -6,18 +6,15 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.native.compile import with_switches
-from fencepost.explorers.program.removal import without
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.model.language.errors import DisabledError, DomainError
-from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers.typed import NumberError, Seen, Typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from fencepost.explorers.program.removal import Guard
     from fencepost.model.language import Constants, Machine, Property
     from fencepost.model.language.records import Key
 
@@ -38,8 +35,6 @@ class Compared:
 
 
 class Comparison:
-    """A machine in both meanings."""
-
     def __init__(
         self, machine: Machine, constants: Constants, properties: tuple[Property, ...] = (), *, normalize: bool = True
     ) -> None:
@@ -50,8 +45,6 @@ class Comparison:
         self.typed = Typed(machine, constants, properties, normalize=normalize)
         self.guards = guards_of(check(machine, properties))
         self.found = Compared()
-        self.states: list[Key] = []
-        """Those that were compared."""
 
     def run(self, most: int = 300) -> Compared:
         """Compare all reachable states, at most so many, breadth first."""
@@ -68,7 +61,6 @@ class Comparison:
         while waiting and self.found.states < most:
             state = waiting.pop(0)
             self.found.states += 1
-            self.states.append(state)
             for after in self.state(state):
                 if after not in known:
                     known.add(after)
@@ -76,19 +68,15 @@ class Comparison:
         return self.found
 
     def state(self, key: Key) -> list[Key]:
-        """Compare one state; return its successors."""
-        expected, seen, nested = self.expected(key), self.typed.seen(key), self.typed.seen(key, nests=True)
+        expected, seen = self.expected(key), self.typed.seen(key)
         seen.error = told(seen.error)
         if seen.error == NUMBER:
             self.found.numbers += 1
             return []
         assert seen == expected, f"in {key}"
         if expected.error:
-            assert nested.error, f"in {key}"
             self.found.errors.append(expected.error)
             return []
-        assert sorted(nested.steps, key=repr) == sorted(expected.steps, key=repr), f"in {key}"
-        assert nested.refused == expected.refused, f"in {key}"
         self.found.steps += len(expected.steps)
         for guard, count in expected.refused.items():
             self.found.refused[guard] = self.found.refused.get(guard, 0) + count
@@ -139,54 +127,13 @@ class Comparison:
                             lambda prop=prop, number=number, args=args: self.typed.says(prop, number, key, args),
                         )
 
-    def without_guards(self, guards: Iterable[Guard], states: Iterable[Key]) -> int:
-        """Compare the machine without a guard, or a part of one, with the program in which that is switched off.
-
-        Return how many steps were compared.
-        """
-        typed = Typed(self.machine, self.typed.constants)
-        typed.program = typed.machinery.program = with_switches(typed.program)
-        numbers = {
-            (action.name.replace("_", "-"), place): guard.number
-            for action in typed.program.actions
-            for place, guard in enumerate(action.guards, 1)
-        }
-        count = 0
-        for guard in guards:
-            typed.machinery.off = {(numbers[guard.action, guard.number], guard.part)}
-            changed = without(self.machine, guard)
-            plain = Interpreter(changed, self.typed.constants, normalize=self.plain.normalize is not None)
-            typed.normalize = None if plain.normalize is None else typed.program.normalize
-            for state in states:
-                for action, old, item in zip(typed.program.actions, self.machine.actions, changed.actions, strict=True):
-                    for step in self.plain.steps(old, state):
-                        count += 1
-                        ours = attempt(lambda action=action, state=state, step=step: typed.take(action, state, step))
-                        if ours[1] != NUMBER:
-                            assert ours == attempt(
-                                lambda plain=plain, state=state, step=step, item=item: taken(
-                                    plain, state, Step(item, step.args)
-                                )
-                            ), guard.name
-        return count
-
     def agree(self, plain: Callable[[], bool], typed: Callable[[], bool]) -> None:
-        """Compare two answers."""
         self.found.judged += 1
         ours = attempt(typed)
         if ours[1] == NUMBER:
             self.found.numbers += 1
             return
         assert ours == attempt(plain)
-
-
-def taken(plain: Interpreter, state: Key, step: Step) -> tuple[Key, Key] | None:
-    """Take a step under the plain semantics; return the state before and after `normalize`, None if a guard refuses."""
-    try:
-        done = plain.apply(state, step)
-    except DisabledError:
-        return None
-    return done.raw, done.after
 
 
 def told(error: object) -> str:
@@ -203,23 +150,3 @@ def attempt(question: Callable[[], Any]) -> tuple[Any, str]:
         return None, NUMBER
     except DomainError as error:
         return None, told(error)
-
-
-def typed_search(machine: Machine, constants: Constants, properties: tuple[Property, ...]) -> dict[str, bool]:
-    """Search a machine as its typed program has it; return for each property over states whether it holds
-    everywhere."""
-    typed = Typed(machine, constants, properties)
-    waiting = typed.initial_states()
-    known = set(waiting)
-    holds = {item.name: True for item in properties}
-    while waiting:
-        state = waiting.pop()
-        for item in properties:
-            holds[item.name] &= typed.holds(item, state)
-        for step in (step for item in machine.actions for step in typed.plain.steps(item, state)):
-            action = next(item for item in typed.program.actions if item.name == step.action.name)
-            done = typed.take(action, state, step)
-            if done is not None and done[1] not in known:
-                known.add(done[1])
-                waiting.append(done[1])
-    return holds

@@ -48,8 +48,6 @@ class Seen(NamedTuple):
 
 
 class Engines:
-    """A machine on both engines."""
-
     def __init__(
         self,
         machine: Machine,
@@ -136,7 +134,6 @@ class Engines:
         ), keys
 
     def row(self, key: Key) -> bytes:
-        """Return a state as compiled code holds it."""
         if key not in self._encoded:
             self._encoded[key] = self.layout.encode([key]).tobytes()
         return self._encoded[key]

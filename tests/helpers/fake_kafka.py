@@ -10,7 +10,6 @@ from pathlib import Path
 
 
 def say(text: str) -> None:
-    """Write a line at once."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 

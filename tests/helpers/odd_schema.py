@@ -27,8 +27,6 @@ BIG = (1 << 62) - 1
 
 
 class C(Constants):
-    """Sizes."""
-
     n = shape(3, low=1, high=4, meaning="elements")
     k = bound(2, low=0, high=3, meaning="anything")
 
@@ -38,37 +36,27 @@ Maybe = Annotated[int, Index(C.n, none=True)]
 
 
 class Pair(Record):
-    """Two numbers."""
-
     a: Small
     b: Small
 
 
 class Holder(Record):
-    """A pair and an array."""
-
     pair: Pair
     arr: Annotated[Array[Small], Size(2)]
 
 
 class Message(Record):
-    """A message with one field of each sort."""
-
     x: Small
     flag: bool
     members: Annotated[int, BitSet(3)]
 
 
 class Letter(Record):
-    """A message with an array of records."""
-
     pairs: Annotated[Array[Pair], Size(2)]
     to: Maybe
 
 
 class State(Record):
-    """Something of everything."""
-
     pc: Annotated[int, Range(0, 3)]
     out: Annotated[int, Range(-100000, 100000)]
     wide: Annotated[int, Range(-BIG, BIG)]
@@ -85,7 +73,6 @@ class State(Record):
 
 
 def bump(s: State) -> int:
-    """Count on, and return how far."""
     s.x += 1
     return s.x
 

@@ -32,5 +32,4 @@ def sized(text: str) -> dict[str, int]:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text."""
     return text.split()

@@ -64,7 +64,6 @@ class Refusal(NamedTuple):
 
     @property
     def block(self) -> Block:
-        """The block."""
         body = self.model.removeprefix(ACTION)
         said = MESSAGE.fullmatch(self.message)
         if said is None:
@@ -88,7 +87,6 @@ def read(path: Path) -> list[Refusal]:
 
 
 def all_refusals() -> list[Refusal]:
-    """Return the blocks of all files."""
     return [item for path in sorted(FOLDER.glob("*.txt")) for item in read(path)]
 
 
@@ -137,7 +135,6 @@ def _places(error: BaseException) -> Iterator[tuple[str, int]]:
 
 
 def main() -> None:
-    """Write all messages again."""
     for path in sorted(FOLDER.glob("*.txt")):
         path.write_text("".join(item._replace(message=message_for(item.model)[0]).block.text for item in read(path)))
 

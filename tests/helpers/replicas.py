@@ -28,7 +28,6 @@ class Replica:
     follows: int = -1
 
     def truncate(self, end: int) -> None:
-        """Cut the log off."""
         del self.log[end:]
         self.epochs = [(epoch, start) for epoch, start in self.epochs if start < end]
         self.high_watermark = min(self.high_watermark, end)
@@ -88,7 +87,6 @@ class Played:
         self.note(election if able else "")
 
     def step(self) -> None:
-        """Do something."""
         leader, what = self.brokers.get(self.leader), self.chance.random()
         if what < 0.66 and leader is not None:
             if what < 0.3:
@@ -131,7 +129,6 @@ class Played:
             self.note()
 
     def commit(self, leader: Replica) -> None:
-        """Advance the high watermark; min ISR is 2."""
         ends = [len(leader.log) if number == self.leader else self.fetched.get(number, 0) for number in self.isr]
         if len(ends) > 1:
             leader.high_watermark = max(leader.high_watermark, min(ends))
@@ -157,7 +154,6 @@ class Played:
             self.elect(self.isr, "isr")
 
     def copy(self, number: int) -> None:
-        """Copy the disk of a broker as it is."""
         broker, path = self.brokers[number], f"/{len(self.copies)}"
         made = Copy(path, number, "t", 0, "", "T", broker.known, 0, broker.stopped, tuple(broker.epochs), (), 0, ())
         self.copies.append((number, list(broker.log), made))

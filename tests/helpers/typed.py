@@ -11,11 +11,9 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass
 from itertools import product
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.program.ir import nodes
-from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, nest
 from fencepost.explorers.program.ir.nodes import INT, LEAST, MOST, BinaryOp, Failure, FoldOp, Order, UnaryOp
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.model.language.domains import NONE, Domain, InFlight
@@ -41,8 +39,6 @@ Path = tuple[str, str]
 
 @dataclass(eq=False)
 class Row:
-    """A record."""
-
     record: type[Record]
     path: Path
     values: dict[str, Any]
@@ -53,8 +49,6 @@ class Row:
 
 @dataclass(eq=False)
 class Vector:
-    """An array."""
-
     label: str
     path: Path
     kind: ArrayOf
@@ -66,8 +60,6 @@ class Vector:
 
 @dataclass(eq=False)
 class Box:
-    """A bag."""
-
     label: str
     path: Path
     kind: BagOf
@@ -87,7 +79,6 @@ def _below(path: Path, more: str) -> Path:
 
 
 def row_of(record: type[Record], key: Key, path: Path) -> Row:
-    """Return a record with this content."""
     given = zip(fields(record), key, strict=True)
     return Row(
         record,
@@ -110,8 +101,6 @@ def _made(label: str, kind: FieldType, key: Any, path: Path) -> Any:
 
 @dataclass(eq=False)
 class Return:
-    """A function was left with this value."""
-
     value: Any
 
 
@@ -137,21 +126,15 @@ BINARY: dict[BinaryOp, Callable[[int, int], int]] = {
 
 
 class Machinery:
-    """A typed program under given constants."""
-
     def __init__(self, program: Program, constants: Constants) -> None:
         self.program, self.constants = program, constants
         self.read: set[Path] = set()
         self.written: set[Path] = set()
-        self.off: set[tuple[int, int]] = set()
-        """The switches of guards and parts that are off."""
 
     def bounds(self, domain: Domain) -> tuple[int, int]:
-        """Return the ends of a domain."""
         return domain.bounds(self.constants.values)
 
     def call(self, function: Function, arguments: list[Any]) -> Any:
-        """Call a function."""
         frame: list[Any] = [*arguments, *[None] * (len(function.slots) - len(arguments))]
         done = self.block(frame, function.body)
         return done.value if isinstance(done, Return) else None
@@ -167,7 +150,6 @@ class Machinery:
         return None
 
     def statement(self, frame: list[Any], item: nodes.Statement) -> Any:
-        """Run one statement."""
         match item:
             case nodes.Assign():
                 frame[item.slot.number] = self.value(frame, item.value)
@@ -198,7 +180,6 @@ class Machinery:
         return None
 
     def loop(self, frame: list[Any], item: nodes.For) -> Any:
-        """Run a loop."""
         stored = False
         for given in self.items(frame, item.source):
             frame[item.slot.number] = given
@@ -212,7 +193,6 @@ class Machinery:
         return None
 
     def items(self, frame: list[Any], source: nodes.Source) -> Iterator[Any]:
-        """Yield what a loop runs over."""
         if isinstance(source, nodes.Numbers):
             start = self.value(frame, source.start)
             yield from range(start, self.value(frame, source.stop))
@@ -233,7 +213,6 @@ class Machinery:
         return NumberError(message) if failure is Failure.NUMBER else DomainError(message)
 
     def store(self, frame: list[Any], item: nodes.Store) -> None:
-        """Store a number."""
         value = self.value(frame, item.value)
         if isinstance(item.place, nodes.Field):
             row = self.value(frame, item.place.owner)
@@ -248,7 +227,6 @@ class Machinery:
             self.written.add(_below(array.path, "[]"))
 
     def fits(self, node: nodes.Node, value: int, domain: Domain, label: str) -> None:
-        """Check a value against a domain."""
         low, high = self.bounds(domain)
         if not low <= value <= high:
             what = f"{label}: {value} is out of its domain {low}..{high}."
@@ -261,7 +239,6 @@ class Machinery:
             raise self.failed(node, Failure.VALUE, what)
 
     def copy(self, target: Any, source: Any) -> None:
-        """Copy content."""
         is_row = isinstance(target, Row)
         cells, new = (target.values, source.values) if is_row else (target.items, source.items)
         for name in cells if is_row else range(len(cells)):
@@ -273,7 +250,6 @@ class Machinery:
                 cells[name] = new[name]
 
     def add(self, frame: list[Any], item: nodes.Add) -> None:
-        """Put a message in flight."""
         bag = self.value(frame, item.bag)
         given = [self.value(frame, fill.value) for fill in item.fills]
         room = bag.kind.room.value(self.constants.values)
@@ -301,7 +277,6 @@ class Machinery:
         return tuple(zero_of(kind) for _, kind in fields(record))
 
     def remove(self, frame: list[Any], item: nodes.Remove) -> None:
-        """Take a message out of flight."""
         bag, message = self.value(frame, item.bag), self.value(frame, item.message)
         self.read.add(bag.path)
         wanted = key_of(message)
@@ -316,7 +291,6 @@ class Machinery:
     # -- expressions
 
     def value(self, frame: list[Any], node: nodes.Expression) -> Any:
-        """Evaluate an expression."""
         found = self.evaluated(frame, node)
         if isinstance(found, int):
             if not LEAST <= found <= MOST:
@@ -387,12 +361,9 @@ class Machinery:
                 return self.call(self.program.functions[node.function], arguments)
             case nodes.Fits():
                 return int(bool(self.value(frame, node.condition)))
-            case nodes.Switch():
-                return 1 if (node.guard, node.part) in self.off else self.value(frame, node.condition)
         raise AssertionError(node)
 
     def index(self, node: nodes.Node, array: Vector, index: int) -> int:
-        """Return an index that is inside an array."""
         if 0 <= index < len(array.items):
             return index
         what = "NONE used as an index" if index == NONE else f"index {index} is outside the array"
@@ -400,7 +371,6 @@ class Machinery:
         raise self.failed(node, Failure.INDEX, message)
 
     def binary(self, node: nodes.Binary, left: int, right: int) -> int:
-        """Return the result of an operator."""
         if node.operator not in (BinaryOp.LEFT, BinaryOp.RIGHT):
             return BINARY[node.operator](left, right)
         if right < 0:
@@ -410,7 +380,6 @@ class Machinery:
         return left << min(right, 128)  # by 128 what is not 0 has left 64 bits
 
     def fold(self, frame: list[Any], node: nodes.Fold) -> int:
-        """Return all, any or sum."""
         total = 0
         for value in self.folded(frame, node, node.clauses):
             if node.operator is FoldOp.SUM:
@@ -422,7 +391,6 @@ class Machinery:
         return total if node.operator is FoldOp.SUM else int(node.operator is FoldOp.ALL)
 
     def folded(self, frame: list[Any], node: nodes.Fold, clauses: tuple[nodes.Clause, ...]) -> Iterator[int]:
-        """Yield the values that a fold runs over."""
         if not clauses:
             yield self.value(frame, node.value)
             return
@@ -469,10 +437,8 @@ class Typed:
         """Knows how a step is shown."""
         self.machine, self.constants = machine, constants
         self.normalize = self.program.normalize if normalize else None
-        self.nests = {item.name: nest(self.program, item) for item in self.program.actions}
 
     def initial_states(self) -> list[Key]:
-        """Return the different initial states."""
         zero = self.machinery.zero(self.machine.state)
         found = {}
         for arguments in product(*self.choices(self.program.initial, zero)):
@@ -483,7 +449,6 @@ class Typed:
         return list(found)
 
     def choices(self, action: Action, before: Key) -> list[list[Any]]:
-        """Return the values of each parameter."""
         return [self.values(item.domain, before) for item in action.parameters]
 
     def values(self, domain: Domain | InFlight, before: Key) -> list[Any]:
@@ -545,15 +510,11 @@ class Typed:
         for _, bag in function.effects.disorders:
             state.values[bag].items.sort(key=key_of)
 
-    def seen(self, before: Key, *, nests: bool = False) -> Seen:
-        """Return what the program says of a state: combination by combination as the plain semantics does, or run as
-        the nests of its actions."""
+    def seen(self, before: Key) -> Seen:
+        """Return what the program says of a state, combination by combination as the plain semantics does."""
         found = Seen([], {})
         try:
             for action, item in zip(self.program.actions, self.machine.actions, strict=True):
-                if nests:
-                    self.run_nest(action, before, Step(item, ()), found)
-                    continue
                 for arguments in product(*self.choices(action, before)):
                     self.one(action, before, Step(item, arguments), found)
         except DomainError as error:
@@ -561,7 +522,6 @@ class Typed:
         return found
 
     def one(self, action: Action, before: Key, step: Step, found: Seen) -> None:
-        """Take one step and note what happens."""
         state = row_of(self.machine.state, before, ("p0", ""))
         function = self.program.functions[action.function]
         frame = [state, *self.arguments(action, step.args), *[None] * len(function.slots)]
@@ -581,56 +541,12 @@ class Typed:
         )
         found.steps.append((step, raw, after))
 
-    def run_nest(self, action: Action, before: Key, step: Step, found: Seen) -> None:
-        """Run the nest of an action in a state."""
-        function = self.program.functions[action.function]
-        made = self.nests[action.name]
-        source = row_of(self.machine.state, before, ("p0", ""))
-        values = {item.slot: self.values(item.domain, before) for item in action.parameters}
-        if not all(values.values()):
-            return
-        chosen: dict[Any, Any] = {}
-
-        def go(frame: list[Any], place: int) -> None:
-            if place == len(made.steps):
-                arguments = tuple(chosen[item.slot] for item in action.parameters)
-                state = row_of(self.machine.state, before, ("p0", ""))
-                given = [state, *self.arguments(action, arguments)]
-                own = [*given, *[None] * (len(function.slots) - len(given))]
-                taken = Step(step.action, arguments)
-                raw, after = self.watched(taken, function, state, lambda: self.machinery.block(own, made.effect))
-                found.steps.append((taken, raw, after))
-                return
-            match made.steps[place]:
-                case Over(parameter):
-                    for value in values[parameter.slot]:
-                        chosen[parameter.slot] = value
-                        slot = parameter.slot
-                        given = row_of(slot.type.record, value, ("m", "")) if isinstance(value, tuple) else value
-                        frame[slot.number] = given
-                        go(frame, place + 1)
-                case Compute(statements):
-                    self.machinery.block(frame, statements)
-                    go(frame, place + 1)
-                case Guarded(guard, statement, unchosen):
-                    assert statement.condition is guard.condition
-                    if self.machinery.value(frame, statement.condition):
-                        go(frame, place + 1)
-                        return
-                    key = action.name, statement.number
-                    times = prod(len(values[item.slot]) for item in unchosen)
-                    found.refused[key] = found.refused.get(key, 0) + times
-
-        go([source, *[None] * len(function.slots)], 0)
-
     # -- properties
 
     def holds(self, prop: Property, state: Key) -> bool:
-        """Evaluate a predicate over states."""
         return self.ask(prop, self.program.properties[prop.name], [row_of(self.machine.state, state, ("p0", ""))])
 
     def holds_step(self, prop: Property, before: Key, step: Step, raw: Key) -> bool:
-        """Evaluate a predicate over steps."""
         if prop.on is not None and prop.on.name != step.action.name:
             return True
         states = [row_of(self.machine.state, key, (f"p{place}", "")) for place, key in enumerate((before, raw))]
@@ -648,7 +564,6 @@ class Typed:
         return self.ask(prop, number, [row_of(self.machine.state, state, ("p0", "")), *args])
 
     def ask(self, prop: Property, number: int, arguments: list[Any]) -> bool:
-        """Evaluate the function of a property."""
         function = self.program.functions[number]
         try:
             return bool(self.noted(function, lambda: self.machinery.call(function, arguments)))

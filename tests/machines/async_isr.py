@@ -87,7 +87,6 @@ def initial(s: State, c: C) -> None:
 
 @action(replica=Replica)
 def controller_shrink_isr(s: State, c: C, replica: int) -> None:
-    """The controller removes a failed follower."""
     require(s.controller.version < c.max_version)
     require(replica != LEADER)
     require(bits.contains(s.controller.isr, replica))
@@ -104,7 +103,6 @@ def controller_handle_request(s: State, c: C, isr: int) -> None:
 
 @action(replica=Replica)
 def leader_request_shrink_isr(s: State, c: C, replica: int) -> None:
-    """The leader asks to remove a follower."""
     require(replica != LEADER)
     require(bits.contains(s.leader.isr, replica))
     request_isr(s, bits.without(s.leader.isr, replica))
@@ -120,7 +118,6 @@ def leader_request_expand_isr(s: State, c: C, replica: int) -> None:
 
 @action()
 def leader_write(s: State, c: C) -> None:
-    """The leader writes a record."""
     require(s.leader.offset[LEADER] < c.max_offset)
     s.leader.offset[LEADER] += 1
 
@@ -138,7 +135,6 @@ def leader_handle_update(s: State, c: C, version: int) -> None:
 
 @action(replica=Replica)
 def follower_replicate(s: State, c: C, replica: int) -> None:
-    """A follower copies the next record."""
     require(replica != LEADER)
     require(s.leader.offset[replica] < s.leader.offset[LEADER])
     s.leader.offset[replica] += 1

@@ -22,7 +22,6 @@ def initial(s: Counter, c: C) -> None:
 
 @action()
 def left_hand(s: Counter, c: C) -> None:
-    """Turn it."""
     require(s.turns < 3)
     require(s.at < 2 and s.seen[s.at] == 0)
     s.turns += 1
@@ -31,7 +30,6 @@ def left_hand(s: Counter, c: C) -> None:
 
 @always
 def stays_below(s: Counter, c: C) -> bool:
-    """It does not get to 3."""
     return s.at < 3
 
 

@@ -40,7 +40,6 @@ def initial(s: State, c: C) -> None:
 
 @action(person=Person)
 def runs_errand(s: State, c: C, person: int) -> None:
-    """Somebody runs an errand, at most one a day, and leaves a note if there is room for it."""
     require(s.all < c.errands, bound=C.errands)
     require(s.ran[person] < s.day)
     s.ran[person] += 1
@@ -51,7 +50,6 @@ def runs_errand(s: State, c: C, person: int) -> None:
 
 @action()
 def day_begins(s: State, c: C) -> None:
-    """A day begins as long as there are errands left: a guard for each of two bounds."""
     require(s.day < c.days, bound=C.days)
     require(s.all < c.errands, bound=C.errands)
     s.day += 1
@@ -59,7 +57,6 @@ def day_begins(s: State, c: C) -> None:
 
 @action()
 def holiday_begins(s: State, c: C) -> None:
-    """A day off."""
     require(s.off < c.holidays, bound=C.holidays)
     require(s.day > 0)
     s.off += 1
@@ -68,7 +65,6 @@ def holiday_begins(s: State, c: C) -> None:
 
 @action()
 def spare_errand(s: State, c: C) -> None:
-    """What a rule forbids, whatever the bound says."""
     require(s.all > c.spare, bound=C.spare)
     require(s.all > c.errands)
     s.all = 0
@@ -76,7 +72,6 @@ def spare_errand(s: State, c: C) -> None:
 
 @action()
 def climbs(s: State, c: C) -> None:
-    """Somebody takes a step; above the last one there is none to look at."""
     require(s.climbed < c.steps, bound=C.steps)
     require(s.stairs[s.climbed] == 0)
     require(s.climbed < s.day)
@@ -86,19 +81,16 @@ def climbs(s: State, c: C) -> None:
 
 @always
 def nobody_runs_too_many(s: State, c: C) -> bool:
-    """Nobody has run more errands than there were days."""
     return all(ran <= s.day for ran in s.ran)
 
 
 @always
 def few_errands(s: State, c: C) -> bool:
-    """No more than three errands are run, which only larger bounds show to be wrong."""
     return s.all <= 3
 
 
 @sometimes
 def something_is_done(s: State, c: C) -> bool:
-    """An errand is run."""
     return s.all > 0
 
 

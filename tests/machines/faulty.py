@@ -27,8 +27,6 @@ Fault = IntEnum(
 
 
 class Mood(IntEnum):
-    """Two members: 2 is none."""
-
     CALM = 0
     BUSY = 1
 
@@ -46,15 +44,11 @@ class Entry(Record):
 
 
 class Message(Record):
-    """A message with a number, and one that `add` does not fill in."""
-
     number: Small
     extra: Annotated[Array[Small], Size(2)]
 
 
 class State(Record):
-    """`maybe` is NONE until the fault shows, `three` is 3, and `hundred` needs no more than a byte."""
-
     ticks: Small
     maybe: Annotated[int, Range(NONE, 2)]
     three: Small
@@ -68,18 +62,15 @@ class State(Record):
 
 
 def shows(s: State, c: C, fault: int) -> bool:
-    """Say whether this fault shows now."""
     return c.fault == fault and s.ticks == WHEN
 
 
 def value_at(s: State, index: int) -> int:
-    """Return an element."""
     return s.values[index]
 
 
 @action()
 def initial(s: State, c: C) -> None:
-    """One message is in flight."""
     s.maybe = NONE
     s.three = 3
     s.box.add(number=1)
@@ -89,14 +80,12 @@ def initial(s: State, c: C) -> None:
 
 @action()
 def tick(s: State, c: C) -> None:
-    """Time passes."""
     require(s.ticks < 3)
     s.ticks += 1
 
 
 @action()
 def store(s: State, c: C) -> None:
-    """Values outside their domains are stored."""
     require(s.ticks == WHEN)
     if c.fault == Fault.VALUE:
         s.three = s.three + 1
@@ -127,7 +116,6 @@ def store(s: State, c: C) -> None:
 
 @action()
 def index(s: State, c: C) -> None:
-    """Elements outside their arrays are read and stored."""
     require(s.ticks == WHEN)
     found = 0
     if c.fault == Fault.READ_NONE:
@@ -158,7 +146,6 @@ def index(s: State, c: C) -> None:
 
 @action()
 def loop(s: State, c: C) -> None:
-    """Loops run beyond their arrays."""
     require(s.ticks == WHEN)
     found = 0
     if c.fault == Fault.LOOP_ABOVE:
@@ -185,7 +172,6 @@ def loop(s: State, c: C) -> None:
 
 @action()
 def overfill(s: State, c: C) -> None:
-    """One message too many is sent."""
     require(shows(s, c, Fault.BAG_FULL))
     for _ in range(2):
         s.box.add(number=2)
@@ -193,7 +179,6 @@ def overfill(s: State, c: C) -> None:
 
 @action(m=InFlight("box"))
 def remove_twice(s: State, c: C, m: Message) -> None:
-    """A message is removed twice."""
     require(shows(s, c, Fault.BAG_ABSENT))
     s.box.remove(m)
     s.box.remove(m)
@@ -201,7 +186,6 @@ def remove_twice(s: State, c: C, m: Message) -> None:
 
 @action(i=Range(0, 4))
 def guard(s: State, c: C, i: int) -> None:
-    """A guard reads what it must not."""
     require(not shows(s, c, Fault.GUARD_NONE) or s.values[s.maybe] == 0)
     require(not shows(s, c, Fault.GUARD_ABOVE) or s.values[i] == 0)
     require(not shows(s, c, Fault.GUARD_SHIFT) or 1 << s.maybe == 0)
@@ -213,14 +197,12 @@ def guard(s: State, c: C, i: int) -> None:
 
 @action()
 def local(s: State, c: C) -> None:
-    """A local that no guard needs is read before a guard that refuses."""
     found = s.values[s.maybe if shows(s, c, Fault.LOCAL_BEFORE_GUARD) else 0]
     require(s.ticks > 3)
     s.flag = found == 0
 
 
 def clear_flag(s: State, c: C) -> None:
-    """What `normalize` does: it forgets the flag, and may go wrong."""
     s.flag = False
     if shows(s, c, Fault.NORMALIZE_VALUE):
         s.hundred = 256
@@ -230,7 +212,6 @@ def clear_flag(s: State, c: C) -> None:
 
 @always
 def reads_well(s: State, c: C) -> bool:
-    """The state property goes wrong."""
     if shows(s, c, Fault.STATE_PROPERTY_NONE):
         return s.values[s.maybe] == 0
     if shows(s, c, Fault.STATE_PROPERTY_ABOVE):
@@ -242,13 +223,11 @@ def reads_well(s: State, c: C) -> bool:
 
 @sometimes
 def is_seen(s: State, c: C) -> bool:
-    """The witness goes wrong."""
     return shows(s, c, Fault.WITNESS_NONE) and s.entry[s.maybe].id == 1
 
 
 @step(on=tick)
 def ticks_well(before: State, after: State, c: C) -> bool:
-    """The step property goes wrong."""
     if shows(before, c, Fault.STEP_PROPERTY_NONE):
         return after.values[after.maybe] == 0
     return not shows(before, c, Fault.STEP_PROPERTY_ABOVE) or before.values[before.three] == 0

@@ -22,8 +22,6 @@ Slot = Annotated[int, Range(NONE, C.records - 1)]
 
 
 class Log(Record):
-    """A log; slots from `end` on hold NONE."""
-
     end: Annotated[int, Range(0, C.log_size)]
     slot: Annotated[Array[Slot], Size(C.log_size)]
 
@@ -33,14 +31,12 @@ class State(Record):
 
 
 def append_value(log: Log, value: int) -> None:
-    """Write one record at the end."""
     log.slot[log.end] = value
     log.end += 1
 
 
 @action()
 def initial(s: State, c: C) -> None:
-    """All logs are empty."""
     for log in s.log:
         for offset in range(c.log_size):
             log.slot[offset] = NONE
@@ -66,7 +62,6 @@ def truncate(s: State, c: C, replica: int, offset: int) -> None:
 
 @action(source=Replica, target=Replica)
 def replicate(s: State, c: C, source: int, target: int) -> None:
-    """A log gets the record that another one has at its end."""
     a, b = s.log[source], s.log[target]
     require(source != target)
     require(b.end < a.end)

@@ -27,7 +27,6 @@ def initial(s: State, c: C) -> None:
 
 @action()
 def move(s: State, c: C) -> None:
-    """What is in the second place moves to the first."""
     require(s.moves < c.most)
     s.first = s.second
     s.second = 0
@@ -36,32 +35,27 @@ def move(s: State, c: C) -> None:
 
 @action(number=Number)
 def put(s: State, c: C, number: int) -> None:
-    """A number is put into the second place."""
     require(c.puts == 1)
     s.second = number
 
 
 @always
 def first_is_empty(s: State, c: C) -> bool:
-    """Nothing is in the first place."""
     return s.first == 0
 
 
 @always
 def second_is_empty(s: State, c: C) -> bool:
-    """Nothing is in the second place."""
     return s.second == 0
 
 
 @always
 def moves_are_bounded(s: State, c: C) -> bool:
-    """No more moves are made than there may be."""
     return s.moves <= c.most
 
 
 @step(on=move)
 def moves_are_counted(before: State, after: State, c: C) -> bool:
-    """A move is counted."""
     return after.moves == before.moves + 1
 
 

@@ -34,57 +34,48 @@ def initial(s: State, c: C) -> None:
 
 @action()
 def initial_with_one(s: State, c: C) -> None:
-    """The first number is 1 at once."""
     s.x = 1
 
 
 @action()
 def initial_with_three(s: State, c: C) -> None:
-    """The number is 3 at once."""
     s.x = 3
 
 
 @action()
 def initial_error(s: State, c: C) -> None:
-    """The array is too short."""
     s.arr[s.x - 1] = 1
 
 
 @action()
 def no_initial(s: State, c: C) -> None:
-    """It never begins."""
     require(s.x == 1)
 
 
 @action()
 def count(s: State, c: C) -> None:
-    """The number counts on to 3."""
     require(s.x < 3)
     s.x += 1
 
 
 @action()
 def count_on(s: State, c: C) -> None:
-    """The number counts on for ever."""
     s.x += 1
 
 
 @action()
 def stumble(s: State, c: C) -> None:
-    """After two counts an index is outside the array."""
     s.y = s.arr[0 - (s.x // 2)]
 
 
 @action()
 def look(s: State, c: C) -> None:
-    """A guard asks for what is not there."""
     require(s.arr[s.x + 1] >= 0)
     s.y = 1
 
 
 @action()
 def send_two(s: State, c: C) -> None:
-    """Two messages are sent at once."""
     require(len(s.box) == 0)
     s.box.add(x=2)
     s.box.add(x=1)
@@ -92,25 +83,21 @@ def send_two(s: State, c: C) -> None:
 
 @action(n=Index(C.size))
 def put(s: State, c: C, n: int) -> None:
-    """An element is given its own number."""
     s.arr[n] = n
 
 
 @action(members=BitSet(C.size))
 def choose(s: State, c: C, members: int) -> None:
-    """Some are chosen."""
     s.y = members
 
 
 @action(n=Range(0, C.most))
 def set_number(s: State, c: C, n: int) -> None:
-    """The number becomes any."""
     s.x = n
 
 
 @action()
 def find(s: State, c: C) -> None:
-    """It is noted whether there is a 3, up to the first one."""
     s.y = any(s.arr[i] == 3 or s.arr[s.arr[i]] < 0 for i in range(c.size))
 
     s.arr[c.size - 1] = -1
@@ -118,78 +105,65 @@ def find(s: State, c: C) -> None:
 
 @action()
 def forget(s: State, c: C) -> None:
-    """The first element is set to -1, which is not a number of one."""
     s.arr[0] = -1
 
 
 def go_back(s: State, c: C) -> None:
-    """The number never is 2, as nobody can tell it from 0."""
     if s.x == 2:
         s.x = 0
 
 
 def fall_over(s: State, c: C) -> None:
-    """Normalizing ends with an error once the number is 2."""
     s.arr[s.x + 1] = 0
 
 
 @always
 def not_one(s: State, c: C) -> bool:
-    """The number is not 1."""
     return s.x != 1
 
 
 @always
 def not_two(s: State, c: C) -> bool:
-    """The number is not 2."""
     return s.x != 2
 
 
 @always
 def not_four(s: State, c: C) -> bool:
-    """The number is not 4."""
     return s.x != 4
 
 
 @always
 def not_seven(s: State, c: C) -> bool:
-    """The number is not 7, which only larger constants allow."""
     return s.x != 7
 
 
 @always
 def anything(s: State, c: C) -> bool:
-    """Anything holds."""
     return True
 
 
 @always
 def stumbles(s: State, c: C) -> bool:
-    """Says nothing where the number is 2: the index is outside the array."""
     return s.arr[s.x * 2] >= 0
 
 
 @step()
 def stumbles_on_a_step(before: State, after: State, c: C) -> bool:
-    """Says nothing of a step to 3."""
     return after.arr[after.x] >= 0
 
 
 @step()
 def grows(before: State, after: State, c: C) -> bool:
-    """The number grows by less than 3."""
     return after.x - before.x < 3
 
 
 @step()
 def box_is_empty(before: State, after: State, c: C) -> bool:
-    """No messages are left by a step, or before it where the number was 1."""
     return len((before if before.x == 1 else after).box) == 0
 
 
 @always
 def first_is_not_two(s: State, c: C) -> bool:
-    """The message that a loop comes to first is not 2."""
     for m in s.box:
         return m.x != 2
     return True
@@ -197,7 +171,6 @@ def first_is_not_two(s: State, c: C) -> bool:
 
 @always
 def words_are_even(s: State, c: C) -> bool:
-    """The word that a loop comes to first begins with 0."""
     for m in s.words:
         return m.letters[0] == 0
     return True
@@ -205,17 +178,14 @@ def words_are_even(s: State, c: C) -> bool:
 
 @always
 def no_choice(s: State, c: C) -> bool:
-    """Nothing is chosen that is beyond three."""
     return s.y < 8
 
 
 @always
 def first_is_the_number_of_an_element(s: State, c: C) -> bool:
-    """What the first element holds is the number of an element: -1 is none."""
     return any(s.arr[0] == i for i in range(c.size))
 
 
 @always
 def nothing_is_noted(s: State, c: C) -> bool:
-    """No 3 was found."""
     return s.y == 0

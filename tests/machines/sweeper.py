@@ -27,19 +27,16 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """The row is empty, and nothing was found in it."""
     s.found = c.cells
 
 
 def sweep(s: State, start: int) -> None:
-    """Empty the cells from `start` on."""
     for place in range(start, len(s.row)):
         s.row[place] = 0
 
 
 @action(place=Place, number=Number)
 def put(s: State, c: C, place: int, number: int) -> None:
-    """A number is put into a cell that was not swept, or the row counts as unswept."""
     require(place < c.cells)
     s.row[place] = number
     s.swept_from = max(s.swept_from, place + 1)
@@ -47,7 +44,6 @@ def put(s: State, c: C, place: int, number: int) -> None:
 
 @action(start=Place)
 def clear(s: State, c: C, start: int) -> None:
-    """The row is swept from some cell on."""
     require(start < c.cells)
     sweep(s, start)
     s.swept_from = min(s.swept_from, start)
@@ -55,7 +51,6 @@ def clear(s: State, c: C, start: int) -> None:
 
 @action()
 def find(s: State, c: C) -> None:
-    """The first cell with a number in it is looked for."""
     first = c.cells
     for place in range(c.cells):
         if first == c.cells and s.row[place] > 0:
@@ -77,19 +72,16 @@ def flatten(s: State, c: C, number: int) -> None:
 
 @always
 def seal_is_whole(s: State, c: C) -> bool:
-    """No loop touches the seal."""
     return s.seal == 0
 
 
 @always
 def swept_cells_are_empty(s: State, c: C) -> bool:
-    """Cells that were swept are empty: what a loop wrote is what this is about."""
     return all(s.row[place] == 0 for place in range(s.swept_from, c.cells))
 
 
 @always
 def first_is_found(s: State, c: C) -> bool:
-    """Nothing is found beyond the row."""
     return s.found <= c.cells
 
 

@@ -76,7 +76,6 @@ def branches(file: Path) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Run; return 1 if something differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.random_machines", description=__doc__)
     orders = parser.add_subparsers(required=True, dest="order")
     for name, file, words in (

@@ -88,7 +88,6 @@ class Case:
 
     @cached_property
     def expected(self) -> dict[str, Any]:
-        """What the plain search says."""
         return said(lambda: with_behaviours(self.plain.run(), self.properties, self.plain.behaviour))
 
     @cached_property
@@ -99,12 +98,10 @@ class Case:
 
     @cached_property
     def kernels(self) -> Kernels:
-        """The machine in cheap code."""
         return load(lowered(translate(self.machine, self.of_states), self.constants, normalize=True), CHEAP)
 
     @cached_property
     def of_states(self) -> tuple[Property, ...]:
-        """Properties over states and steps."""
         return tuple(item for item in self.properties if not item.kind.over_behaviours)
 
     def differs(self, found: dict[str, Any], expected: dict[str, Any] | None = None) -> str:
@@ -158,7 +155,6 @@ class Case:
         return False
 
     def errors_at_start(self) -> set[str]:
-        """Return every error of the initial action."""
         plain, found = self.plain.plain, set[str]()
         for step in plain.steps(self.machine.initial, plain.zero):
             asked(found, lambda step=step: plain.apply(plain.zero, step))

@@ -26,7 +26,6 @@ class Choices:
         self.made: list[int] = []
 
     def below(self, limit: int) -> int:
-        """Return a number from 0 to below a limit."""
         place = len(self.made)
         if place < len(self.given):
             number = min(self.given[place], limit - 1)
@@ -40,7 +39,6 @@ class Choices:
         return items[self.below(len(items))]
 
     def chance(self, percent: int) -> bool:
-        """Say yes so often; no is simpler."""
         return self.below(100) >= 100 - percent
 
 

@@ -59,13 +59,10 @@ GRID = 24
 
 
 def text_of(seed: int) -> str:
-    """Return the text of a machine."""
     return Draw(random.Random(seed)).text()  # noqa: S311 (no secret)
 
 
 class Draw:
-    """One machine that is drawn."""
-
     def __init__(self, chosen: random.Random) -> None:
         self.chosen = chosen
         self.bounds = ["n", *(name for name, chance in (("m", 60), ("k", 45)) if self.chance(chance))]
@@ -83,7 +80,6 @@ class Draw:
         return self.chosen.choice(["s.x", "s.y", "s.z"])
 
     def condition(self, strange: int = 18) -> str:
-        """Return a comparison."""
         other = self.number(strange) if self.chance(25) else str(self.chosen.randrange(5))
         more = f" {self.chosen.choice(['and', 'or'])} {self.condition(strange)}" if self.chance(20) else ""
         return f"{self.number(strange)} {self.chosen.choice(['<', '<=', '>', '>=', '==', '!='])} {other}{more}"
@@ -101,7 +97,6 @@ class Draw:
         return f"c.{low} != {self.defaults[low]} or c.{high} != {self.defaults[high] + 1}"
 
     def effect(self) -> str:
-        """Return a statement that changes a number."""
         name = self.chosen.choice("xyz")
         by = self.chosen.choice(["1", "1", "2", "1 + (1 if c.fast else 0)"])
         return self.chosen.choice([f"s.{name} = min(s.{name} + {by}, 6)"] * 3 + [f"s.{name} = 0", f"s.{name} += {by}"])
@@ -115,7 +110,6 @@ class Draw:
         )]  # fmt: skip
 
     def bounded(self, name: str) -> list[str]:
-        """Return an action that a bound ends."""
         count = {"n": "s.x", "m": "s.y", "k": "s.z"}[name]
         if name == "k" and self.chance(40):
             return self.action("fill", [f"if fits({count} < c.k, bound=C.k):", f"    {count} += 1"])
@@ -132,7 +126,6 @@ class Draw:
         return self.action(f"spend_{name}", [f"require({asked}, bound=C.{name})", f"{left} -= 1", self.effect()])
 
     def text(self) -> str:
-        """Return the text."""
         lines = ["class C(Constants):"]
         for name in self.bounds + self.budgets:
             high = self.chosen.choice([2, 2, 3])
@@ -210,7 +203,6 @@ class Drawn:
         return {name: int(item.high) for name, item in self.machine.constants.declared().items() if name != "fast"}
 
     def at(self, cell: Cell) -> Seen | None:
-        """Return what a cell has."""
         values = {**self.first, **cell}
         key = tuple(values.values())
         if key not in self.found:
@@ -233,7 +225,6 @@ class Drawn:
         return found is not None and found.good.get(prop) is not good
 
     def grid(self) -> Iterator[dict[str, int]]:
-        """Yield some of all cells."""
         every = list(product(*(range(high + 1) for high in self.highs.values())))
         chosen = random.Random(self.seed).sample(every, min(GRID, len(every)))  # noqa: S311 (no secret)
         yield from (dict(zip(self.highs, values, strict=True)) for values in chosen)
@@ -287,7 +278,6 @@ class Outcome:
 
 
 def stable(case: Drawn) -> Iterator[Outcome]:
-    """Ask how far verdicts are stable."""
     growth = api.check(case.machine, case.properties, engine="plain", grow=60).growth
     if growth is None or not growth.properties:
         return
@@ -307,7 +297,6 @@ def stable(case: Drawn) -> Iterator[Outcome]:
 
 
 def refute_stable(case: Drawn, claim: Stable, prop: str, *, good: bool) -> str:
-    """Return a cell that refutes a claim."""
     cells = list(claim.cells)
     if claim.box:
         first, last = cells[0], cells[-1]
@@ -318,7 +307,6 @@ def refute_stable(case: Drawn, claim: Stable, prop: str, *, good: bool) -> str:
 
 
 def tolerates(case: Drawn) -> Iterator[Outcome]:
-    """Ask how many faults are tolerated."""
     try:
         kinds = faults.choose_kinds(case.machine, case.machine.set_constants({}), ())
     except UsageError:
@@ -545,7 +533,6 @@ QUESTIONS: dict[str, Callable[[Drawn], Iterator[Outcome]]] = {
 
 
 def a_fault_more(point: Any) -> Tolerates | None:
-    """Count a fault more than is tolerated."""
     found = TRUE_OF(point)
     return found if found is None or found.faults is None else replace(found, faults=found.faults + 1)
 

@@ -143,10 +143,7 @@ class Bytes(Layout):
 
 
 class InBytes(Kernels):
-    """Kernels that keep states in whole bytes."""
-
     def layout(self, constants: Constants) -> Layout:
-        """Return the layout of whole bytes."""
         found = super().layout(constants)
         return Bytes(**{name: getattr(found, name) for name in found.__dataclass_fields__})
 
@@ -167,7 +164,6 @@ def keys(case: Case) -> str:
 
 
 def optimized(case: Case) -> str:
-    """Compare optimized code."""
     made = replace(case)
     known = {name: getattr(case, name) for name in ("plain", "expected", "options")}
     made.__dict__ |= {**known, "kernels": load(case.kernels.source)}

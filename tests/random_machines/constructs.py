@@ -78,7 +78,6 @@ def typed_constructs() -> set[str]:
 
 
 def typed_constructs_of(machine: Machine, properties: tuple[Property, ...]) -> set[str]:
-    """Return those that a machine has."""
     program = translate(machine, properties)
     found = {f"Kind.{item.kind.name}" for item in properties}
     for node in inside(node for item in program.functions for node in item.body):
@@ -155,7 +154,6 @@ def _refuses(item: ast.stmt) -> bool:
 
 @contextmanager
 def lines_of_the_checker() -> Iterator[set[tuple[str, int]]]:
-    """Note which lines of the checker run."""
     seen: set[tuple[str, int]] = set()
     names = {str(path): path.name for path in FOLDER.glob("*.py")}
 

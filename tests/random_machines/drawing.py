@@ -24,7 +24,6 @@ __all__ = ["Choices", "machine_text", "machines", "numbered"]
 
 
 def numbered(seed: int) -> str:
-    """Return the text of a random machine."""
     return machine_text(Choices(seed=seed))
 
 
@@ -40,7 +39,6 @@ def machines() -> SearchStrategy[str]:
             self.draw = draw
 
         def below(self, limit: int) -> int:
-            """Return a number from 0 to below a limit."""
             return self.draw(strategies.integers(0, limit - 1))
 
     @strategies.composite

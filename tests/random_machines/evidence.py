@@ -46,8 +46,7 @@ MARK = machine_mark(MACHINE)
 CODES = codes(MACHINE)
 
 
-def unlike(one: Any, other: Any, m: Any) -> bool:
-    """Take every request."""
+def unlike(_one: Any, _other: Any, m: Any) -> bool:
     return bool(m.leader >= -1)
 
 

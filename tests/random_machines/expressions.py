@@ -37,8 +37,6 @@ class Helper:
 
 @dataclass
 class Scope:
-    """What is known at one point of a function."""
-
     numbers: dict[str, str] = field(default_factory=dict)
     """Names of numbers, with the length that they stay below, if that is known."""
     records: dict[str, Record] = field(default_factory=dict)
@@ -53,7 +51,6 @@ class Scope:
     """Whether what is read may be a ghost."""
 
     def give(self, *names: str, below: str = "") -> None:
-        """Let names stand for numbers for good."""
         self.numbers |= dict.fromkeys(names, below)
         self.fixed |= {*names}
 
@@ -67,14 +64,11 @@ class Scope:
         return replace(self, numbers=dict(self.numbers), records=dict(self.records), arrays=dict(self.arrays))
 
     def forget(self, name: str) -> None:
-        """A name stands for something else now."""
         for known in (self.numbers, self.records, self.arrays):
             known.pop(name, None)
 
 
 class Expressions:
-    """Draws expressions."""
-
     def __init__(self, choices: Choices, helpers: list[Helper], classes: dict[str, Record], *, daring: bool) -> None:
         self.choices, self.helpers, self.classes, self.daring = choices, helpers, classes, daring
 
@@ -142,7 +136,6 @@ class Expressions:
         return self.at(scope, text, sizes, depth), domain
 
     def ends(self, text: str, kind: Type) -> list[tuple[str, tuple[str, ...], Domain]]:
-        """Return the numbers in a place."""
         return [(place, sizes, part.domain) for place, sizes, part in parts(kind, text) if part.domain is not None]
 
     def given(self, scope: Scope, depth: int) -> tuple[str, Domain] | None:
@@ -171,7 +164,6 @@ class Expressions:
     # -- numbers
 
     def number(self, scope: Scope, depth: int) -> str:
-        """Return a number."""
         leaf = [self.literal, self.name, self.field, self.constant]
         if scope.effects and self.choices.chance(12):
             return self.changing(scope, depth)
@@ -193,27 +185,22 @@ class Expressions:
         )
 
     def name(self, scope: Scope, depth: int) -> str:
-        """Return a local or a parameter."""
         return self.choices.pick(list(scope.numbers)) if scope.numbers else self.literal(scope, depth)
 
     def field(self, scope: Scope, depth: int) -> str:
-        """Return the number in a place."""
         found = self.scalar(scope, depth)
         return found[0] if found else self.literal(scope, depth)
 
     def constant(self, _: Scope, __: int) -> str:
-        """Return a constant of the run."""
         return self.choices.pick(["c.n", "c.k", "c.b", "c.on", "c.mood"])
 
     def arithmetic(self, scope: Scope, depth: int) -> str:
-        """Return a sum or the like."""
         operator = self.choices.pick(["+", "-", "*", "//", "%", "&", "|", "^"])
         left = self.number(scope, depth - 1)
         right = self.choices.pick(["2", "3", "5"]) if operator in ("//", "%") else self.number(scope, depth - 1)
         return f"({left} {operator} {right})"
 
     def shift(self, scope: Scope, depth: int) -> str:
-        """Return a shift, mostly by few bits."""
         count = unread(self.number(scope, depth - 1))
         if not self.dares(25):
             count = f"max(0, min({self.choices.pick(['3', '40', '61'])}, {count}))"
@@ -236,14 +223,12 @@ class Expressions:
         return f"{self.choices.pick(['min', 'max'])}({', '.join(items)})"
 
     def conditional(self, scope: Scope, depth: int) -> str:
-        """Return one of two numbers."""
         return (
             f"({self.number(scope, depth - 1)} if {self.condition(scope, depth - 1)} "
             f"else {self.number(scope, depth - 1)})"
         )
 
     def logic(self, scope: Scope, depth: int) -> str:
-        """Return `and` or `or` of numbers."""
         word = self.choices.pick([" and ", " or "])
         return (
             f"({word.join(self.asked(scope, self.number(scope, depth - 1)) for _ in range(2 + self.choices.below(2)))})"
@@ -261,7 +246,6 @@ class Expressions:
         return f"({number} + 0)" if may_be_none or scope.numbers.get(number) == "" else number
 
     def length(self, scope: Scope, depth: int) -> str:
-        """Return the length of an array or a bag."""
         known = [
             partial(self.queue, scope, text, sizes, kind, depth)
             if kind.queues
@@ -272,7 +256,6 @@ class Expressions:
         return f"len({self.choices.pick(known)()})" if known else self.literal(scope, depth)
 
     def condition(self, scope: Scope, depth: int) -> str:
-        """Return a condition."""
         what = self.choices.below(13 if depth > 0 else 4)
         if what < 4:
             return self.compared(scope, depth, 1)
@@ -327,7 +310,6 @@ class Expressions:
         return f"({pair[0]} {self.choices.pick(['==', '!='])} {pair[1]})"
 
     def alike(self, scope: Scope, depth: int) -> str:
-        """Return `==` of two arrays of one type."""
         arrays = [(text, sizes, kind.text) for text, sizes, kind in self.arrays(scope)]
         if not arrays:
             return self.compared(scope, depth, 1)
@@ -337,7 +319,6 @@ class Expressions:
         return f"({text} {self.choices.pick(['==', '!='])} {self.at(scope, other[0], other[1], depth)})"
 
     def written(self, scope: Scope, record: Record, value: Callable[[Domain], str]) -> str:
-        """Return a record that is written out."""
         given = []
         for name, kind in record.fields:
             if kind.domain is not None and self.choices.chance(60):
@@ -370,7 +351,6 @@ class Expressions:
         return f"{made[:4]}({made[4:-1]}), default={self.number(replace(scope, effects=False), depth - 2)})"
 
     def compared(self, scope: Scope, depth: int, orders: int) -> str:
-        """Return a chain of comparisons."""
         parts = [self.number(scope, depth - 1)]
         for _ in range(orders):
             parts += [self.choices.pick(["==", "!=", "<", "<=", ">", ">="]), self.number(scope, depth - 1)]
@@ -426,7 +406,6 @@ class Expressions:
         return f"{place}, ({name}, {other})", f"enumerate(zip({source}, range(c.n)))"
 
     def bags(self, scope: Scope) -> list[str]:
-        """Return the bags."""
         return [text for text, kind in self.roots(scope) if kind.bag]
 
     def queued(self, scope: Scope, source: str) -> bool:
@@ -461,7 +440,6 @@ class Expressions:
         return self.at(scope, text, sizes, depth), kind.element, below
 
     def queue(self, scope: Scope, text: str, sizes: tuple[str, ...], kind: Type, depth: int) -> str:
-        """Return a channel."""
         text = self.at(scope, text, sizes, depth)
         while kind.element is not None:
             text += f"[{self.index(scope, kind.size, depth)}]"
@@ -469,7 +447,6 @@ class Expressions:
         return text
 
     def bind(self, scope: Scope, name: str, kind: Type | None, below: str) -> None:
-        """Let a name stand for an item."""
         scope.forget(name)
         scope.received.discard(name)
         if kind is None or kind.domain is not None:
@@ -507,7 +484,6 @@ class Expressions:
         return [item for item in self.helpers if item.returns in returns and self.callable(scope, item)]
 
     def call(self, scope: Scope, helper: Helper, depth: int) -> str:
-        """Return a call."""
         given = []
         for kind in helper.parameters:
             if kind == "C":
@@ -520,7 +496,6 @@ class Expressions:
         return f"{helper.name}({', '.join(given)})"
 
     def bits(self, scope: Scope, depth: int) -> str:
-        """Return a helper of `bits`."""
         members, item = self.number(scope, depth - 1), f"min(1000, {self.index(scope, 'c.n', depth)})"
         return self.choices.pick(
             [
@@ -536,7 +511,6 @@ class Expressions:
 
 
 def head(text: str) -> str:
-    """Return the name that a place begins with."""
     return re.split(r"\W", text, maxsplit=1)[0]
 
 

@@ -75,8 +75,6 @@ COMBINATIONS = 24
 
 
 class Author:
-    """Draws one machine."""
-
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
         self.domains = domains(choices)
@@ -95,7 +93,6 @@ class Author:
         self.expressions = self.statements.expressions
 
     def text(self) -> str:
-        """Return the whole file."""
         choices = self.choices
         low = "0" if any("C.b" in domain.text for domain in self.domains) else choices.pick(["0", "0", "-2"])
         head = HEAD.format(
@@ -161,7 +158,6 @@ class Author:
         return Scope(records={"s": self.state}, fixed={"s", "c"}, effects=effects, ghosts=effects)
 
     def helper(self, number: int, what: int) -> str:
-        """Return a helper."""
         inner, outer = self.records[0], self.records[1]
         named = [["free", "memcpy"], ["log", "exit"], ["main", "malloc"], ["printf", "pow"], ["row", "effect0"]][number]
         name = self.choices.pick([f"help{number}", f"f{number}", *named])
@@ -214,7 +210,6 @@ class Author:
         return "\n".join([f"def {name}({given}):", *indented(body)])
 
     def of_state(self, scope: Scope) -> tuple[list[str], str]:
-        """Return what gives a record of the state."""
         kind = self.choices.pick(["R", "R", "P"])
         one, other = self.expressions.record(scope, kind), self.expressions.record(scope, kind)
         test = self.expressions.condition(scope, 1)
@@ -222,7 +217,6 @@ class Author:
         return self.choices.pick(ways), kind
 
     def several(self, scope: Scope) -> tuple[list[str], str]:
-        """Return what gives two numbers, or three."""
         size = self.choices.pick([2, 3])
         one, other = (", ".join(self.expressions.number(scope, 1) for _ in range(size)) for _ in range(2))
         early = self.choices.chance(50)
@@ -259,7 +253,6 @@ class Author:
         return []
 
     def initial(self) -> str:
-        """Return the initial action."""
         scope = self.scope(effects=False)
         lines, given = ['"""Begin."""'], []
         if self.choices.chance(30):
@@ -283,7 +276,6 @@ class Author:
         return "\n".join([f"@action({', '.join(given)})", f"def initial(s, c{names}):", *indented(lines)])
 
     def action(self, name: str) -> str:
-        """Return an action."""
         scope = self.scope(effects=False)
         self.room = COMBINATIONS
         parameters = self.choices.pick([[], ["t"], ["t", "u"], ["v"], ["count", "entry"], ["self"], ["t", "u", "v"]])
@@ -346,7 +338,6 @@ class Author:
         return "\n".join(["@action(t=Thing)", "def moves(s, c, t):", *indented(lines)])
 
     def turns(self) -> str:
-        """Return an action that goes round."""
         turns = self.choices.pick([6, 4, 5, 3])
         guard = [
             f"require({self.expressions.condition(self.scope(effects=False), 1)} or s.turn > 0)"
@@ -362,7 +353,6 @@ class Author:
         return "\n".join(["@action()", "def spends(s, c):", *indented(lines)])
 
     def guards(self, scope: Scope) -> list[str]:
-        """Return guards and locals that they read."""
         lines: list[str] = []
         for _ in range(self.choices.pick([0, 0, 1, 1, 2, 3])):
             if self.choices.chance(30):
@@ -398,7 +388,6 @@ class Author:
         return [f"{name} = 0", f"for {item} in {source}:", f"    {name} += {self.expressions.number(inner, 1)}"]
 
     def property(self, number: int, actions: list[str]) -> tuple[str, str]:
-        """Return a property: its name and its text."""
         what = self.choices.below(4)
         name = f"prop{number}"
         if what in (0, 1):
@@ -543,5 +532,4 @@ class Author:
 
 
 def machine_text(choices: Choices) -> str:
-    """Return the text of a random machine."""
     return Author(choices).text()

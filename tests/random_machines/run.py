@@ -55,7 +55,6 @@ KINDS = {
 
 
 def sources() -> str:
-    """Return a digest of the engines' sources."""
     made = hashlib.sha256()
     for room in ENGINES:
         for path in sorted((ROOT / room).rglob("*.py")):
@@ -64,7 +63,6 @@ def sources() -> str:
 
 
 def kind_of(error: str) -> str:
-    """Return the kind of a runtime error."""
     return next((kind for kind, pattern in KINDS.items() if re.search(pattern, error)), error)
 
 
@@ -186,7 +184,6 @@ def _own_process() -> None:
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what a run saw, in a few numbers."""
     drawn = [row for row in rows if not row.get("refused")]
     seconds = sum(row["seconds"] for row in drawn)
     counted = Counter(name for row in drawn for name in asked(row["seed"]))

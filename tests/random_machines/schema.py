@@ -84,8 +84,6 @@ ASIDE = 35
 
 
 def domains(choices: Choices) -> list[Domain]:
-    """Return the domains of a machine."""
-
     def usual(item: T, others: list[T]) -> T:
         return choices.pick(others) if choices.chance(ASIDE) else item
 
@@ -119,7 +117,6 @@ class Type:
 
     @property
     def text(self) -> str:
-        """The annotation."""
         if self.domain is not None:
             return self.domain.alias
         if self.element is not None:
@@ -137,14 +134,11 @@ class Type:
 
 @dataclass
 class Record:
-    """A record class."""
-
     name: str
     fields: list[tuple[str, Type]] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        """The class."""
         return "\n".join([f"class {self.name}(Record):", *(f"    {name}: {kind.text}" for name, kind in self.fields)])
 
 
@@ -155,7 +149,6 @@ ODD_SIZES = ["1", "c.k - 1", "c.k * 5", "c.n * 3", "c.n + c.k", "max(c.k, c.n)",
 
 
 def sized(size: str) -> str:
-    """Return a length in an annotation."""
     return "Per(Thing)" if size == "c.n" else f"Size({annotated(size)})"
 
 
@@ -173,7 +166,6 @@ def parts(kind: Type, text: str = "", sizes: tuple[str, ...] = ()) -> Iterator[t
 
 
 def array(choices: Choices, element: Type) -> Type:
-    """Return an array."""
     odd = element.domain is not None and choices.chance(10)
     return Type(element=element, size=choices.pick(ODD_SIZES if odd else SIZES))
 
@@ -195,7 +187,6 @@ class Schema:
         self.nasty = list(NASTY)
 
     def fresh(self) -> str:
-        """Return a name that no field has."""
         letter: str = next(self.letters)
         if not self.choices.chance(12):
             return letter
@@ -204,7 +195,6 @@ class Schema:
         return name
 
     def scalar(self) -> Type:
-        """Return a number of some domain."""
         return Type(domain=self.choices.pick(self.domains))
 
     def scalars(self, most: int) -> list[tuple[str, Type]]:
@@ -212,7 +202,6 @@ class Schema:
         return [(self.fresh(), self.scalar()) for _ in range(1 + self.choices.below(most))]
 
     def records(self) -> list[Record]:
-        """Return the records, the state last."""
         choices = self.choices
         inner = Record("P", self.scalars(3))
         outer = Record("R", self.scalars(2))
@@ -234,7 +223,6 @@ class Schema:
         return [inner, outer, message, state]
 
     def state(self, inner: Record, outer: Record, message: Record) -> Record:
-        """Return the state."""
         choices = self.choices
         fields = [
             ("pc", Type(domain=COUNTER)),

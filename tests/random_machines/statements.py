@@ -16,8 +16,6 @@ DEPTH = 3
 
 
 class Statements:
-    """Draws statements."""
-
     def __init__(self, choices: Choices, helpers: list[Helper], records: list[Record], *, daring: bool) -> None:
         self.choices, self.helpers = choices, helpers
         self.classes = {record.name: record for record in records}
@@ -36,7 +34,6 @@ class Statements:
         return lines
 
     def leave(self, scope: Scope) -> str:
-        """Return a return statement."""
         return (
             f"return {self.expressions.number(scope, 2)}"
             if self.returns == "int"
@@ -46,7 +43,6 @@ class Statements:
         )
 
     def statement(self, scope: Scope, depth: int) -> list[str]:
-        """Return one statement, as lines."""
         simple = [
             self.store, self.local, self.augment, self.augment_local, self.tuple, self.reference, self.effect,
             self.copy, self.add, self.alias, self.digest, self.write_out, self.unpack, self.pipe, self.pipe,
@@ -56,7 +52,6 @@ class Statements:
         return self.choices.pick([*simple, *(compound if depth > 0 else [])])(scope, depth)
 
     def number(self, scope: Scope) -> str:
-        """Return a number."""
         return self.expressions.number(scope, DEPTH)
 
     def store(self, scope: Scope, _: int) -> list[str]:
@@ -80,7 +75,6 @@ class Statements:
         return value if self.expressions.dares(9) else f"max({domain.low}, min({domain.high}, {value}))"
 
     def augment(self, scope: Scope, _: int) -> list[str]:
-        """Change the number in a place."""
         found = self.expressions.scalar(scope, 2, written=True)
         if found is None:
             return ["pass"]
@@ -102,13 +96,11 @@ class Statements:
         return self.choices.pick(scope.free(LOCALS, "numbers"))
 
     def local(self, scope: Scope, _: int) -> list[str]:
-        """Give a local a number."""
         value, name = self.number(scope), self.target(scope)
         scope.numbers[name] = ""
         return [f"{name}: int = {value}" if self.choices.chance(10) else f"{name} = {value}"]
 
     def augment_local(self, scope: Scope, _: int) -> list[str]:
-        """Change a local."""
         known = [name for name in scope.numbers if name not in scope.fixed]
         if not known:
             return self.local(scope, 0)
@@ -118,7 +110,6 @@ class Statements:
         return [f"{name} {word} {self.number(scope)}"]
 
     def tuple(self, scope: Scope, _: int) -> list[str]:
-        """Give two locals their numbers at once."""
         values = [self.number(scope), self.number(scope)]
         names = [self.target(scope), self.target(scope)]
         for name in names:
@@ -126,7 +117,6 @@ class Statements:
         return [f"{', '.join(names)} = {', '.join(values)}"]
 
     def refer(self, scope: Scope, name: str, place: str, kind: str) -> None:
-        """Let a name stand for a record."""
         received = any(word in scope.received for word in re.findall(r"\w+", place))
         scope.records[name] = self.classes[kind]
         scope.received = scope.received | {name} if received else scope.received - {name}
@@ -156,7 +146,6 @@ class Statements:
         return [f"{name} = {place}"]
 
     def alias(self, scope: Scope, _: int) -> list[str]:
-        """Let a name stand for an array."""
         found = [
             item for item in self.expressions.arrays(scope) if item[0] != "s.at" and head(item[0]) not in scope.received
         ]
@@ -172,7 +161,6 @@ class Statements:
         return [f"{name} = {text}"]
 
     def digest(self, scope: Scope, depth: int) -> list[str]:
-        """Note what a loop sees, in its order."""
         bags = self.expressions.bags(scope)
         if not bags or "s" not in scope.records or "m" in scope.records or "m" in scope.numbers or "m" in scope.fixed:
             return self.store(scope, depth)
@@ -215,14 +203,12 @@ class Statements:
         )
 
     def refresh(self, scope: Scope) -> None:
-        """Forget the names that may be stale."""
         for name in list(scope.records):
             if name not in scope.fixed:
                 del scope.records[name]
         scope.arrays.clear()
 
     def branch(self, scope: Scope, depth: int) -> list[str]:
-        """Run one of two blocks."""
         lines = [f"if {self.expressions.condition(scope, 2)}:", *indented(self.block(scope.inner(), depth - 1, 2))]
         if self.choices.chance(20):
             lines += [
@@ -380,12 +366,10 @@ class Statements:
 
 
 def last_size(kind: Type) -> str:
-    """Return how many messages a channel holds."""
     while kind.element is not None:
         kind = kind.element
     return kind.size
 
 
 def indented(lines: list[str]) -> list[str]:
-    """Return lines one level in."""
     return ["    " + line for line in lines]

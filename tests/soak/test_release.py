@@ -25,7 +25,6 @@ FOLDERS: dict[str, str] = PROJECT["tool"]["setuptools"]["package-dir"]
 
 
 def run(*command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command, which must succeed."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment or None)
     assert done.returncode == 0, done.stdout + done.stderr
     return done

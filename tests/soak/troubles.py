@@ -146,7 +146,6 @@ def run(seed: int, times: int, seconds: float, folder: Path, kinds: list[str]) -
 
 
 def main() -> int:
-    """Run; return 1 if something failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak.troubles", description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=480)

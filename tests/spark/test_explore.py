@@ -36,12 +36,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fencepost.explorers.verdict import Result
+    from fencepost.invariants.catalogue import Run
     from pyspark import SparkContext
 
 pytestmark = marks("spark")
-SMALL = {run.name: run for run in runs_of(*LINEAGE) if run.name.endswith(" 2/2/2/1") or run.name == "kip320 3/2/2/1"}
+SIZES = [
+    pytest.param(
+        run,
+        id=run.name,
+        marks=[pytest.mark.long] * (not run.name.endswith(" 2/2/2/1") and run.name != "kip320 3/2/2/1"),
+    )
+    for run in runs_of(*LINEAGE)
+]
 """`tox -e spark-long` takes every size."""
-assert len(SMALL) == len(LINEAGE) + 1
 
 
 @pytest.fixture(scope="module")
@@ -154,13 +161,14 @@ def lengths(found: Result) -> list[tuple[Any, ...]]:
     return [(item.name, item.verdict, item.path and item.path.length) for item in found.properties]
 
 
-@pytest.mark.parametrize("name", sorted(SMALL))
-def test_spark_finds_what_the_native_engine_finds(context: SparkContext, name: str) -> None:
-    run = SMALL[name]
+@pytest.mark.parametrize("run", SIZES)
+def test_spark_finds_what_the_native_engine_finds(context: SparkContext, run: Run) -> None:
     found = protocol(run.protocol)
     native = search(found.machine, found.machine.set_constants(run.constants), found.properties, Options(workers=1))
-    handover = max(40, max(native.levels) // 2)
-    alike(explored(context, run.protocol, dict(run.constants), handover=handover), native)
+    handover = max(40, max(native.levels) // 3)
+    made = explored(context, run.protocol, dict(run.constants), handover=handover)
+    assert made.distinct == run.distinct
+    alike(made, native)
 
 
 @pytest.mark.parametrize(("claim", "outcome", "text"), CASES, ids=[claim for claim, _, _ in CASES])

@@ -26,6 +26,7 @@ from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
 
+from tests.helpers.blocks import whole
 from tests.helpers.written import HEAD
 from tests.spark.sparks import marks
 
@@ -95,61 +96,30 @@ def test_a_cells_walks_are_those_of_simulate(sql: SparkSession, swept: str) -> N
         assert told == violated(one)
 
 
-STAIRS = '''"""Stairs that are climbed until a climber rests."""
-
-from typing import Annotated
-
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
-
-
-class C(Constants):
-    """How many steps the stairs have."""
-
-    top = bound(3, low=1, high=9, meaning="steps")
-
-
+STAIRS = HEAD + whole("""
 class State(Record):
-    """How far up one is, and whether one rests."""
-
-    at: Annotated[int, Range(0, C.top)]
+    at: Annotated[int, Range(0, C.n)]
     resting: bool
-
-
-@action()
-def initial(s, c):
-    """One is at the bottom."""
-
 
 @action()
 def climb(s, c):
-    """One climbs a step."""
     require(not s.resting)
-    require(s.at < c.top)
+    require(s.at < c.n)
     s.at += 1
-
 
 @action()
 def rest(s, c):
-    """One rests for good."""
     require(not s.resting)
     s.resting = True
 
-
 @always
 def is_low(s, c):
-    """One stays at the bottom."""
     return s.at < 1
-
 
 @always
 def is_lower_than_the_top(s, c):
-    """One stays below the top."""
-    return s.at < c.top
-
-
-MACHINE = Machine("stairs", "stairs are climbed", State, C, initial, (climb, rest))
-PROPERTIES = (is_low, is_lower_than_the_top)
-'''
+    return s.at < c.n
+""")
 
 
 def test_every_property_that_a_walk_violates_is_named_with_its_count(sql: SparkSession, tmp_path: Path) -> None:
@@ -256,40 +226,27 @@ def test_walks_of_another_model_are_not_added_to(swept: str, tmp_path: Path) -> 
         sweeping.prepare(str(folder), plan(), resume=True)
 
 
-BEGINS = '''"""Counts by two."""
-from typing import Annotated
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
-
-class C(Constants):
-    n = bound(1, low=0, high=9, meaning="n")
-
+BEGINS = HEAD + whole("""
 class State(Record):
     b: Annotated[int, Range(0, 5)]
 
 @action()
 def initial(s, c):
-    """Zero."""
     s.b = 0
 
 @action()
 def go(s, c):
-    """Count."""
     require(s.b < 2)
     s.b += 2
 
 @always
 def one(s, c):
-    """Never one."""
     return s.b != 1
 
 @always
 def two(s, c):
-    """Never two."""
     return s.b != 2
-
-PROPERTIES = (one, two)
-MACHINE = Machine("m", "M.", State, C, initial, (go,))
-'''
+""")
 
 
 def test_walks_that_judged_other_properties_or_began_elsewhere_are_not_added_to(
@@ -324,40 +281,30 @@ def test_a_folder_that_is_not_empty_is_refused(swept: str, tmp_path: Path) -> No
         sweeping.prepare(str(tmp_path / "new"), plan(), resume=True)
 
 
-SLOPE = """
+SLOPE = HEAD + whole("""
 class State(Record):
     height: Annotated[int, Range(0, 5)]
 
 @action()
-def initial(s, c):
-    \"\"\"At the foot.\"\"\"
-
-@action()
 def climb(s, c):
-    \"\"\"One step up.\"\"\"
     require(s.height < c.n, bound=C.n)
     s.height += 1
 
 @always
-def is_low(s, c) -> bool:
-    \"\"\"It is not high.\"\"\"
+def is_low(s, c):
     return s.height < 3
 
 @always
-def is_there(s, c) -> bool:
-    \"\"\"It is somewhere.\"\"\"
+def is_there(s, c):
     return s.height < 9
-
-PROPERTIES = (is_low, is_there)
-MACHINE = Machine("slope", "A slope.", State, C, initial, (climb,))
-"""
+""")
 
 
 @pytest.fixture
 def slope(sql: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A model that raises an error above 5, and the session of this module in the place of another one."""
     monkeypatch.setattr(session, "spark", lambda _: nullcontext(sql.sparkContext))
-    (tmp_path / "slope.py").write_text(HEAD + SLOPE)
+    (tmp_path / "slope.py").write_text(SLOPE)
     return str(tmp_path / "slope.py")
 
 

@@ -51,7 +51,6 @@ def known_survivors() -> dict[tuple[str, ...], dict[str, Any]]:
 
 
 def names_of(row: dict[str, Any]) -> tuple[str, ...]:
-    """Return what names a mutant."""
     return tuple(row[name] for name in NAMES)
 
 
@@ -127,7 +126,6 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Run; return 1 if too many survive."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak.mutants", description=__doc__)
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--seconds", type=float, default=7200)

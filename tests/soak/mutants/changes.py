@@ -81,7 +81,6 @@ def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
 
 
 def change(node: Any, how: str) -> None:
-    """Change a node."""
     match how:
         case "comparison":
             node.ops = [ORDERS[type(node.ops[0])]()]
@@ -121,7 +120,6 @@ class Mutant:
 
     @property
     def row(self) -> dict[str, Any]:
-        """Say what is changed."""
         return {
             "pass": self.name,
             **{name: getattr(self, name) for name in ("file", "function", "digest", "line", "column", "what", "text")},
@@ -134,7 +132,6 @@ def identity(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def tree_of(file: str) -> ast.Module:
-    """Return a file of ours."""
     return module_of((ROOT / file).read_text())
 
 

@@ -62,14 +62,12 @@ class Session:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Do the work instead of running all tests."""
         self.items = {item.nodeid: item for item in session.items}
         self.work(self)
         return True
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note what fails."""
         if report.failed:
             self.failed = report.nodeid
 

@@ -1,16 +1,13 @@
 """States in hand: built by name, an action taken, why one is refused, what a property says."""
 
 import copy
-from pathlib import Path
 
 import pytest
 from fencepost.api import in_hand
 from fencepost.api.calls.first_model import MACHINE, PROPERTIES, Kind, Phase
 from fencepost.model.language.errors import UsageError
 
-from tests.helpers.blocks import whole
-from tests.helpers.written import HEAD
-from tests.random_machines.engines import load
+from tests.helpers.written import machine_of
 
 LOCK = in_hand(MACHINE, PROPERTIES, clients=2)
 
@@ -142,8 +139,8 @@ def cuts(s, c, to):
 """
 
 
-def test_arrays_of_arrays_and_channels_are_filled_too(tmp_path: Path) -> None:
-    hand = in_hand(*load(HEAD + whole(TABLES), tmp_path))
+def test_arrays_of_arrays_and_channels_are_filled_too() -> None:
+    hand = in_hand(*machine_of(TABLES))
     state = hand.state(table=[[0, 1], [2, 0]], channel={1: [{"number": 2, "sender": "none"}]})
     assert (state.table[1][0], state.channel[1][0].number, len(state.channel[0])) == (2, 2, 0)
     assert hand.take(state, "cuts", to=1) == hand.state(state, channel={1: []})

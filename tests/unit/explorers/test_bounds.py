@@ -22,10 +22,9 @@ from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 from tests.helpers.blocks import whole
 from tests.helpers.commands import fencepost
-from tests.helpers.written import HEAD
-from tests.machines import bucket, errands, shelf, shifted
+from tests.helpers.written import machine_of
+from tests.machines import errands, shelf, shifted
 from tests.machines.errands import C, State
-from tests.random_machines.engines import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,10 +119,10 @@ MAY_SHRINK = ["0, 9 - C.n", "0, 9 - largest(C.n, 2)", "0, smallest(9, 9 - C.n)",
     ],
 )
 def test_only_its_guards_read_a_bound_where_a_larger_value_closes_no_guard_and_narrows_no_domain(
-    tmp_path: Path, ends: str, guard: str, alone: bool
+    ends: str, guard: str, alone: bool
 ) -> None:
     """Else a larger bound could change a verdict, though the bound was not reached."""
-    machine, _ = load(HEAD + whole(JUMPS.replace("ENDS", ends).replace("GUARD", guard)), tmp_path)
+    machine, _ = machine_of(JUMPS.replace("ENDS", ends).replace("GUARD", guard))
     assert ("n" in unshared_bounds(translate(machine))) is alone
 
 
@@ -267,9 +266,31 @@ def test_growth_can_be_interrupted() -> None:
     assert found.growth is None or found.growth.why_stopped
 
 
+BUCKET = machine_of("""
+class C(Constants):
+    drops = bound(3, low=1, high=9, meaning="drops that fall")
+
+class State(Record):
+    inside: Annotated[int, Range(0, 4)]
+
+@action()
+def fall(s, c):
+    require(s.inside < c.drops, bound=C.drops)
+    s.inside += 1
+
+@always
+def it_is_not_measured(s, c):
+    return c.drops < 5 or s.inside != 2
+
+@always
+def it_holds_few(s, c):
+    return s.inside <= 9
+""")
+
+
 @pytest.mark.parametrize("engine", ["native", "plain"])
 def test_growth_keeps_the_answer_where_a_raised_bound_makes_the_model_go_wrong(engine: str) -> None:
-    found = api.check(bucket.MACHINE, bucket.PROPERTIES, engine=engine, grow=600)
+    found = api.check(*BUCKET, engine=engine, grow=600)
     assert (found.verdict, found.distinct, found.constants) == ("holds", 4, {"drops": 3})
     growth = found.growth
     assert growth is not None
@@ -284,7 +305,7 @@ def test_growth_keeps_the_answer_where_a_raised_bound_makes_the_model_go_wrong(e
 
 @pytest.mark.parametrize("engine", ["native", "plain"])
 def test_growth_says_how_the_model_goes_wrong_where_no_verdict_is_another(engine: str) -> None:
-    found = api.check(bucket.MACHINE, bucket.PROPERTIES[1:], engine=engine, grow=600)
+    found = api.check(BUCKET[0], BUCKET[1][1:], engine=engine, grow=600)
     assert found.verdict == "holds"
     assert found.growth is not None
     assert found.growth.why_stopped == "the model raises an error with drops=5"

@@ -93,6 +93,22 @@ def test_a_folder_that_others_can_write_or_one_in_it_is_refused_and_not_made(
     assert not list((tmp_path / "open").iterdir())
 
 
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_file_is_no_folder_for_the_cache(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="is not a folder"):
+        named(monkeypatch, tmp_path / place)
+
+
+def test_without_any_safe_folder_nothing_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "open"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "open"))
+    with pytest.raises(UsageError, match="there is no safe place"):
+        cache.cache_folder()
+
+
 def test_a_sticky_folder_may_stand_above(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sticky").mkdir()
     (tmp_path / "sticky").chmod(0o1777)
@@ -113,14 +129,6 @@ def test_a_link_is_followed_only_where_nobody_else_could_have_put_it(
     (tmp_path / "round").symlink_to("round")
     with pytest.raises(UsageError, match="symbolic links on the way"):
         named(monkeypatch, tmp_path / "round")
-
-
-def test_a_file_is_no_folder_for_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="is not a folder"):
-        named(monkeypatch, tmp_path / "file")
-    with pytest.raises(UsageError, match="is not a folder"):
-        named(monkeypatch, tmp_path / "file" / "below")
 
 
 @as_root
@@ -197,12 +205,3 @@ def test_a_read_only_folder_is_refused_if_it_was_named_and_replaced_otherwise(
         f"note: the cache cannot be used: {folder} cannot be written. What is compiled now is not kept; "
         "FENCEPOST_CACHE=FOLDER names another place.\n"
     )
-
-
-def test_without_any_safe_folder_nothing_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "open").mkdir()
-    (tmp_path / "open").chmod(0o777)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "open"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "open"))
-    with pytest.raises(UsageError, match="there is no safe place"):
-        cache.cache_folder()

@@ -9,52 +9,34 @@ from typing import TYPE_CHECKING
 import fencepost.api as f
 import pytest
 
+from tests.helpers.blocks import whole
+from tests.helpers.written import HEAD
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-MODEL = """
-from enum import IntEnum
-from typing import Annotated
-
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
-
-
+MODEL = HEAD + whole("""
 class Size(IntEnum):
     SMALL = 0
     LARGE = 1
 
-
 class C(Constants):
     most = bound(2, low=0, high=5, meaning="the largest step")
-
 
 class State(Record):
     steps: Annotated[int, Range(0, 4)]
     x: Annotated[int, Range(0, 60)]
 
-
-@action()
-def initial(s: State, c: C) -> None:
-    \"\"\"Zero.\"\"\"
-
-
 @action(by=Range(0, C.most), size=Size)
-def go(s: State, c: C, by: int, size: int) -> None:
-    \"\"\"Count on.\"\"\"
+def go(s, c, by, size):
     require(s.steps < 4)
     s.steps += 1
     s.x += by + size
 
-
 @always
-def good(s: State, c: C) -> bool:
-    \"\"\"It does not get far.\"\"\"
+def good(s, c):
     return s.x <= 12
-
-
-MACHINE = Machine("edited", "a model that is edited", State, C, initial, (go,))
-PROPERTIES = (good,)
-"""
+""").replace("class Size", "from enum import IntEnum\n\nclass Size")
 EDITS = {
     "a parameter has one value more": ("Range(0, C.most)", "Range(0, C.most + 1)"),
     "an enum has one member more": ("LARGE = 1", "LARGE = 1\n    HUGE = 2"),
@@ -104,49 +86,33 @@ def test_a_helper_that_was_edited_after_its_import_is_refused(
     assert f.check(model, engine=engine).verdict.value == "violated"
 
 
-BEGINS = """
-from typing import Annotated
-
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require, switch
-
-
+BEGINS = HEAD + whole("""
 class C(Constants):
     far = switch(default=False, meaning="it goes far")
     fast = switch(default=False, meaning="it goes fast")
 
-
 class State(Record):
     b: Annotated[int, Range(0, 5)]
 
-
 @action()
-def initial(s: State, c: C) -> None:
-    \"\"\"Where it begins.\"\"\"
+def initial(s, c):
     s.b = 1 if c.far else 0
 
-
 @action()
-def go(s: State, c: C) -> None:
-    \"\"\"Go on.\"\"\"
+def go(s, c):
     require(s.b != 1)
     require(s.b < 3)
     s.b += 2
 
-
 @always
-def low(s: State, c: C) -> bool:
-    \"\"\"It does not get to 3.\"\"\"
+def low(s, c):
     return s.b != 3
 
-
 def refuse(c: C) -> str | None:
-    \"\"\"Say why constants do not go together.\"\"\"
     return "not that fast" if c.fast > 1 else None
 
-
 MACHINE = Machine("begins", "a model that is edited", State, C, initial, (go,), refuse=refuse)
-PROPERTIES = (low,)
-"""
+""")
 
 
 @pytest.mark.parametrize(

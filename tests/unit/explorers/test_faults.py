@@ -20,8 +20,8 @@ from fencepost.model.language.interpreter import Interpreter
 from tests.helpers import search as reference
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import MACHINES
+from tests.helpers.written import file_of, machine_of
 from tests.machines import vault
-from tests.random_machines.engines import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,16 +95,10 @@ def test_the_kinds_of_faults_are_the_budgets_of_the_state() -> None:
 
 
 PAIRS = """
-from typing import Annotated
-
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, largest, require
-
-
 class C(Constants):
     n = bound(2, low=0, high=3, meaning="pairs of crashes")
     m = bound(1, low=0, high=3, meaning="floods")
     k = bound(0, low=0, high=3, meaning="drills and alarms")
-
 
 class Budget(Record):
     crashes: Annotated[int, Range(0, BOUND)]
@@ -112,39 +106,30 @@ class Budget(Record):
     drills: Annotated[int, Range(0, C.k)]
     alarms: Annotated[int, Range(0, C.k)]
 
-
 class State(Record):
     x: Annotated[int, Range(0, 9)]
     budget: Budget
 
-
 @action()
-def initial(s: State, c: C) -> None:
+def initial(s, c):
     s.budget.crashes = START
     s.budget.floods = c.m
 
-
 @action()
-def crash(s: State, c: C) -> None:
+def crash(s, c):
     require(s.budget.crashes > 0)
     s.budget.crashes -= 1
     s.x += 1
 
-
 @action()
-def flood(s: State, c: C) -> None:
+def flood(s, c):
     require(s.budget.floods > 0)
     s.budget.floods -= 1
     s.x += 2
 
-
 @always
-def fine(s: State, c: C) -> bool:
+def fine(s, c):
     return s.x < 3
-
-
-MACHINE = Machine("pairs", "crashes that come in pairs", State, C, initial, (crash, flood))
-PROPERTIES = (fine,)
 """
 
 
@@ -157,9 +142,9 @@ PROPERTIES = (fine,)
     ],
 )
 def test_a_budget_that_is_not_a_constant_by_itself_is_not_counted(
-    bound: str, start: str, happened: dict[str, int], tmp_path: Path
+    bound: str, start: str, happened: dict[str, int]
 ) -> None:
-    machine, (fine,) = load(PAIRS.replace("BOUND", bound).replace("START", start), tmp_path)
+    machine, (fine,) = machine_of(PAIRS.replace("BOUND", bound).replace("START", start))
     constants = machine.set_constants({})
     assert fault_kinds(machine) == {"floods": "m"}
     for named in ((), ("crashes",), ("floods", "crashes")):
@@ -174,16 +159,16 @@ def test_a_budget_that_is_not_a_constant_by_itself_is_not_counted(
 
 
 @pytest.mark.parametrize("start", ["min(c.n, 1)", "c.n // 2", "0"])
-def test_a_budget_that_begins_with_less_than_its_constant_is_not_counted(start: str, tmp_path: Path) -> None:
-    machine, (fine,) = load(PAIRS.replace("BOUND", "C.n").replace("START", start), tmp_path)
+def test_a_budget_that_begins_with_less_than_its_constant_is_not_counted(start: str) -> None:
+    machine, (fine,) = machine_of(PAIRS.replace("BOUND", "C.n").replace("START", start))
     constants = machine.set_constants({})
     with pytest.raises(UsageError, match=r"'crashes' cannot be counted: with n = 2, the budget of the first states is"):
         tolerance(machine, constants, fine, {"crashes": 1}, Options(workers=1), lambda *_: pytest.fail("searched"))
 
 
-def test_a_budget_whose_constant_may_not_be_0_is_not_counted(tmp_path: Path) -> None:
+def test_a_budget_whose_constant_may_not_be_0_is_not_counted() -> None:
     text = PAIRS.replace("BOUND", "C.n").replace("START", "c.n").replace("n = bound(2, low=0", "n = bound(2, low=1")
-    machine, _ = load(text, tmp_path)
+    machine, _ = machine_of(text)
     assert fault_kinds(machine) == {"floods": "m"}
     with pytest.raises(
         UsageError, match=r"'crashes' cannot be counted: its budget ends at c[.]n, which is 1 or more, .*low=0"
@@ -191,8 +176,8 @@ def test_a_budget_whose_constant_may_not_be_0_is_not_counted(tmp_path: Path) -> 
         choose_kinds(machine, machine.set_constants({}), ())
 
 
-def test_budgets_that_share_a_constant_are_not_counted_apart(tmp_path: Path) -> None:
-    machine, _ = load(PAIRS.replace("BOUND", "C.n").replace("START", "c.n"), tmp_path)
+def test_budgets_that_share_a_constant_are_not_counted_apart() -> None:
+    machine, _ = machine_of(PAIRS.replace("BOUND", "C.n").replace("START", "c.n"))
     assert choose_kinds(machine, machine.set_constants({}), ()) == ("crashes", "floods")
     with pytest.raises(
         UsageError, match=r"'drills' cannot be counted: its budget ends at c[.]k, as does that of 'alarms'"
@@ -201,9 +186,6 @@ def test_budgets_that_share_a_constant_are_not_counted_apart(tmp_path: Path) -> 
 
 
 BUDGETS = """
-from typing import Annotated
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
-
 class C(Constants):
     crashes = bound(2, low=0, high=4, meaning="crashes")
     fences = bound(3, low=0, high=4, meaning="fences")
@@ -249,9 +231,6 @@ def roomy(s: State, c: C) -> bool:
 @always
 def settled(s: State, c: C) -> bool:
     return s.x != 30
-
-MACHINE = Machine("budgets", "crashes and fences", State, C, initial, (crash, fence, settle))
-PROPERTIES = (small, roomy, settled)
 """
 
 
@@ -266,10 +245,9 @@ PROPERTIES = (small, roomy, settled)
     ],
 )
 def test_fewer_faults_are_searched_too_unless_more_cover_them(
-    tmp_path: Path, settles: str, prop: str, expected: list[dict[str, int]], apart: set[str]
+    settles: str, prop: str, expected: list[dict[str, int]], apart: set[str]
 ) -> None:
-    file = tmp_path / "budgets.py"
-    file.write_text(BUDGETS.replace("SETTLES", settles))
+    file = file_of(BUDGETS.replace("SETTLES", settles), "budgets")
     for engine in ("native", "plain"):
         (setting,) = api.faults(str(file), prop=prop, engine=engine).to_dict()["grid"]
         assert [item["faults"] for item in setting["front"]] == expected

@@ -147,8 +147,7 @@ REFUSED: dict[str, Refused] = {
         "two actions are named 'nothing': counts and traces distinguish them by name. Rename one.",
     ),
     "two properties have one name": Refused(
-        lambda: check(machine(), (always(holds), always(holds))),
-        "two properties are named 'holds': *",
+        lambda: check(machine(), (always(holds), always(holds))), "two properties are named 'holds': *"
     ),
     "a field has no bounds": Refused(
         field(int),
@@ -176,8 +175,7 @@ REFUSED: dict[str, Refused] = {
     "an enum has operators of its own": Refused(lambda: domain_of(Mood), OPERATORS),
     "a choice has operators of its own": Refused(lambda: choice(Mood.CALM, meaning="how it goes"), OPERATORS),
     "a model file postpones annotations": Refused(
-        field("bool"),
-        "Wrong.field: a model file must not use `from __future__ import annotations`: take it out.",
+        field("bool"), "Wrong.field: a model file must not use `from __future__ import annotations`: take it out."
     ),
     "an action gives another parameter a domain": Refused(
         lambda: action(numbr=Small)(with_number),
@@ -196,8 +194,7 @@ REFUSED: dict[str, Refused] = {
         "after, c), or @always for what must hold in each state.",
     ),
     "a state property takes two states": Refused(
-        lambda: always(holds_after),
-        "property holds_after: it reads two states, so it is a step property: use @step().",
+        lambda: always(holds_after), "property holds_after: it reads two states, so it is a step property: use @step()."
     ),
     "a step property takes other parameters than its action": Refused(
         lambda: step(on=action(number=Small)(with_number))(with_size),
@@ -212,10 +209,7 @@ REFUSED: dict[str, Refused] = {
         lambda: type("C", (Constants,), {"values": bound(1, low=0, high=2, meaning="a name that is taken")}),
         "constants C: the name 'values' is taken by the language: use another.",
     ),
-    "a constant is assigned": Refused(
-        set_limit,
-        "constant 'limit' cannot be assigned: constants are fixed for a run.",
-    ),
+    "a constant is assigned": Refused(set_limit, "constant 'limit' cannot be assigned: constants are fixed for a run."),
 } | {
     f"a choice is an enum with {members}": Refused(
         lambda members=members: choice(next(iter(IntEnum("Choice", members))), meaning="how it goes"),

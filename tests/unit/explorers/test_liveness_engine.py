@@ -7,6 +7,7 @@ import random
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+import fencepost.api as f
 import networkx as nx
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from fencepost.model.lineage import kip320
 from benchmarks.liveness import answer_to, drawn, questions
 from tests.helpers.parameters import few
 from tests.helpers.questions import DIFFERENT, shared
+from tests.helpers.written import machine_of
 from tests.machines import mailbox, parcels
 from tests.machines.mailbox import Client, Phase
 
@@ -82,8 +84,8 @@ PROPERTIES = (
     ),
 )
 SIZES = (
-    {},
     {"losses": 0},
+    {},
     {"clients": 1, "requests": 2},
     {"resends": 1, "deduplicate": 0},
     {"resend": 1, "losses": 2, "resends": 0},
@@ -272,10 +274,48 @@ def test_what_was_violated_before_is_told_beside_an_error_in_a_predicate() -> No
     prop = eventually("wrong", "It shifts by less than nothing.", then=nowhere)
     for search in (plain, native):
         for found in ((loses_nothing, prop), (stays, prop)):
-            told = search(mailbox.MACHINE, mailbox.MACHINE.set_constants({}), found, Options(workers=1))
+            told = search(mailbox.MACHINE, mailbox.MACHINE.set_constants({"resends": 0}), found, Options(workers=1))
             assert [item.text.partition(":")[0] for item in told.problems] == ["property 'wrong'"]
             assert not told.complete
             assert [item.verdict for item in told.properties] == [Verdict.VIOLATED, Verdict.UNDETERMINED]
+
+
+ROOMS = machine_of("""
+class C(Constants):
+    n = shape(2, low=1, high=3, meaning="rooms")
+
+Room = Annotated[int, Index(C.n)]
+
+class State(Record):
+    x: Annotated[Array[Annotated[int, Range(0, 3)]], Per(Room)]
+
+@action()
+def initial(s, c):
+    s.x[c.n - 1] = 3
+
+@action(r=Room)
+def go(s, c, r):
+    require(s.x[r] < 3)
+    s.x[r] += 1
+
+def exists(s, c, r):
+    return s.x[r] >= 0
+
+def is_done(s, c, r):
+    return s.x[r] == 3
+
+done = at_most("done", "Done.", costs={go: 1}, when=exists, then=is_done, fair=(weak(go, each="r"),), r=Room)
+PROPERTIES = (done,)
+""")
+"""In the last room everything is done from the start, so there is no way there."""
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+@pytest.mark.parametrize(("n", "worst", "best"), [(1, 0, 0), (2, 3, 1), (3, 6, 1)])
+def test_the_least_cost_is_the_least_over_all_ways_of_all_values(engine: str, n: int, worst: int, best: int) -> None:
+    cost = f.check(*ROOMS, engine=engine, n=n).properties[0].cost
+    assert cost is not None
+    assert (cost.worst, cost.best) == (worst, best)
 
 
 # -- the kernels on graphs of their own

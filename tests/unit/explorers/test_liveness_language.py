@@ -11,7 +11,8 @@ from fencepost.model.language import action, always, at_most, leads_to, strong, 
 from fencepost.model.language.errors import DomainError, ModelError
 from fencepost.model.language.interpreter import Interpreter, Step
 
-from tests.machines import maze, two_bags
+from tests.helpers.written import machine_of
+from tests.machines import maze
 from tests.machines.grid import MACHINE as GRID
 from tests.machines.maze import MACHINE, C, Node, State, a, b, d
 
@@ -49,6 +50,34 @@ def numbered(s: State, c: C, m: int) -> None:
 
 MIXED = replace(MACHINE, actions=(*MACHINE.actions, numbered))
 
+TWO_BAGS = """
+class Flat(Record):
+    at: Annotated[int, Range(0, 1)]
+
+class Deep(Record):
+    flat: Flat
+
+class State(Record):
+    flat: Annotated[Bag[Flat], Size(1)]
+    deep: Annotated[Bag[Deep], Size(1)]
+    got: bool
+
+@action(m=InFlight("flat"))
+def spin(s, c, m):
+    require(not s.got)
+
+@action(m=InFlight("deep"))
+def take(s, c, m):
+    require(not s.got)
+    s.got = True
+
+def has(s, c):
+    return s.got
+
+MACHINE = Machine("two-bags", "Two bags.", State, C, initial, (spin, take))
+TOGETHER = eventually("ends", "It is taken.", then=has, fair=(weak(spin, take, each="m"),))
+PROPERTIES = (TOGETHER,)
+"""
 REFUSALS: list[tuple[Any, str]] = [
     (weak, r"was given no action: name those"),
     (lambda: weak(maze.when), r"which is not an action: name functions"),
@@ -88,7 +117,7 @@ REFUSALS: list[tuple[Any, str]] = [
         ),
     ),
     (
-        lambda: check(two_bags.MACHINE, (two_bags.TOGETHER,)),
+        lambda: machine_of(TWO_BAGS),
         r"'m' is a message of class Flat in spin, and a message of class Deep in take",
     ),
     (lambda: check(MACHINE, (made(without=(GRID.actions[0],)),)), r"machine 'maze' has no action"),

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 ACTIONS = {"a": maze.a, "b": maze.b, "d": maze.d}
 GRAPHS = 2000
-BLOCKS = [pytest.param(block, marks=[pytest.mark.long] if block else []) for block in range(8)]
-"""Every eighth graph is in a block; one is looked at always."""
+BLOCKS = [pytest.param(block, marks=[pytest.mark.long] if block else []) for block in range(16)]
+"""Every sixteenth graph is in a block; one is looked at always."""
 
 
 class Question:
@@ -148,7 +148,7 @@ def _judged(question: Question, properties: tuple[Property, ...]) -> list[Proper
 @pytest.mark.xdist_group("maze")
 def test_engines_name_the_same_of_several_nodes_that_are_never_reached() -> None:
     named = set()
-    for seed in range(60):
+    for seed in range(30):
         question = Question(seed)
         expected = _judged(question, question.properties_of_each)
         constants = MACHINE.set_constants(question.values)
@@ -163,5 +163,5 @@ def test_engines_name_the_same_of_several_nodes_that_are_never_reached() -> None
 
 
 def test_random_graphs_are_of_every_sort() -> None:
-    lasting = [Maze(item.values, item.without).lasts(item.promises) for item in map(Question, range(GRAPHS))]
-    assert 0.2 < sum(lasting) / GRAPHS < 0.8
+    lasting = [Maze(item.values, item.without).lasts(item.promises) for item in map(Question, range(0, GRAPHS, 8))]
+    assert 0.2 < sum(lasting) / len(lasting) < 0.8

@@ -19,7 +19,8 @@ from fencepost.model.language import Kind
 from fencepost.model.language.errors import ModelError, UsageError
 
 from tests.helpers.questions import ALONE, MACHINES, ask, case, found, group
-from tests.machines import grid, lottery
+from tests.helpers.written import machine_of
+from tests.machines import grid
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.store import Progress
@@ -38,21 +39,18 @@ def test_a_depth_limit_ends_the_search_where_plain_ends_too(name: str, values: d
 @pytest.mark.parametrize(
     ("limit", "why"),
     [
-        ({"max_depth": 18}, "the depth limit of 18 was reached"),
-        ({"max_depth": 3}, "the depth limit of 3 was reached"),
+        ({"max_depth": 15}, "the depth limit of 15 was reached"),
         ({"max_states": 100}, "the limit of 100 states was reached"),
-        ({"max_states": 1}, "the limit of 1 states was reached"),
         ({"budget": 0.0}, "the time budget of 0 s ran out"),
-        ({"budget": 0.001}, "the time budget of 0.001 s ran out"),
         ({"memory": 600 << 10}, "the memory limit of 1 MiB was reached"),
     ],
     ids=str,
 )
 @group("kip320", {"replicas": 2})
 def test_an_unfinished_search_never_says_that_something_holds(search: Any, limit: dict[str, Any], why: str) -> None:
-    result = ask("kip320", {"replicas": 2}, replace(ALONE, **limit), search)
+    result = ask("kip320", {"replicas": 2, "max_leader_epoch": 1}, replace(ALONE, **limit), search)
     assert (result.complete, result.why_stopped, result.verdict) == (False, why, Verdict.UNDETERMINED)
-    assert 0 < result.distinct <= 5_973
+    assert 0 < result.distinct <= 957
     for item in result.properties:
         reached = item.kind is Kind.SOMETIMES and item.path is not None
         assert item.verdict is (Verdict.HOLDS if reached else Verdict.UNDETERMINED)
@@ -139,30 +137,49 @@ def test_a_search_with_room_for_few_successors_finds_the_same(compact: bool, mon
                 assert one.all_hashes()[: one.count].tolist() == two.all_hashes()[: two.count].tolist()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_step_may_choose_from_millions(workers: int) -> None:
-    constants = lottery.MACHINE.set_constants({"last": 9_999_999})
-    result = native(lottery.MACHINE, constants, lottery.PROPERTIES, replace(ALONE, workers=workers))
-    few = found(plain(lottery.MACHINE, lottery.MACHINE.set_constants({}), lottery.PROPERTIES, ALONE))
-    assert found(result) == few | {"constants": {"last": 9_999_999}, "guards": result.guards}
-    assert [item.refused for item in result.guards] == [10_000_000, 2 * 9_999_998]
+LOTTERY, FEW_WIN = machine_of("""
+class C(Constants):
+    last = capacity(9, low=0, high=99_999_999_999, meaning="the last ticket", room=1)
+
+class State(Record):
+    won: Annotated[int, Range(0, 3)]
+
+@action(ticket=Range(0, C.last))
+def draw(s, c, ticket):
+    require(s.won < 2)
+    require(ticket < 2)
+    s.won += 1
+
+@always
+def few_win(s, c):
+    return s.won < 2
+""")
+"""What a step may choose from is much more than what it leads to."""
+
+
+def test_a_step_may_choose_from_millions() -> None:
+    constants = LOTTERY.set_constants({"last": 1_999_999})
+    result = native(LOTTERY, constants, FEW_WIN, replace(ALONE, workers=2))
+    few = found(plain(LOTTERY, LOTTERY.set_constants({}), FEW_WIN, ALONE))
+    assert found(result) == few | {"constants": {"last": 1_999_999}, "guards": result.guards}
+    assert [item.refused for item in result.guards] == [2_000_000, 2 * 1_999_998]
 
 
 def test_a_step_that_chooses_from_more_than_there_is_room_for_is_refused() -> None:
-    constants = lottery.MACHINE.set_constants({"last": 9_999_999_999})
+    constants = LOTTERY.set_constants({"last": 9_999_999_999})
     with pytest.raises(
         UsageError, match=r"the parameters of action 'draw' have 10,000,000,000 combinations.* smaller domains\.$"
     ):
-        native(lottery.MACHINE, constants, lottery.PROPERTIES, ALONE)
+        native(LOTTERY, constants, FEW_WIN, ALONE)
 
 
 @pytest.mark.parametrize("search", [native, plain], ids=["native", "plain"])
 def test_an_initial_action_with_more_values_than_are_tried_is_refused(search: Any) -> None:
-    machine = replace(lottery.MACHINE, initial=lottery.draw, actions=(lottery.initial,))
+    machine = replace(LOTTERY, initial=LOTTERY.actions[0], actions=(LOTTERY.initial,))
     with pytest.raises(
         UsageError, match="the parameters of action 'draw' have 10,000,000,000 combinations, of which at most"
     ):
-        search(machine, machine.set_constants({"last": 9_999_999_999}), lottery.PROPERTIES, ALONE)
+        search(machine, machine.set_constants({"last": 9_999_999_999}), FEW_WIN, ALONE)
 
 
 def test_memory_that_the_system_does_not_give_is_said_so() -> None:

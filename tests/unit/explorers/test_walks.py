@@ -4,6 +4,7 @@ it."""
 from __future__ import annotations
 
 import json
+import re
 import signal
 import time
 from dataclasses import replace
@@ -21,12 +22,11 @@ from fencepost.model.language import Kind
 from fencepost.model.language.errors import DomainError, UsageError
 
 from tests.helpers.commands import fencepost
-from tests.machines import faulty, grid, lamps, mailbox, still
-from tests.random_machines.engines import load
+from tests.helpers.written import file_of, machine_of
+from tests.machines import faulty, grid, lamps, mailbox
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from fencepost.explorers.walk.sample import Sample
     from fencepost.model.language.records import Key
@@ -261,8 +261,23 @@ def test_walks_never_say_that_something_holds() -> None:
     assert sample(Walker(grid.MACHINE, grid.C(), ()), Plan(walks=1)).verdict is Verdict.NOT_FOUND
 
 
+STILL = """
+class State(Record):
+    lit: bool
+
+@action()
+def light(s, c):
+    require(s.lit)
+
+@always
+def it_is_lit(s, c):
+    return s.lit
+"""
+
+
 def test_what_the_first_state_decides_counts_in_walks_without_a_step() -> None:
-    found = sample(Walker(still.MACHINE, still.MACHINE.set_constants({}), still.PROPERTIES), Plan(walks=70))
+    machine, properties = machine_of(STILL)
+    found = sample(Walker(machine, machine.set_constants({}), properties), Plan(walks=70))
     assert (found.walks, found.steps, found.stuck) == (70, 0, 70)
     assert (found.longest, found.most_faults, found.deepest_log) == (0, 0, 0)
     assert (found.properties[0].result.verdict, found.properties[0].walks, found.properties[0].walk) == (
@@ -305,56 +320,39 @@ def test_a_value_out_of_its_domain_ends_a_sample_with_its_place_and_cause(worker
         sample(Walker(faulty.MACHINE, constants, faulty.PROPERTIES), Plan(walks=50, workers=workers))
 
 
-GOES_WRONG = '''"""A machine that raises an error in some walks."""
-from typing import Annotated
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
-
-class C(Constants):
-    """None."""
-
+GOES_WRONG = """
 class State(Record):
     b: Annotated[int, Range(0, 5)]
 
-@action()
-def initial(s, c):
-    """0."""
-
 @action(by=Range(1, 2))
 def go(s, c, by):
-    """Count on once."""
     require(s.b == 0)
     s.b += by
 
 @action()
 def bad(s, c):
-    """Leave the domain."""
     require(s.b == 2)
     s.b += 8
 
 @always
-def not_one(s: State, c: C) -> bool:
-    """Violated by walks that are fine."""
+def not_one(s, c):
     return s.b != 1
 
 @always
-def not_two(s: State, c: C) -> bool:
-    """Violated where the next step raises an error."""
+def not_two(s, c):
     return s.b != 2
 
 @always
-def low(s: State, c: C) -> bool:
-    """Never violated."""
+def low(s, c):
     return s.b < 3
-
-PROPERTIES = (not_one, not_two, low)
-MACHINE = Machine("m", "M.", State, C, initial, (go, bad))
-'''
+"""
+"""Walks that are fine violate the first property, those whose next step raises an error the second."""
 
 
 @pytest.mark.parametrize("stop", [False, True])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_walk_that_goes_wrong_hides_no_violation_of_it_or_of_others(seed: int, stop: bool, tmp_path: Path) -> None:
-    machine, properties = load(GOES_WRONG, tmp_path)
+def test_a_walk_that_goes_wrong_hides_no_violation_of_it_or_of_others(seed: int, stop: bool) -> None:
+    machine, properties = machine_of(GOES_WRONG)
     w = Walker(machine, machine.set_constants({}), properties)
     told = []
     for workers in (1, 2):
@@ -377,15 +375,16 @@ def test_a_walk_that_goes_wrong_hides_no_violation_of_it_or_of_others(seed: int,
         sample(Walker(machine, machine.set_constants({}), properties[2:]), Plan(walks=20, depth=8, seed=seed))
 
 
-def test_an_error_of_a_walk_is_told_beside_the_violations(tmp_path: Path) -> None:
-    file = tmp_path / "mine.py"
-    file.write_text(GOES_WRONG)
+def test_an_error_of_a_walk_is_told_beside_the_violations() -> None:
+    file = file_of(GOES_WRONG, "mine")
     for shrink in ("--shrink", "--no-shrink"):
         found = fencepost("simulate", str(file), "--walks", "20", "--json", "--quiet", shrink)
         data = json.loads(found.stdout)
         assert (found.exit_code, data["verdict"], data["complete"], data["why_stopped"]) == (1, "violated", False, LEFT)
         [note] = data["notes"]
-        assert note.startswith(f"{file}:25: bad: State.b: 10 is out of its domain 0..5. Guard the step")
+        assert re.match(
+            rf"{re.escape(str(file))}:\d+: bad: State.b: 10 is out of its domain 0..5. Guard the step", note
+        )
 
 
 def test_walks_that_are_too_long_are_refused() -> None:
@@ -458,46 +457,29 @@ def test_faults_logs_and_divergence_are_read_off_any_machine_that_has_them() -> 
     )
 
 
-BUDGETS = '''"""Walks begin with other budgets."""
-
-from typing import Annotated
-
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
-
-
-class C(Constants):
-    pass
-
-
+BUDGETS = """
 class State(Record):
     given: Annotated[int, Range(0, 3)]
     crashes_left: Annotated[int, Range(0, 3)]
 
-
 @action(count=Range(0, 3))
-def initial(s: State, c: C, count: int) -> None:
+def initial(s, c, count):
     s.given = count
     s.crashes_left = count
 
-
 @action()
-def crash(s: State, c: C) -> None:
+def crash(s, c):
     require(s.crashes_left > 0)
     s.crashes_left -= 1
 
-
 @always
-def fine(s: State, c: C) -> bool:
+def fine(s, c):
     return s.crashes_left < 4
+"""
 
 
-MACHINE = Machine("budgets", "", State, C, initial, (crash,))
-PROPERTIES = (fine,)
-'''
-
-
-def test_faults_count_from_the_initial_state_of_each_walk(tmp_path: Path) -> None:
-    machine, properties = load(BUDGETS, tmp_path)
+def test_faults_count_from_the_initial_state_of_each_walk() -> None:
+    machine, properties = machine_of(BUDGETS)
     w = Walker(machine, machine.set_constants({}), properties)
     made = w.walk(0, 60, seed=0, depth=5)
     given = w.states(made.finals)["given"]
