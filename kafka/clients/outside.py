@@ -242,9 +242,12 @@ def questions(cluster: Brokers) -> Iterator[Question]:
     leader, epoch = found.leader_id, found.leader_epoch
     others = [node for node in found.replica_nodes if node != leader]
     log: Any = SimpleNamespace(log=[], end=0)
-    while records := wire.records(cluster.fetch(leader, log.end, epoch).records):
-        log.log += records
+    until = time.monotonic() + SECONDS
+    while log.end < RECORDS * (3 if others else 1):  # a new leader gives what was written once others have it
+        log.log += wire.records(cluster.fetch(leader, log.end, epoch).records)
         log.end = len(log.log)
+        if time.monotonic() > until:
+            raise UsageError(f"broker {leader} gave {log.end} records within {SECONDS:g} s, and more were written.")
     for asked in range(epoch + 1):
         expected = Said(wire.NONE, end_offset_epoch(log, epoch, asked), start_above(log, asked))
         text = f"where epoch {asked} ends, in epoch {epoch}"
