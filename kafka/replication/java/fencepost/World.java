@@ -300,7 +300,11 @@ final class World {
 
     /** A heartbeat reports the directory as failed. */
     void markOffline(int broker) {
-        controller.markOffline(broker, running(broker).offline.isEmpty() ? List.of(Broker.directoryId(broker, failed[broker])) : running(broker).offline);
+        List<Uuid> offline = running(broker).offline;
+        if (offline.isEmpty() && failed[broker] == null) {
+            throw new Untried("no directory of broker " + broker + " has failed");
+        }
+        controller.markOffline(broker, offline.isEmpty() ? List.of(Broker.directoryId(broker, failed[broker])) : offline);
         note();
     }
 
