@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fencepost.kafka.clusters.client import Client
 from fencepost.kafka.clusters.cluster import Cluster, Shape
 from fencepost.kafka.clusters.scenario import Harm, Scenario, named
-from fencepost.kafka.clusters.scenarios import hyp_1, hyp_3, hyp_10, hyp_11, hyp_13, hyp_16, hyp_17, hyp_18
+from fencepost.kafka.clusters.scenarios import hyp_1, hyp_3, hyp_10, hyp_11, hyp_13, hyp_16, hyp_17, hyp_18, hyp_21
 from fencepost.kafka.clusters.stage import Line, NotReached, Stage, Story
 from fencepost.kafka.driver.process import MEMORY_FOLDER
 from fencepost.model.language.errors import UsageError
@@ -32,6 +32,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *hyp_16.SCENARIOS,
     *hyp_17.SCENARIOS,
     *hyp_18.SCENARIOS,
+    *hyp_21.SCENARIOS,
 )
 PORT = 19200
 """The first port if none is given: below those that systems hand out for outgoing connections."""

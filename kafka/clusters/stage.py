@@ -134,12 +134,14 @@ class Stage:
 
     # The operator
 
-    def create(self, replicas: Sequence[int], min_isr: int) -> None:
-        """Create the topic; its first replica leads."""
-        self.story.tell(
-            f"create topic {self.client.topic}: replicas {list(replicas)}, min.insync.replicas={min_isr}", "operator"
-        )
-        self._ask("create", replicas=list(replicas), settings={"min.insync.replicas": str(min_isr)})
+    def create(self, replicas: Sequence[int], min_isr: int | None, **settings: str) -> None:
+        """Create the topic, again if it was deleted; its first replica leads. Without `min_isr` it has the default."""
+        given = {name.replace("_", "."): value for name, value in settings.items()}
+        given |= {"min.insync.replicas": str(min_isr)} if min_isr else {}
+        named = [f"replicas {list(replicas)}", *(f"{name}={value}" for name, value in given.items())]
+        self.story.tell(f"create topic {self.client.topic}: {', '.join(named)}", "operator")
+        self._ask("create", replicas=list(replicas), settings=given)
+        self._deleted = False
         self.wait(leader=replicas[0], isr=sorted(replicas))
 
     def reassign(self, replicas: Sequence[int]) -> None:

@@ -220,9 +220,14 @@ IN_REPORTS = {
     "hyp-16": ("LostDiskElrTest", 2, ("expected: <[]> but was: <[2]>", "expected: <false> but was: <true>")),
     "hyp-17": ("AssignedDiskElrTest", 2, ("expected: <[1]> but was: <[]>", "expected: <-1> but was: <2>")),
     "hyp-18": ("OfflineReplicaIsrTest", 1, ("expected: <INELIGIBLE_REPLICA> but was: <NONE>",)),
+    "hyp-21": ("DeletedTopicConfigTest", 1, ("expected: <{}> but was: <{retention.ms=1000}>",)),
 }
 """Reports with a test: its class, how many methods it has, and what they say on a release."""
-RELEASED = {"hyp-17": ("4.0.2", "4.1.2", "4.2.1"), "hyp-18": ("4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0")}
+RELEASED = {
+    "hyp-17": ("4.0.2", "4.1.2", "4.2.1"),
+    "hyp-18": ("4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0"),
+    "hyp-21": ("3.9.2", "4.1.2", "4.4.0"),
+}
 """Releases on which the test of a report fails, if they are not the newest ones."""
 
 

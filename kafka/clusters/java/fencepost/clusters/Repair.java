@@ -46,8 +46,8 @@ public final class Repair {
             case "hyp-16" -> List.of(distrustFailedDisk(), distrustMissingDisk());
             case "hyp-17" -> List.of(keepElrWhereADiskIsAssigned());
             case "hyp-18" -> refuseOfflineReplicas();
+            case "hyp-21" -> List.of(deleteNewConfig());
             case "reassigned-twice" -> List.of(forgetReplicasAdded());
-            case "config-outlives-topic" -> List.of(deleteNewConfig());
             case "deleted-without-isr" -> List.of(forgetDirectories());
             case "failed-while-fenced" -> List.of(reportBeforeUnfencing());
             default -> throw new IllegalArgumentException("no repair of " + finding);
