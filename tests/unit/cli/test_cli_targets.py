@@ -45,6 +45,6 @@ def test_a_default_out_of_its_range_is_told_as_what_the_file_says(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "vote.py").write_text(PLANTED.replace("bound(2, low=1", "bound(1, low=2"))
     assert (
-        "vote.py:25: constant 'seats' has the default 1, which is out "
+        "vote.py:11: constant 'seats' has the default 1, which is out "
         "of its range: write a default from 2 to 9, or another range."
     ) in refused("check", "vote.py")
