@@ -192,8 +192,8 @@ class Side:
                 self.execution.ask(self.execution.line(steps[-1]))
         except DepartsError as found:
             return self._told(found, tuple(taken), expected, refused=tries and len(taken) == len(steps))
-        except (FailedError, SetAsideError):
-            pass
+        except (FailedError, SetAsideError, ValueError):
+            pass  # a ValueError: the message of the last step is not in flight there
         return None
 
     def by_lines(self, history: History) -> Departure | None:
