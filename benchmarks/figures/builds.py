@@ -15,7 +15,9 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections import Counter
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +30,7 @@ from fencepost.kafka.driver.releases import release, run, tool
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
+    from fencepost.kafka.conform.suite import History
     from fencepost.kafka.driver.releases import Release
 
 JAVA = Path(__file__).parent / "java"
@@ -58,7 +61,7 @@ CHANGES: dict[str, str] = {
     "min ISR of writes": f"call {_PARTITION} appendRecordsToLeader effectiveMinIsr 1",
     "min ISR of the high watermark": f"body {_PARTITION} isUnderMinIsr false",
     "the leader epoch of requests": f"body {_PARTITION} checkCurrentLeaderEpoch {_NONE}",
-    "one shrink at a time": f"call {_PARTITION} getOutOfSyncReplicas isInflight false",
+    "an expansion of the ISR": f"body {_PARTITION} maybeExpandIsr -",
     "a shrink of slow followers": f"body {_PARTITION} isFollowerOutOfSync false",
     "the fenced of a request": f"call {_REPLICATION} ineligibleReplicasForIsr fenced false",
     "those that shut down of a request": f"call {_REPLICATION} ineligibleReplicasForIsr inControlledShutdown false",
@@ -101,8 +104,9 @@ CHANGES: dict[str, str] = {
 }
 """Changes of the protocol, each by what it is about.
 
-`isBrokerFenced` of isReplicaIsrEligible is not among them: KRaftMetadataCache.getAliveBrokerEpoch leaves fenced brokers
-out, too, so without that check a leader asks for the same ISRs.
+Two are not among them, since they change nothing: `isBrokerFenced` of isReplicaIsrEligible, as
+KRaftMetadataCache.getAliveBrokerEpoch leaves fenced brokers out too; `isInflight` of getOutOfSyncReplicas, as
+maybeShrinkIsr asks for a CommittedPartitionState.
 """
 SECONDS = 180
 KINDS = 12
@@ -110,14 +114,14 @@ KINDS = 12
 RELEASED = "releases-compared"
 """The figure of releases that were compared."""
 PAIRS = (
+    ("3.9.0", "3.9.2"),
+    ("3.9.2", "4.0.0"),
+    ("4.0.0", "4.0.2"),
+    ("4.0.2", "4.1.0"),
     ("4.1.0", "4.1.2"),
     ("4.1.2", "4.2.1"),
     ("4.2.1", "4.3.1"),
     ("4.3.1", "4.4.0"),
-    ("4.0.2", "4.1.0"),
-    ("4.0.0", "4.0.2"),
-    ("3.9.2", "4.0.0"),
-    ("3.9.0", "3.9.2"),
 )
 """Releases that follow each other."""
 REFACTORINGS: dict[str, str] = {
@@ -176,6 +180,7 @@ def main() -> None:
     options.add_argument("--kafka", default="4.1.2", metavar="VERSION")
     options.add_argument("--only", action="append", metavar="NAME", help="only this change or refactoring (repeatable)")
     options.add_argument("--count", type=int, default=100, help="so many more rows at most")
+    options.add_argument("--budget", type=float, metavar="SECONDS", help="leave a row for later that takes longer")
     options.add_argument("--edit", metavar="WORDS", help="write the build with this edit, or the change of this name")
     options.add_argument("--jars", type=Path, metavar="DIR", help="the folder to which --edit writes")
     options.add_argument("--releases", action="store_true", help="compare releases that follow each other")
@@ -194,21 +199,31 @@ def main() -> None:
         known = {row["name"] for row in figure["rows"]}
         named = {**CHANGES, **REFACTORINGS}
         for name in [name for name in given.only or named if given.only or name not in known][: given.count]:
-            row = _row(made, source, name, named[name], Path(work) / f"build-{len(known)}")
+            row = _row(made, source, name, named[name], Path(work) / f"build-{len(known)}", given.budget)
             known.add(name)
+            if not row.pop("complete", True):
+                continue
             figure["rows"] = [*(old for old in figure["rows"] if old["name"] != name), row]
             save(FIGURE, figure)
+
+
+def _rare_first(histories: list[History]) -> list[int]:
+    """Return the order of histories in which each command of the driver has its turn, the rarest in a history first."""
+    chances = random.Random(1)  # noqa: S311 (no secret)
+    words = [{line.partition(" ")[0] for line in item.lines} for item in histories]
+    often = Counter(word for found in words for word in found)
+    queues: dict[str, list[int]] = {}
+    for place in chances.sample(range(len(histories)), len(histories)):
+        queues.setdefault(min(words[place], key=lambda word: often[word]), []).append(place)
+    rounds = zip_longest(*(queues[word] for word in sorted(queues, key=lambda word: often[word])))
+    return [place for found in rounds for place in found if place is not None]
 
 
 def _compare_releases() -> None:
     """Compare releases that follow each other by the histories of one line, and keep the kinds of differences."""
     source = release("4.1.2")
     histories = suite(REPLICATION, source, _tell)
-    order = sorted(
-        range(len(histories)), key=lambda place: (not histories[place].tries, -histories[place].ground, place)
-    )
-    chances = random.Random(1)  # noqa: S311 (no secret)
-    chances.shuffle(order)
+    order = _rare_first(histories)
     figure: dict[str, Any] = {"rows": [], **load(RELEASED)}
     known = {(row["a"], row["b"]) for row in figure["rows"]}
     for pair in (pair for pair in PAIRS if pair not in known):
@@ -234,7 +249,7 @@ def _compare_releases() -> None:
         _tell(str(row))
 
 
-def _row(made: Editor, source: Release, name: str, edit: str, folder: Path) -> dict[str, Any]:
+def _row(made: Editor, source: Release, name: str, edit: str, folder: Path, budget: float | None) -> dict[str, Any]:
     """Return what `compare` says of one edited build."""
     row: dict[str, Any] = {"name": name, "edit": edit, "changes": name in CHANGES}
     began = time.monotonic()
@@ -245,9 +260,10 @@ def _row(made: Editor, source: Release, name: str, edit: str, folder: Path) -> d
         row |= {"verdict": "unfit", "why": str(error)}
     else:
         build = replace(source, jars=jars)
-        found = compare_builds(REPLICATION, (source, build), ("the release", "the edit"), _tell, None, (DRAWS, 1))
+        found = compare_builds(REPLICATION, (source, build), ("the release", "the edit"), _tell, budget, (DRAWS, 1))
         by = "" if found.verdict != "differs" else "model" if found.departure is not None else "random"
         row |= {"verdict": found.verdict, "by": by, "played": found.played, "unconfirmed": found.unconfirmed}
+        row |= {"complete": found.complete}
         row["steps"] = len(found.departure.steps) if found.departure else len(found.drawn.get("steps", ()))
     row["seconds"] = round(time.monotonic() - began, 1)
     shutil.rmtree(folder)

@@ -81,8 +81,9 @@ def show(file: str, form: str, output: Path | None, model: str | None, kafka: st
     """Show the trace in FILE step by step, with what each step changed.
 
     As a diagram, a page or data, with --format: mermaid (a sequence diagram), html (a page to click through), itf (JSON
-    for Apalache's and Quint's viewers), pytest (a test to paste), kafka-test (a JUnit test of Kafka's `Partition`,
-    which fails until the finding is repaired).
+    for Apalache's and Quint's viewers), pytest (a test to paste), kafka-test (a JUnit test of a leader's `Partition` or
+    of the controller: of a variant it passes on a release and fails with the change, of a finding with a known repair
+    the reverse).
     """
     known = (TEXT, *FORMATS, KAFKA_TEST)
     if form not in known:

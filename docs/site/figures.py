@@ -47,6 +47,29 @@ def audit() -> Table:
     return table_of(load("audit").get("rows", []), columns)
 
 
+def builds() -> Table:
+    """Return the table of changes that were made to a release, and what `compare` says of each."""
+    columns = {"change": "{name}", "verdict": "{verdict}", "steps": "{steps}", "seconds": "{seconds:.0f}"}
+    rows = load("builds").get("rows", [])
+    return table_of(({**row, "steps": row.get("steps") or "-"} for row in rows), columns)
+
+
+def releases_compared() -> Table:
+    """Return the table of releases that follow each other: the kinds of differences, with Kafka's issue if known."""
+    rows = load("releases-compared").get("rows", [])
+    head = ["releases", "methods that differ", "histories executed", "what differs", "issue"]
+    return head, (
+        [
+            f"{row['a']}, {row['b']}",
+            f"{row['methods']:,}",
+            f"{row['played']:,}",
+            row["what"] or "; ".join(f"`{kind}`" for kind in row["kinds"]) or "nothing",
+            row["issue"] or "-",
+        ]
+        for row in rows
+    )
+
+
 def explorer() -> Table:
     """Return how long the explorer's page takes, a row for each thing that a user waits for."""
     return table_of(load("explore").get("rows", []), {name: f"{{{name}}}" for name in ("what", "measured", "wanted")})

@@ -359,6 +359,8 @@ _WORDS: dict[str, Callable[[], Table]] = {
     "clients-mutants": played.client_mutants,
     "clients-deviations": played.client_deviations,
     "audit-runs": figures.audit,
+    "builds": figures.builds,
+    "releases-compared": figures.releases_compared,
     "explore": figures.explorer,
     "clusters": lambda: played.clusters(as_they_are=True),
     "clusters-kept": lambda: played.clusters(as_they_are=False),

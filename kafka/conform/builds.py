@@ -282,6 +282,10 @@ class BuildsReport:
     methods: list[ChangedMethod] = field(default_factory=list)
     executed: set[str] = field(default_factory=set)
     """The methods that differ and that a history executes."""
+    lines: set[str] = field(default_factory=set)
+    """Lines of B that differ and that a history executes."""
+    unseen: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """By method that is executed the lines that differ and that no history executes, if the builds do not differ."""
     driven: set[str] = field(default_factory=set)
     """Classes of which a history executes a method."""
     histories: int = 0
@@ -317,7 +321,7 @@ class BuildsReport:
         """The verdict: differs, not-exercised (no difference is confirmed, and not all was executed alike), or same."""
         if self.departure is not None or self.drawn.get("differs"):
             return "differs"
-        return "not-exercised" if self.missed or self.unconfirmed or not self.complete else "same"
+        return "not-exercised" if self.missed or self.unseen or self.unconfirmed or not self.complete else "same"
 
     def data(self) -> dict[str, Any]:
         """Return the report in the words of the contract."""
@@ -332,6 +336,7 @@ class BuildsReport:
                 {**asdict(item), "driven": item in driven, "executed": item.key in self.executed}
                 for item in self.methods
             ],
+            "lines_not_executed": self.unseen,
             "drawn": self.drawn or None,
             "seconds": round(self.seconds, 3),
             "difference": None,
@@ -369,6 +374,9 @@ class BuildsReport:
             yield f"not exercised: {many(len(self.missed), 'changed method')}, which no history executes"
         for item in self.missed[:SHOWN]:
             yield f"  {item.shown}"
+        for key, lines in list(self.unseen.items())[:SHOWN]:
+            name = key.partition(" ")[0]
+            yield f"not exercised: {many(len(lines), 'changed line')} of {name}, {lines[0]} to {lines[-1]}"
         if any(item.owner.startswith(RAFT) for item in self.missed):
             yield "  `conform` of the protocol quorum executes the raft client's, and compares them with the model"
         figure = load(FIGURE)
@@ -528,10 +536,38 @@ def _first_apart(drawers: list[Drawer], script: Script) -> tuple[Script, str, st
     return None
 
 
+def _lines_of(methods: list[ChangedMethod], side: str) -> dict[str, str]:
+    """Return by method that differs what the agent looks at in a build: its name and lines there."""
+    sides = {
+        "a": [(item.before, item.lines_a) for item in methods],
+        "b": [(item.key, item.lines_b) for item in methods],
+    }
+    return {key: "\t".join(filter(None, (key, ",".join(map(str, lines))))) for key, lines in sides[side] if key}
+
+
+def _look_at_lines(report: BuildsReport, histories: list[History], order: list[int], end: float | None) -> None:
+    """Execute histories on A until all its lines that differ were executed, and keep which were in neither build."""
+    left = {f"{item.before}:{line}" for item in report.methods if item.key in report.executed for line in item.lines_a}
+    with Player(report.a, _lines_of(report.methods, "a").values(), report.a) as player:
+        for place in order:
+            if not left:
+                break
+            if end is not None and time.monotonic() > end:
+                report.complete = False
+                return
+            left -= player.play(histories[place])[1]
+    for item in report.methods:
+        if item.key in report.executed:
+            found = [line for line in item.lines_a if f"{item.before}:{line}" in left]
+            found += [line for line in item.lines_b if f"{item.key}:{line}" not in report.lines and line not in found]
+            if found:
+                report.unseen[item.key] = tuple(sorted(found))
+
+
 def _play(report: BuildsReport, histories: list[History], done: Executed, order: list[int], end: float | None) -> None:
     """Execute histories on B until one ends otherwise than on A; confirm that on both, and shorten it."""
     keys = {item.key for item in report.methods}
-    with Player(report.b, keys, report.a) as player, ExitStack() as stack:
+    with Player(report.b, _lines_of(report.methods, "b").values(), report.a) as player, ExitStack() as stack:
         pair: Pair | None = None
         for place in order:
             if end is not None and time.monotonic() > end:
@@ -540,12 +576,14 @@ def _play(report: BuildsReport, histories: list[History], done: Executed, order:
             digests, hit = player.play(histories[place])
             report.played += 1
             report.executed |= hit & keys
+            report.lines |= hit
             if digests != done.digests[place]:
                 pair = pair or Pair(*(stack.enter_context(Driver(_alike(side))) for side in (report.a, report.b)))
                 report.departure = _confirmed(report.bound, report.a, pair, histories[place])
                 if report.departure is not None:
                     return
                 report.unconfirmed += 1
+    _look_at_lines(report, histories, order, end)
 
 
 def _alike(release: Release) -> Release:

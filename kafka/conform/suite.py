@@ -186,7 +186,10 @@ class Executed:
 
 
 class Player(Driver):
-    """A build that executes histories, and notes which of its methods are executed: those of `chosen`, or all."""
+    """A build that executes histories, and notes which of its methods are executed: those of `chosen`, or all.
+
+    Behind a tab, a chosen one may have the lines that are noted, too.
+    """
 
     def __init__(self, release: Release, chosen: Iterable[str] | None = None, compiled: Release | None = None) -> None:
         self._agent = tempfile.TemporaryDirectory(prefix="fencepost-agent-")

@@ -78,14 +78,14 @@ def kafka_test(trace: Trace, name: str = "", release: tuple[str, Path] | None = 
     plain, found = _decided(trace, constants)
     path = [item._replace(step=step) for item, step in zip(_path(plain, trace.steps), _ours(trace), strict=False)]
     values = dict(constants.values)
+    calls: _ControllerCalls | _Calls
     calls = _ControllerCalls(plain) if found.who == CONTROLLER else _Calls(plain, found.who)
     where = "Controller" if found.who == CONTROLLER else "Partition"
     made = name or f"{where}{''.join(word.capitalize() for word in found.finding.split('-')) or 'History'}Test"
     text = (OF_CONTROLLER if found.who == CONTROLLER else TEMPLATE).read_text("utf-8")
-    comment = {"initial_indent": " * ", "subsequent_indent": " * ", "break_long_words": False}
     for mark, what in (
-        (" * @SAYS@", textwrap.fill(found.says, 116, **comment)),
-        ("@WHY@", textwrap.fill(trace.why or trace.title, 116, **comment)),
+        (" * @SAYS@", _comment(found.says)),
+        ("@WHY@", _comment(trace.why or trace.title)),
         ("@CLASS@", made),
         ("@TEST@", "test" + "".join(re.findall(r"[A-Z][a-z]*|\d+", trace.title.replace("'", "").title()))),
         ("@LEADER@", str(found.who)),
@@ -98,6 +98,10 @@ def kafka_test(trace: Trace, name: str = "", release: tuple[str, Path] | None = 
         text = text.replace(mark, what)
     version, classes = (NEWEST, {}) if release is None else (release[0], classes_in(release[1]))
     return MARK.sub("", adapt_classes(select_lines(text, version), classes))
+
+
+def _comment(text: str) -> str:
+    return textwrap.fill(text, 116, initial_indent=" * ", subsequent_indent=" * ", break_long_words=False)
 
 
 def _is_ours(machine: Machine | None) -> bool:

@@ -52,6 +52,19 @@ def test_a_condition_that_is_gone_is_found(name: str, made: Editor, tmp_path: Pa
     assert found.departure.model == "A does as the model"
 
 
+@pytest.mark.long
+@on_kafka
+def test_lines_that_no_history_executes_are_named_where_the_builds_do_the_same(made: Editor, tmp_path: Path) -> None:
+    source = release(KAFKA)
+    build = replace(source, jars=made.jars(source, CHANGES["the epoch of a shrink"], tmp_path))
+    found = compare_builds(REPLICATION, (source, build), ("A", "B"), lambda _: None)
+    assert found.departure is None
+    assert found.verdict == "not-exercised"
+    assert [name.partition(" ")[0].rpartition(".")[2] for name in found.unseen] == [
+        "triggerLeaderEpochBumpForIsrShrinkIfNeeded"
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
