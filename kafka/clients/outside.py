@@ -217,7 +217,12 @@ class Brokers:
         **more: Any,
     ) -> Any:
         """Return a broker's answer to a fetch."""
-        row = {"partition": 0, "current_leader_epoch": epoch, "fetch_offset": offset, "last_fetched_epoch": fetched}
+        row: dict[str, Any] = {
+            "partition": 0,
+            "current_leader_epoch": epoch,
+            "fetch_offset": offset,
+            "last_fetched_epoch": fetched,
+        }
         row |= {"partition_max_bytes": 1 << 20, "log_start_offset": NOBODY, "replica_directory_id": None}
         body = {"max_wait": wire.NO_TIME, "min_bytes": 0, "session_epoch": -1, "forgotten_topics_data": []}
         topics = [{"topic": self.topic, "topic_id": self.identity, "partitions": [row]}]
