@@ -122,7 +122,7 @@ def digest(parts: list[str]) -> str:
 class Kept:
     """The finished rows in a folder, each JSON.
 
-    `question` is all that the rows depend on: another question finds none of them. With `begun` the folder must
+    `question` is everything that the rows depend on: another question finds none of them. With `begun` the folder must
     hold a row of this question already.
     """
 

@@ -244,7 +244,7 @@ class _Notes(io.TextIOWrapper):
     """
 
     def write(self, text: str, /) -> int:
-        """Write as far as that can be done."""
+        """Write as much as possible."""
         try:
             return super().write(text)
         except OSError:

@@ -12,7 +12,7 @@ from typing import Any
 from fencepost.cli.views.console import results
 
 HINT = re.compile(r"^`-v` shows .*?(\n\n|\Z)|: `-v`", re.MULTILINE | re.DOTALL)
-"""What a screen says of options that a call in Python does not have."""
+"""How a screen words options that a call in Python does not have."""
 VIEWS = {
     "AblateResult": ("commands.ablate", "print_matrix"),
     "AdviceResult": ("commands.advise", "print_advice"),

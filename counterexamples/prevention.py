@@ -1,9 +1,9 @@
 """Prevention: other settings, or a later protocol, under which the same steps end differently.
 
 Each switch is turned, the steps are taken again on the plain semantics, and the first guard that refuses one of them is
-what the switch stands for. The property is asked along the way: steps that show before they are refused what they show
-without the switch are not prevented, and neither are those at which the model raises an error. This
-says what prevents this one history, not that the property holds then.
+what the switch enables. The property is asked along the way: steps that show before they are refused what they show
+without the switch are not prevented, and neither are those at which the model raises an error. This says what prevents
+this one history, not that the property holds then.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class _Kept:
         return not any(fair[item[0]].strong or all(item in found for found in self.enabled.values()) for item in often)
 
     def hangs_on(self) -> str:
-        """Return which bounds refuse steps without which the loop would not be fair; nothing if there is not any."""
+        """Return the bounds that refuse steps without which the loop would be unfair, if any."""
         held = {number: self.held(key) for number, key in self.states.items()}
         names: dict[str, None] = {}
         labels: dict[str, None] = {}
@@ -133,7 +133,7 @@ class _Kept:
             yield from found
 
     def why(self, item: Instance, fair: Fairness) -> str:
-        """Return why one promise is kept: it is taken, or there is a state in which it is not enabled."""
+        """Return why one fairness promise is kept: the action is taken, or it is not enabled in some state."""
         if item in self.taken:
             steps = self.taken[item]
             return f"taken in step {steps[0]}" if len(steps) == 1 else f"taken in steps {', '.join(map(str, steps))}"

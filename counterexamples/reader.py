@@ -35,7 +35,7 @@ UNFOLDED = re.compile(r",\s+")
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A trace as it stands in a file: where each of its parts is, and the states that were recorded."""
+    """A trace as written in a file: the lines of its parts, and the recorded states."""
 
     path: str
     trace: Trace
@@ -283,7 +283,7 @@ class _Reader:
         return line.text == "on"
 
     def removed(self, found: Protocol, header: Mapping[str, Line]) -> Guard | None:
-        """Return the guard without which the trace goes; it must ask for the same as when the trace was written."""
+        """Return the guard that the trace leaves out; its condition must be as when the trace was written."""
         if "removed" not in header:
             return None
         line = header["removed"]

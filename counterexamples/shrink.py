@@ -198,7 +198,7 @@ class _Shrinking:
         return self.began + self.spent + self.limits.seconds - time.perf_counter()
 
     def until(self, share: float) -> float:
-        """Return the time at which this share of what is left is spent."""
+        """Return the time at which this share of the remaining time is spent."""
         return time.perf_counter() + max(0.0, self.left) * share
 
     # -- fewer steps

@@ -332,7 +332,7 @@ def explore(
     chosen: Profile = DEVELOPMENT,
     limits: Limits | None = None,
 ) -> tuple[Tried, Shrunk | None]:
-    """Let Hypothesis choose schedules of a protocol; return what it did, and the shortened trace of what it found.
+    """Let Hypothesis choose schedules of a protocol; return its statistics, and the shortened trace of a violation.
 
     Without names, all properties are judged but those of whole behaviours, since a schedule has an end. Raises
     UsageError for constants or properties that do not exist, and where Hypothesis is not installed.

@@ -50,8 +50,8 @@ class Trace:
     state at place `loop` on; or the trace is the `worst` way that the property allows. `initial` holds the parameters
     of the machine's initial action; None where there is one initial state. `removed` is the guard without which the
     steps are taken; None: of the protocol as it is. `kafka` is the release that departs from the model at the last
-    step; then there is no property. Nor is there one where the history is one of a cluster, as `recorded` says: of
-    which partition, at which offsets of the metadata log.
+    step; then there is no property. There is none either for the history of a cluster: `recorded` names its partition,
+    and offsets of the metadata log.
     """
 
     title: str
@@ -73,7 +73,9 @@ class Trace:
 
     @property
     def judged_by_its_end(self) -> bool:
-        """Whether the end must show something: not if Kafka departs from the model, nor if a cluster has been there."""
+        """Whether the end must show something: not if Kafka departs from the model, nor if a cluster went through
+        it.
+        """
         return not self.kafka and not self.recorded
 
     @property
@@ -241,8 +243,8 @@ def trace_of_path(
 ) -> Trace:
     """Return the trace that goes along a path and shows a property at its end, or a deadlock without `prop`.
 
-    `item` is what was found of the property, where more is to be said of it than the path; `removed` is the guard
-    without which the path goes.
+    `item` is the verdict on the property, if the path does not say all of it; `removed` is the guard that the path
+    leaves out.
     """
     judged = found.select((prop,))[0] if prop else None
     worst = judged is not None and judged.kind is Kind.AT_MOST and item is not None and item.verdict == "holds"

@@ -1,9 +1,9 @@
 """The violating values: for which leader, which member, which offset a property is false.
 
 The text of the property is evaluated once more at the end of the trace, and where it says `all` or `any`, what decided
-it is noted; helpers are followed. What is found is explained as it is named there: `leader=1, offset=0`. Where one name
-stands for several variables, its value is that of the one which the shown condition reads. Only what the property
-itself comes to is evaluated, and no error of an explanation hides what it explains.
+it is noted; helpers are followed. Findings are named as there: `leader=1, offset=0`. If one name means several
+variables, its value is that of the variable which the shown condition reads. Only what the property itself comes to is
+evaluated, and no error of an explanation hides what it explains.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ class _Frame:
                 self.explained.note(name, _shown(value, "", None), value)
 
     def indices(self, node: ast.expr, scope: Scope) -> None:
-        """Note which element of an array is meant, where the text says it in other words than by a loop's variable."""
+        """Note which element of an array is meant, where the text does not use a loop's variable for it."""
         for item in _reached(node, scope):
             if isinstance(item, ast.GeneratorExp):
                 return

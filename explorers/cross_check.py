@@ -62,7 +62,7 @@ class Stored(Protocol):
         """Return the values in the states."""
 
     def are_stored(self, states: Sequence[Any], rows: Array) -> list[bool]:
-        """Say of each state whether this row is what is stored of it."""
+        """Say for each state whether this row is the stored one."""
 
     def find(self, rows: Array, hashes: Array) -> Array:
         """Say of each row whether a state with it is stored."""
@@ -146,7 +146,7 @@ class Partitions:
         return [self.search.layout.decode(row) for row in self._rows(states)]
 
     def _rows(self, states: Sequence[int]) -> Array:
-        """Return the rows of states, those of a partition together: to find one may take going through all of it."""
+        """Return the rows of states, those of a partition together: finding one may mean reading all of it."""
         numbers, rows = np.array(states, np.int64), np.empty(len(states), self.search.layout.dtype)
         for owner in np.unique(numbers % self.search.owners):
             mine = numbers % self.search.owners == owner

@@ -78,7 +78,7 @@ class _AsRead(SourceFileLoader):
         self.owner = owner
 
     def path_stats(self, path: Any) -> NoReturn:
-        """Say that nothing is known of the file, so that neither is bytecode read nor written."""
+        """Report no cached bytecode for the file, so none is read or written."""
         raise OSError(path)
 
     def get_data(self, path: str) -> bytes:

@@ -1,7 +1,7 @@
 """Histories as they are shown: with their faults as late as they can come.
 
 A search finds one of many shortest histories, which differ in the order of steps that do not depend on each other.
-Which one it finds says nothing; a reader looks for the fault next to what it breaks. So faults come as late as they
+Which of them is found is arbitrary; a reader looks for the fault next to its effect. So faults come as late as they
 can: first the ordinary story, then what strikes.
 """
 

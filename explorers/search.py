@@ -121,7 +121,7 @@ def sources_of(
 
 @dataclass(frozen=True)
 class Judgement:
-    """A run with what was found and how that differs from what was expected, one sentence each."""
+    """A run with its result, and a sentence for each difference from what was expected."""
 
     run: Run
     result: Result

@@ -84,7 +84,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """The verdict on one property; `path` leads to the violation, to the witness, or goes the worst way.
+    """The verdict on one property; `path` leads to the violation or the witness, or is the worst path.
 
     `args` are the values of the property's parameters that the path is about, `values` the same by name. `note`
     is what a reader must know.
@@ -103,7 +103,7 @@ class PropertyResult:
 
     @cached_property
     def is_worst_case(self) -> bool:
-        """Whether the path goes the worst way that a property allows which holds."""
+        """Whether the path is the worst one that a property that holds allows."""
         return self.cost is not None and self.path is not None and self.verdict is Verdict.HOLDS
 
 
@@ -240,7 +240,7 @@ class ProblemKind(StrEnum):
     """Trouble that does not undo an answer."""
 
     MODEL_ERROR = "model-error"
-    """The model raised an error, which ended the search: what was found before it stands."""
+    """The model raised an error, which ended the search: earlier findings stand."""
     NOT_KEPT = "not-kept"
     """A checkpoint or a file that was asked for could not be written."""
     UNANSWERED = "unanswered"

@@ -1,8 +1,8 @@
 """Growth: the bounds of a check raised one after the other, to see how far its verdicts reach.
 
-A bound that was reached is raised by one, alone, and the search made again; if it ends, the bound stays raised. That
-goes on, round after round, until no bound is reached that can be raised, or the time is over. A bound of 0 leaves a
-kind of step out on purpose, and is not raised; a value that the machine refuses is passed over.
+A bound that was reached is raised by one, alone, and the search made again; if it ends, the bound stays raised. Rounds
+go on until no bound that can be raised is reached, or the time is over. A bound of 0 leaves a kind of step out on
+purpose, and is not raised; a value that the machine refuses is passed over.
 
 The search covers a staircase of cells. A few cells beside it, below the last one, are searched after that, unless the
 typed program shows that their verdicts follow. Only then, or if all cells were searched, is a verdict stable in the
@@ -310,7 +310,7 @@ class Growing:
         return True
 
     def growing(self, prop: Property) -> frozenset[str]:
-        """Return the bounds of which a larger value only adds steps, and shows a property nothing else."""
+        """Return the bounds of which a larger value only adds steps, and changes nothing that a property reads."""
         if prop.kind.over_behaviours:
             return frozenset()
         return growing_bounds(translate(self.question.protocol.machine, (prop,)))

@@ -26,7 +26,7 @@ ANY_STATE = "any state"
 
 @dataclass(frozen=True, repr=False)
 class ProveResult(Printed):
-    """A proof with what it is about, and what the exhaustive engine says of the state that breaks an induction.
+    """A proof with its subject, and what the exhaustive engine says about the state that breaks the induction.
 
     `lemmas` are the conjuncts that were found to make it inductive, in words.
     """

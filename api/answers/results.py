@@ -266,7 +266,7 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def warnings(self) -> tuple[ModelWarning, ...]:
-        """Reasons why the answer looks better than it is: of the model's text, and of what the search found."""
+        """Reasons why the answer may look better than it is, from the model's text and from the search."""
         return warnings_of(self.question, self, normalize=self.normalize)
 
     def to_dict(

@@ -85,7 +85,7 @@ def join_values(constants: Mapping[str, Value] | None, more: Mapping[str, Value]
 
 
 def require_own_record(machine: Machine, constants: Constants, beside: Iterable[str]) -> None:
-    """Raise UsageError for constants of another machine, and for what is given beside all constants."""
+    """Raise UsageError for constants of another machine, and for values given in addition to all constants."""
     if not isinstance(constants, machine.constants):
         raise UsageError(
             f"`constants=` was given a record of {type(constants).__name__}, which is not that of protocol "

@@ -115,7 +115,7 @@ def _is_model(frame: FrameType) -> bool:
 
 
 def _raised_by_user(error: Exception) -> bool:
-    """Return whether the line that failed stands in a user's file."""
+    """Return whether the line that failed is in a user's file."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     return bool(frames) and str(frames[-1].f_globals.get("__name__", "")).startswith(USER_MODULE)
 

@@ -23,7 +23,7 @@ LONG = 2.0
 class Event:
     """Progress of running work: states of a search, steps of walks, or questions of proofs.
 
-    Figures that mean nothing for what is being done are 0.
+    Figures that have no meaning for the current work are 0.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Event:
 
 
 class Watch:
-    """A watch of running work. This one hears nothing; the command line's shows it on the terminal."""
+    """A watch of running work. This one ignores everything; the command line's shows it on the terminal."""
 
     live = False
     """Whether what is spun is seen at once."""
@@ -108,7 +108,7 @@ class Listener(Watch):
 
 
 def watched(progress: Watch | Callable[[Event], None] | None) -> Watch:
-    """Return who watches: a watch, a function that takes events, or one that hears nothing."""
+    """Return the watcher: a watch, a function that takes events, or one that ignores them."""
     if progress is None:
         return Watch()
     return progress if isinstance(progress, Watch) else Listener(progress)

@@ -179,9 +179,9 @@ def ablate(
     """Search a protocol without each of its guards in turn, and with each switch turned, and say what that breaks.
 
     `guards` limits the rows by name, `also` adds rows with a constant set to each of the given values. `workers` are
-    rows at a time. `budget` and `max_states` end each row, `memory` is for all rows together. With `liveness`, what
-    must eventually happen is asked too without guards and with settings that nothing else depends on. With `cluster`
-    rows are explored on Spark.
+    rows at a time. `budget` and `max_states` end each row, `memory` is for all rows together. With `liveness`, leads-to
+    properties are checked too, without the guards and with the settings that no safety property depends on. With
+    `cluster` rows are explored on Spark.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     if liveness:

@@ -1,7 +1,7 @@
 """Tools for agents, over the Model Context Protocol: short structured answers, each with the evidence it rests on.
 
-Whatever is asked for, a tool answers: with what was found, or with one message under `error`. Searches end after some
-seconds, and say so under `bounded`.
+A tool always answers: with its result, or with one message under `error`. Searches end after some seconds, and say so
+under `bounded`.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def explain(name: str) -> dict[str, Any]:
 
 
 def _entry(kind: str, item: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry in short: what it says, what was found, and the runs that it rests on."""
+    """Return an entry in short: its sentence, its verdict, and the runs that it rests on."""
     known = evidence().get(item["id"])
     picked = ("id", "protocol", "sentence", "source", "status", "standing", "verdict", "answer")
     runs = [
@@ -262,7 +262,7 @@ KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "list": (list, "a list of texts"),
     "dict": (dict, "an object of names and values"),
 }
-"""What arguments are, by their annotation."""
+"""The JSON types of arguments, by their annotation."""
 
 
 @call

@@ -166,7 +166,9 @@ def audit(
 
 
 def _wants_spark(cluster: Cluster, records: int, size: int) -> bool:
-    """Return whether so many records, and copies of this size, are followed on Spark: if many, or if it is wanted."""
+    """Return whether so many records, and copies of this size, are followed on Spark: if there are many, or on
+    request.
+    """
     large = records > SMALL or size > LARGE
     return bool(large or cluster.master or cluster.conf or "PYSPARK_GATEWAY_PORT" in os.environ)
 
@@ -242,7 +244,7 @@ def _judge(
     watch: Watch,
     led: _Led | None,
 ) -> tuple[dict[str, Any], ControllerHistory | None]:
-    """Judge and sum up; return what was found, and the history that is to be found in the model."""
+    """Judge and sum up; return the findings, and the history to look for in the model."""
     from fencepost.kafka.audit.pipeline import history_of, judge
     from fencepost.kafka.audit.report import report
 
@@ -254,7 +256,7 @@ def _judge(
 
 
 def _find_in_model(data: dict[str, Any], history: ControllerHistory, led: _Led, watch: Watch) -> str:
-    """Look for a history in the model, and add what was found; return the text of its trace."""
+    """Look for a history in the model, and add the result; return the text of its trace."""
     from fencepost.kafka.audit.reconstruction import reconstruct
 
     with watch.busy(f"looking for {led.partition} in the model"):

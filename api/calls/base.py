@@ -39,7 +39,7 @@ SHOWN = 2
 
 @dataclass(frozen=True)
 class Compared:
-    """Outcome of a comparison, with what a reader must know of it."""
+    """Outcome of a comparison, with what a reader must know about it."""
 
     outcome: Base
     notes: tuple[str, ...] = ()
@@ -185,7 +185,7 @@ def are_same(one: Result, other: Result) -> bool:
 
 
 def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, normalize: bool) -> Iterator[str]:
-    """Yield for each part that was replaced why it makes no difference, as far as the models' text and counts say."""
+    """Yield for each replaced part why it makes no difference, as far as the models' text and counts show."""
     program, before = read(machine), read(base)
     if machine.normalize is not base.normalize and normalize:
         yield f"`normalize`, which {machine.name} replaces, leads to the same states as that of {base.name}."

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def data_of(run: Run, result: CheckResult, differences: tuple[str, ...]) -> dict[str, Any]:
-    """Return a run as JSON: what was found beside what was expected, and how they differ, one sentence each."""
+    """Return a run as JSON: the result, what was expected, and a sentence for each difference."""
     files = {name: file for name in run.violated if (file := archived(run, name))}
     return {
         **result.to_dict(files, warn=False),
@@ -189,7 +189,7 @@ class CatalogueResult(Printed):
 
     @property
     def differs(self) -> bool:
-        """Whether a run that was finished differs from what it must find."""
+        """Whether a finished run differs from what was expected."""
         return any(item["complete"] and not item["as_expected"] for item in self.runs)
 
     @property

@@ -88,7 +88,7 @@ def check(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> CheckResult:
-    """Explore every reachable state and return what was found.
+    """Explore every reachable state and return the result.
 
     `what` is the name of a protocol, a machine with its `properties`, or the path of a file that defines both.
     Constants are given by name, as `constants` or as further arguments: numbers, booleans or words; `only` limits the

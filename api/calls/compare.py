@@ -92,7 +92,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class TwoValues:
-    """A constant that differs; None where a side has none of this name."""
+    """A constant that differs; None where a side has no constant of this name."""
 
     name: str
     a: int | bool | str | None

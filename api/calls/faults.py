@@ -142,10 +142,10 @@ def faults(
 ) -> FaultsResult:
     """Find the fewest faults, in total and by kind, that break the property `prop`, in every setting of a grid.
 
-    Faults are the budgets of the protocol's state, such as crashes. `kinds` are counted (all that can happen if none
-    is named); others may happen as often as the constants allow. `costs` gives what a fault of a kind costs, 1 if not
+    Faults are the budgets of the protocol's state, such as crashes. `kinds` are counted (all that can happen if none is
+    named); others may happen as often as the constants allow. `costs` gives what a fault of a kind costs, 1 if not
     given. `traces` is a folder to which the trace of every minimal set is written. After a cancellation no further
-    setting is asked.
+    setting is searched.
     """
     question = ask(what, properties, constants=constants, version=version, more=more)
     choose_engine(engine)
@@ -199,7 +199,7 @@ class _Request:
         return [*texts(found.machine, judged), *ends(found.machine, judged), repr(parts)]
 
     def refuse_early(self, settings: list[Setting]) -> None:
-        """Raise UsageError for what cannot be meant, before anything is compiled."""
+        """Raise UsageError for settings that make no sense, before anything is compiled."""
         from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds
 
         found = self.question.protocol

@@ -61,8 +61,8 @@ def eventual_of(data: MatrixData) -> LivenessData:
 def judge_liveness(question: Question, data: MatrixData, whole: Result, options: Options, watch: Watch) -> None:
     """Give the purpose `liveness` to guards without which, and settings with which, a leads-to property fails.
 
-    `whole` is what the whole machine does. Where a step would leave a domain, nothing is asked: such steps are not a
-    behaviour. After a signal no row is judged any more.
+    `whole` is what the whole machine does. Where a step would leave a domain the property is not judged: such steps are
+    not a behaviour. After a signal no row is judged any more.
     """
     found, constants = question.protocol, question.constants
     if ended_by_signal(data["why_stopped"]):

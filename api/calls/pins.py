@@ -88,7 +88,7 @@ def _figures_of(item: dict[str, Any]) -> Figures:
 
 
 def with_figures(run: Run, found: Figures) -> Run:
-    """Return a run that expects what was found of the properties that it names."""
+    """Return a run that expects the verdicts found for the properties that it names."""
     lengths = {name: found.lengths[name] for name in run.violated}
     worst = {name: found.worst[name] for name in run.worst}
     return replace(run, distinct=found.distinct, depth=found.depth, violated=lengths, worst=worst)

@@ -390,11 +390,11 @@ def look_for(report: ProveResult, search: Search, result: Result, state: Key) ->
 
 
 LOOKED_AT = 3_000
-"""States that refute candidates before z3 is asked: what they let pass, z3 decides."""
+"""States that refute candidates before z3 is asked; z3 decides the rest."""
 
 
 def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    """Return the report of a proof with lemmas, if any were found; the properties' verdicts are then those with them.
+    """Return the report of a proof with the lemmas that were found; the properties' verdicts then rest on them.
 
     After Ctrl-C it is the report as it was, or what was decided by then.
     """

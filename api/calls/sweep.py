@@ -1,4 +1,4 @@
-"""Random walks over a grid of constants, on Spark, and traces of what they violated."""
+"""Random walks over a grid of constants, on Spark, and traces of the violations."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def sweep(
 def _swept(
     request: _Request, cluster: Cluster, folder: str, budget: float | None, watch: Watch, *, resume: bool
 ) -> SweepResult:
-    """Walk, sum up, and return what was found."""
+    """Walk, sum up, and return the result."""
     from fencepost.api.calls.on_spark import started
     from fencepost.explorers.spark import sweep as sweeping
     from fencepost.explorers.spark.session import require_java

@@ -108,7 +108,7 @@ def measured_row(names: tuple[str, ...], row: str) -> MeasuredRow:
 def seen_to_fail() -> set[tuple[str, str]]:
     """Return the properties, by family of protocols, that a run of the catalogue or a row of a matrix violates.
 
-    What something costs at most was seen to be another thing where two runs differ in it.
+    An at-most property was exercised if two runs differ in its worst cost.
     """
     broken = {
         (family_of(name), prop)

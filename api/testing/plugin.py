@@ -61,8 +61,8 @@ class Fencepost:
     def check(self, *what: Any, **given: Any) -> Result:
         """Explore every reachable state; fail the test if a verdict is not as expected, or not known.
 
-        Takes what `fencepost.testing.check` takes; what it says of `search` goes over the options of the run. A file
-        is looked for beside the test first.
+        Takes the arguments of `fencepost.testing.check`; its `search` settings take precedence over the options of the
+        run. A file is looked for beside the test first.
         """
         __tracebackhide__ = True
         from fencepost.model.language.errors import ExpectationError, FencepostError, UndeterminedError

@@ -62,7 +62,7 @@ DIFFERS = {
     "acks": "acks=all",
     "unclean_election": "if clean",
 }
-"""In what something was seen with other settings than are asked about."""
+"""How the settings of an observation differ from those in question."""
 WIDTH = 80
 """A terminal has so many columns at least."""
 UNCHANGED = "no other value of one setting is known to survive more crashes at an acceptable cost"

@@ -20,7 +20,7 @@ PROTOCOL = "replication"
 LOSING = ("leader-has-acknowledged", "acknowledged-survives", "leader-has-committed")
 """The properties whose violation loses a record that was acknowledged, or committed."""
 WITH_ELR = " with ELR"
-"""How a column of the measured verdicts is called in which a release has a feature that it has off by default."""
+"""The name of a column of measured verdicts in which a release has a feature on that is off by default."""
 
 
 def findings_of(version: str, min_isr: int, *, elr: bool) -> list[AppliesData]:
@@ -74,7 +74,7 @@ def _on_kafka(entry: Entry, *, elr: bool) -> AppliesData:
 
 
 def measured_on(version: str, *, elr: bool) -> str:
-    """Return the measured column for a release: the newest one up to it that has ELR, or has not, as asked."""
+    """Return the measured column for a release: the newest one up to it, with or without ELR as requested."""
     values = {item.name: item.values for item in protocol(PROTOCOL).machine.versions}
     rows = load("versions").get("findings", ())
     columns = list(dict.fromkeys(name for row in rows for name in row["by"]))

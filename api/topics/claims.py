@@ -202,7 +202,7 @@ def _all_spent(point: PointData) -> bool:
 def breaks_with(point: PointData) -> str:
     """Return every minimal set of faults, with its cost unless each fault costs 1.
 
-    What happened for free in its history is named, and how many states its trace has.
+    Faults that cost nothing in its history are named, and the length of its trace.
     """
     weighted = is_weighted(point)
     return "; ".join(_broken(item, point["kinds"], weighted=weighted) for item in point["front"])

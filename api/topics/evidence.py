@@ -79,7 +79,7 @@ def _bounds(case: Case) -> list[dict[str, Any]] | None:
 
 
 def cases_of(entry: Entry) -> tuple[Case, ...]:
-    """Return the cases that settle an entry itself, not those of what it is the same as."""
+    """Return the cases that settle an entry itself, without those of the entries that it equals."""
     found = evidence().get(entry.id)
     return found.cases if found else ()
 
@@ -161,7 +161,7 @@ class Standing:
 
 
 def standing_of(entry: Entry) -> Standing:
-    """Return where a guarantee stands, by the runs that decide it and by what was seen on real Kafka."""
+    """Return the standing of a guarantee, by the runs that decide it and by observations on real Kafka."""
     is_broken, judged = status(entry) == "broken", {(case.run.protocol, case.prop) for case in cases_of(entry)}
     asked = judged & named_by(entry) or (judged if is_broken else set())
     breaking = (
@@ -229,7 +229,7 @@ def finding_of(entry: Entry) -> Finding:
 
 
 def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
-    """Return what is known of a hypothesis that was seen on Kafka itself.
+    """Return what is known about a hypothesis that was observed on Kafka itself.
 
     A story that is called after it may do harm by another on later releases.
     """
@@ -308,7 +308,7 @@ class Guarantees:
 def guarantees(*ids: str) -> Guarantees:
     """Return the entries with these ids, in any case, or the whole catalogue; raise UsageError for an unknown id.
 
-    An issue or a proposal of Kafka, such as KAFKA-15221, stands for the entries that name it.
+    An issue or a proposal of Kafka, such as KAFKA-15221, selects the entries that name it.
     """
     if not ids:
         return Guarantees(tuple(entries().values()))

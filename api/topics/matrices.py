@@ -148,7 +148,7 @@ def measured() -> dict[str, Any]:
 
 
 _READ: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
-"""By protocol, what stands in its file and the matrices that it stands for."""
+"""By protocol, the content of its file and the matrices it holds."""
 
 
 def _whole(base: dict[str, Any]) -> dict[str, Any]:

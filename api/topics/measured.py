@@ -107,7 +107,7 @@ def _is_rule(constant: Constant[Any]) -> bool:
 
 
 def cells(replicas: int) -> list[PointData]:
-    """Return the cells that were searched for so many replicas; none where nothing was."""
+    """Return the cells that were searched for so many replicas, if any."""
     found: list[PointData] = load("faults").get(str(replicas), {}).get("grid", [])
     return found
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 LOSS = LOSING[0]
 COMMON = "loss=none max_records=1 max_leader_epoch=8 crashes=0 fences=0 shrinks=0 lags=0"
-"""What does not happen unless an operation says so. Metadata may be late in all of them."""
+"""Events that happen only if an operation names them. Metadata may be late in all of them."""
 SIZES = ((3, 2, True), (3, 2, False), (2, 2, True), (2, 1, True), (2, 2, False), (2, 1, False), (3, 1, True))
 """Replicas, min ISR and ELR of the measured rows, those that most clusters have first."""
 MOST_BROKERS = 4
@@ -133,7 +133,7 @@ def operations(asked: Settings) -> list[OperationData]:
 
 
 def _rank(row: OperationData) -> tuple[int, int, int]:
-    """Return how bad a row is: by what happens, here or elsewhere, then by how directly that was seen."""
+    """Return the severity of a row: by its outcome, here or elsewhere, then by how directly that was seen."""
     shown = row["evidence"] or row["elsewhere"]
     unknown = row["outcome"] == "not-measured" and row["elsewhere"]
     here = OUTCOMES.index(row["elsewhere"][0]["outcome"] if unknown else row["outcome"])
@@ -172,7 +172,7 @@ def _row(operation: Operation, asked: Settings) -> OperationData:
 
 
 def _worse(item: SeenData) -> tuple[int, int, int]:
-    """Return the order of what was seen: the worst, then by place, then by how much differs."""
+    """Return the sort key of evidence: the worst outcome first, then by place, then by how much the settings differ."""
     return OUTCOMES.index(item["outcome"]), PLACES.index(item["seen"]), len(item["differs"])
 
 
@@ -222,7 +222,7 @@ def _on_clusters(operation: Operation, asked: Settings) -> Iterator[SeenData]:
 
 
 def _has(finding: str, release: str) -> bool:
-    """Say whether a release has a finding, as far as its entry says."""
+    """Say whether a release has a finding, according to its entry."""
     major, minor = _number(release)
     known = evidence()[finding].releases
     return not known or f"{major}.{minor}" in known
@@ -343,7 +343,7 @@ def _blank(
     brokers: int,
     elr: bool,
 ) -> SeenData:
-    """Return what was seen without what; `differs` names the settings that it was seen with others than are asked."""
+    """Return the observation; `differs` names the settings in which it differs from those in question."""
     spare, has_spare = brokers > replicas, asked.brokers is None or asked.brokers > asked.replicas
     known = (release,) if seen != "model" else patches_read(asked.version)
     pairs = (

@@ -51,7 +51,7 @@ class Outcome:
     end: End
     verdict: str
     message: str
-    """One line: what was found, and what was expected if that is something else."""
+    """One line: the verdict, and the expected one if it differs."""
     prop: Property | None = None
     steps: tuple[str, ...] = ()
     length: int = 0

@@ -241,7 +241,7 @@ def _print_suspicions(console: Console, found: dict[str, list[str]]) -> None:
 
 
 def _print_row(console: Console, row: RowData, width: int) -> None:
-    """Print a row: its name and what it asks for, and below that what was found."""
+    """Print a row: its name and condition, and its result below."""
     from rich.text import Text
 
     condition = row["condition"] if row["kind"] == "guard" else row["sentence"]

@@ -94,7 +94,7 @@ def exit_of_runs(found: CatalogueResult) -> Exit:
 
 
 def _pin(found: CatalogueResult, *, to_stderr: bool) -> Exit:
-    """Pin what was found, for a person to look at as a diff."""
+    """Pin the results, to be reviewed as a diff."""
     from fencepost.api.calls.pins import pin
 
     pinned = pin(found.runs)

@@ -117,7 +117,7 @@ BUILDS = {
 
 
 def _compare_builds(a: str, given: dict[str, Any]) -> Exit:
-    """Compare two builds of Kafka, and print what was found."""
+    """Compare two builds of Kafka, and print the result."""
     from fencepost.api.calls.conform import compare_builds
 
     if a:

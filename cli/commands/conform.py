@@ -26,7 +26,7 @@ WORDS = {
     "undetermined": "is undetermined: the comparison ended early.",
 }
 ROWS = 16
-"""Lines of a first screen for what was compared."""
+"""Lines of a first screen for one comparison."""
 COLOURS = {"conforms": "bold green", "differs": "bold red", "undetermined": "bold yellow"}
 PROTOCOL_OF_CLIENTS = "leader-discovery"
 BROKERS = "brokers"

@@ -34,7 +34,7 @@ OPPOSITE = {"true": "false", "false": "true", "on": "off", "off": "on"}
 def parse_constants(
     machine: Machine, settings: Iterable[str], switched_on: Iterable[str] = (), switched_off: Iterable[str] = ()
 ) -> dict[str, int]:
-    """Return constants by name; raise UsageError for what names none, and for one that is given two values."""
+    """Return constants by name; raise UsageError for an unknown name, and for one that is given two values."""
     given: dict[str, tuple[str, int]] = {}
     for text in settings:
         name, value = parse_setting(machine, "--set", text)
@@ -344,7 +344,7 @@ class Target:
 
     @classmethod
     def from_options(cls, given: dict[str, Any]) -> Target:
-        """Take the target out of what was typed."""
+        """Separate the target from the typed arguments."""
         return cls(**{name: given.pop(name) for name in ("protocol", "settings", "version", "with_", "without")})
 
     def question(self, properties: Sequence[str] = (), *, walks: bool = False) -> Question:

@@ -127,7 +127,7 @@ def _rendered(made: ReplayResult, form: str, model: str | None, written: Path | 
 
 
 def _seen_from(written: Path | None, model: str) -> str:
-    """Return the place of a model as a test names it that lies in the file `written`, or else in this folder."""
+    """Return the path of a model as the test in the file `written`, or in this folder, names it."""
     try:
         return os.path.relpath(model, written.parent if written else ".")
     except ValueError:  # on another drive

@@ -241,7 +241,7 @@ def _facts(sample: SimulateResult, *, verbose: bool) -> Iterator[tuple[str, Text
 
 
 def print_shrunk(console: Console, shrunk: ShrinkResult) -> None:
-    """Print a shortened trace, and what became of it."""
+    """Print a shortened trace, and how it was shortened."""
     print_trace(console, shrunk.trace, shrunk.path)
     console.print()
     print_lines(console, shrunk.summary, style="dim")

@@ -157,7 +157,7 @@ def _table(data: SweepData) -> Table:
 
 
 def about(distinct: int) -> str:
-    """Return an estimate, which is of a sixteenth of what was seen, and says nothing of a few states."""
+    """Return an estimate, which rests on a sixteenth of the states seen, and is meaningless for a few states."""
     return f"~{distinct:,}" if distinct >= FEW else f"< {FEW}"
 
 

@@ -1,4 +1,4 @@
-"""Report of an audit, for a reader who operates Kafka and has never heard of the model."""
+"""Report of an audit, for a reader who operates Kafka and does not know the model."""
 
 from __future__ import annotations
 

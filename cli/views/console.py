@@ -272,7 +272,7 @@ class Display(Watch):
 
 
 class Busy:
-    """A spinner with the work that goes on, and since when: Rich draws it again several times a second."""
+    """A spinner with the current work and its duration: Rich draws it several times a second."""
 
     def __init__(self, text: str, began: float) -> None:
         from rich.spinner import Spinner

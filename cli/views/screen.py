@@ -73,7 +73,7 @@ def verdict_sentence(result: CheckResult) -> str:
 
 
 def violation(properties: Iterable[Property], name: str, how: str) -> str:
-    """Return that a property is violated, in the words of what can happen then, and how."""
+    """Return a violation worded as what can happen, and how."""
     consequence = next((text for prop, text in CONSEQUENCES.items() if prop.name == name and prop in properties), "")
     return f"{consequence}: `{name}`, {how}." if consequence else f"`{name}` is violated: {how}."
 

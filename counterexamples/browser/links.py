@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VERSION, START, REMOVED, STEPS = "version", "start", "removed", "steps"
 TRACE, STORY = "trace", "story"
-"""Links to what the page has as files: an archived trace, a story."""
+"""Links to files of the page: an archived trace, a story."""
 KEYS = (VERSION, START, REMOVED, STEPS, TRACE)
 BETWEEN_STEPS, BETWEEN_GUARDS = ";", ","
 PLAIN = "=;,:{}[]"

@@ -67,7 +67,7 @@ def find_pyodide() -> Path:
 
 
 def _install(kept: Path) -> None:
-    """Install the package by npm aside, and keep what is needed of it."""
+    """Install the npm package aside, and keep the files that are needed."""
     otherwise = (
         f"Install Node.js with npm and a way to its registry, or name a folder with the package: {NAMED}=FOLDER."
     )
@@ -108,7 +108,7 @@ def _require_pyodide(folder: Path, otherwise: str) -> None:
 
 
 def _is_right(file: Path) -> bool:
-    """Return whether a file is there, whole and the one that is meant."""
+    """Return whether the expected file is there and complete."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest() == FILES[file.name]
     except OSError:
@@ -211,7 +211,7 @@ def _protocol(found: Protocol) -> dict[str, Any]:
 
 
 def _traces(folder: Path) -> Iterator[dict[str, Any]]:
-    """Copy every archived trace, and yield what the page lists of it."""
+    """Copy every archived trace, and yield its row on the page."""
     (folder / "traces").mkdir(exist_ok=True)
     for file in sorted(ARCHIVE.glob("*.trace")):
         shutil.copyfile(file, folder / "traces" / file.name)

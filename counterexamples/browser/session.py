@@ -138,7 +138,7 @@ MOST = 30
 
 
 class Session:
-    """One page. Whatever is asked of a state names the setting by its link, so that questions may come in any order."""
+    """One page. Each question about a state names the setting by its link, so that questions may come in any order."""
 
     def __init__(self) -> None:
         self.opened: dict[str, Opened] = {}
@@ -162,7 +162,7 @@ class Session:
             return json.dumps({"error": str(error)})
 
     def open(self, link: str) -> View:
-        """Set a protocol up and take the steps of a link, as far as they can be taken."""
+        """Set a protocol up and take the steps of a link, as far as possible."""
         found = links.read(link)
         base = replace(found, steps=()).text
         made = self.opened.pop(base, None) or Opened(set_up(replace(found, steps=())))

@@ -119,7 +119,7 @@ class _Drawing:
         return LABELS + LANE * (place + 0.5)
 
     def x(self, lane: Lane | None) -> float:
-        """Return where a party's lane is; the last one is that of what happens elsewhere."""
+        """Return where a party's lane is; the last one is for everything else."""
         return self.at(self.count - 1 if lane is None else lane.place)
 
     def y(self, step: int) -> int:

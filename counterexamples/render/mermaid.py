@@ -101,7 +101,7 @@ def _arrival(event: Event, flight: Flight) -> Iterator[str]:
 
 
 def _changed(found: Iterable[Change], lane: Lane | None) -> list[str]:
-    """Return changes as text; what stands in the lane of a broker need not name the broker."""
+    """Return changes as text; those in the lane of a broker need not name the broker."""
     number = lane.title.rpartition(" ")[2] if lane else ""
     lines = []
     for change in found:

@@ -1,6 +1,6 @@
 """A state as pictures: a card for each party, with its log as cells and the fields that tell how far it is.
 
-What a step changed stands out: records that it appended or dropped, fields with their old value.
+The changes of a step stand out: records that it appended or dropped, fields with their old value.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ VITAL = (
 KNOWN = ("leader", "leader_epoch")
 """The knowledge of a party, as its card shows it."""
 ELEMENT = re.compile(r"\{[^}]*\}|[^,]+")
-"""An element of an array of numbers as it reads in a state; a set has commas of its own."""
+"""An element of an array of numbers as a state shows it; a set has commas inside."""
 SAME, ADDED, DROPPED, STRAY = "same", "added", "dropped", "stray"
 
 

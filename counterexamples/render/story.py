@@ -1,7 +1,7 @@
 """A history as diagrams tell it: who acts in each step, what changes where, and which messages go from whom to whom.
 
 A message is followed from the step that puts it into a bag or a channel to the step that takes it out, through what
-`normalize` renumbers. What one party learns of another without a message in a bag is a signal within one step.
+`normalize` renumbers. If one party reads another's state without a message in a bag, that is a signal within one step.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _by_lane(found: Parties, record: type[Record], before: Key, after: Key) -> I
 
 
 def _signals(found: Parties, event: Event, before: Key, after: Key) -> Iterator[Signal]:
-    """Yield who learns what from whom: from whose state the action reads, and whose state it changes."""
+    """Yield the flows of information: the party whose state an action reads, and the party whose state it changes."""
     actor = event.actor
     if actor is None:
         return

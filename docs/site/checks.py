@@ -204,7 +204,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
 
 
 def kips_page(best: Best) -> Iterator[str]:
-    """Yield the lines of the page: the checks of each KIP with what was found of them."""
+    """Yield the lines of the page: the checks of each KIP with their results."""
     yield from ("# The checks that KIP-320, KIP-841, KIP-903 and KIP-966 added", "")
     yield "A check is *needed* if a property is violated without it, in a measured matrix or in a run of the catalogue"
     yield "that differs in this switch alone. For every other check the table has the reason, read off the model."

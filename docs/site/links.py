@@ -136,7 +136,7 @@ def _entries() -> re.Pattern[str]:
 
 
 def _named(text: str, protocol: str) -> str:
-    """Return the place of what a word in code names; empty if it names nothing, or one of several things."""
+    """Return the place of what a word in code names; empty if that is nothing, or several things."""
     known = _names().get(text, {})
     if protocol in known:
         return known[protocol]

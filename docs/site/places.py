@@ -207,7 +207,7 @@ def entries_by_trace() -> dict[str, tuple[str, ...]]:
 
 
 def _entries_by(key: Callable[[Case], Key | None]) -> dict[Key, tuple[str, ...]]:
-    """Return the entries by what their cases have; those that have None are left out."""
+    """Return the entries by a key of their cases; a key of None is left out."""
     found: dict[Key, dict[str, None]] = {}
     for name, entry in entries().items():
         for case in cases_of(entry):

@@ -1,4 +1,4 @@
-"""Tables of what real Kafka does with histories of the model: the classes of releases, clients, and clusters."""
+"""Tables of histories of the model on real Kafka: classes of releases, clients, and clusters."""
 
 from __future__ import annotations
 

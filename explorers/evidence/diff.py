@@ -58,7 +58,7 @@ class Difference:
 
 
 def compare(spaces: tuple[Space, Space], sights: tuple[Array, Array], most_pairs: int) -> Difference:
-    """Compare two searched machines by what is seen of each of their states."""
+    """Compare two searched machines by what can be observed in each state."""
     _, numbered = np.unique(np.concatenate(sights), return_inverse=True)
     cut = spaces[0].states
     seen = numbered[:cut], numbered[cut:]
@@ -101,7 +101,7 @@ def path_to(space: Space, state: int) -> Path:
 
 
 class _Watch:
-    """Two machines followed by what is seen of them."""
+    """Two machines followed by their observable behaviour."""
 
     def __init__(self, spaces: tuple[Space, Space], seen: tuple[Array, Array], most_pairs: int) -> None:
         self.spaces, self.seen, self.most_pairs = spaces, seen, most_pairs

@@ -1,9 +1,9 @@
 """The fewest faults that break a property: searches with more and more of the budgets that a state holds.
 
-Budgets are tried in the order of what they cost, and none that has a breaking one below it: so every one that is found
-is minimal, and those that are found are all there are up to the constants. Where the typed program shows that what
-happens with fewer faults happens with more of them too, the largest budgets are searched first: if they break nothing,
-nothing fewer does. Where it does not, as a property or another guard reads a budget, fewer are searched each.
+Budgets are tried in the order of their cost, and none above one that breaks the property: so each one found is minimal,
+and together they are all that exist up to the constants. Where the typed program shows that what happens with fewer
+faults happens with more of them too, the largest budgets are searched first: if they break nothing, nothing fewer does.
+Where it does not, as a property or another guard reads a budget, fewer are searched each.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def tolerance(
 
 
 def _why_fewer_matter(machine: Machine, prop: Property, bounds: Mapping[str, str]) -> dict[str, str]:
-    """Return the kinds of faults of which fewer may break what more do not, as far as is shown, with the reason."""
+    """Return the kinds of which fewer faults may break what more do not, as far as that is shown, with the reason."""
     program = translate(machine, (prop,))
     found = {kind: why_fewer_matter(program, bound) for kind, bound in bounds.items()}
     return {kind: why for kind, why in found.items() if why}
@@ -262,6 +262,6 @@ def _cost(faults: Faults, costs: Iterable[int]) -> int:
 
 
 def _covers(fewer: Faults, more: Faults, apart: Sequence[bool] = ()) -> bool:
-    """Return whether faults are among others, and as many of each kind that stands apart."""
+    """Return whether some faults are covered by others, with equal numbers of each kind that is searched separately."""
     kept = apart or [False] * len(fewer)
     return all(one == other if same else one <= other for one, other, same in zip(fewer, more, kept, strict=True))

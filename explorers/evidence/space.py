@@ -114,7 +114,7 @@ class Space:
 
 
 OWN = ("budget",)
-"""Fields that tell what may still happen, and nothing of what has."""
+"""Fields that say what may still happen, and nothing about what has happened."""
 
 
 def everything(state: type[Record]) -> tuple[str, ...]:

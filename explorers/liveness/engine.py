@@ -177,7 +177,9 @@ class Engine:
         return Terms(masks, strong, allowed, np.array(by_class, np.int64))
 
     def costs(self, number: int) -> Array:
-        """Return the cost of each edge by the property's function; -1 for an error, if ever it counts."""
+        """Return the cost of each edge by the property's function; -1 for an error that matters only if the edge
+        counts.
+        """
         assert self.compiled is not None
         kernels_of = self.compiled.predicates
         cost = getattr(kernels_of.module, f"cost_{number}")

@@ -290,9 +290,9 @@ class BehaviourFinding(NamedTuple):
     vacuous: bool
     """No reachable state has `when`."""
     near: int = 0
-    """The fewest steps from an initial state, by one with `when`, to where what is found begins: the nearest state
-    that a fair behaviour may visit for ever, the nearest step with a cost in a loop, or the nearest state from
-    which the cost is the worst.
+    """The fewest steps from an initial state, by one with `when`, to the start of the finding: the nearest state that a
+    fair behaviour may visit for ever, the nearest step with a cost in a loop, or the nearest state from which the cost
+    is the worst.
     """
 
 
@@ -303,8 +303,8 @@ def summary(prop: Property, constants: Constants, findings: list[BehaviourFindin
     """Return the verdict: that of the worst combination; of equals the nearest, and of these
     the first in declared order.
 
-    What is nearest is a fact of the graph, so that every engine names the same combination. How long the loop is that
-    an engine shows is not returned: it need not be the shortest.
+    The nearest one depends on the graph alone, so every engine names the same combination. How long the loop is that an
+    engine shows is not returned: it need not be the shortest.
     """
     chosen = min(
         findings,

@@ -182,7 +182,7 @@ def _is_field(column: Any, field: FieldType, values: Mapping[str, int], there: n
 def require_question(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options
 ) -> None:
-    """Raise UsageError if the checkpoint is of another question, as far as is known before anything is compiled."""
+    """Raise UsageError if the checkpoint belongs to another question, as far as can be known before compiling."""
     folder = Path(options.checkpoint or "")
     asked = _question(machine, constants, properties, options)
     refuse_other_question(folder, _manifest(folder)["question"], asked)

@@ -48,7 +48,7 @@ MOST_SUCCESSORS = 1 << 28
 
 @dataclass(frozen=True)
 class Source:
-    """A module to compile and what its caller has to know of it."""
+    """A module to compile and what its caller must know about it."""
 
     unit: Lowered
     layout: Layout
@@ -98,7 +98,7 @@ def lowered(program: Program, constants: Constants, *, normalize: bool, masked: 
 def source_of(
     module: Module, properties: tuple[Property, ...] = (), masks: Masks | None = None, bounds: Bounds | None = None
 ) -> Source:
-    """Return a module that is written, with what its caller has to know of it."""
+    """Return the module, with what its caller must know about it."""
     return Source(
         module.lowered(),
         module.layout,
@@ -393,7 +393,7 @@ class Watching(Protocol):
     """An observer of compilations, which takes seconds."""
 
     def compiling(self, name: str) -> AbstractContextManager[None]:
-        """Take note of what is compiled, for as long as it takes."""
+        """Record what is being compiled while it takes."""
         ...
 
     def compiled(self, name: str, seconds: float) -> None: ...
@@ -406,7 +406,7 @@ class Watching(Protocol):
 def compile_watched(
     name: str, constants: Constants, source: Source, watch: Watching, *, begins: bool = False
 ) -> Kernels:
-    """Return the kernels of a module, and notify who watches if they are compiled now; `begins`: to start a search."""
+    """Return the kernels of a module, and notify the watcher if they are compiled now; `begins`: to start a search."""
     make: Callable[[Source], Kernels] = begin if begins else load
     if is_ready(source) if begins else is_cached(source):
         return make(source)

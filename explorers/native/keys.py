@@ -27,9 +27,9 @@ NODE_GROWTH = 1.25
 LEAST_BITS = 16
 """Bits of a node's number at least: a home is named by 32 bits of two of them."""
 ENTERED = 1
-"""What the kernel says that has entered all keys."""
+"""What the kernel returns once it has entered all keys."""
 TOGETHER = 256
-"""Successors whose nodes are looked up in turn: what is known of them fits a fast cache."""
+"""Successors whose nodes are looked up in turn: their data fit a fast cache."""
 OPENED = 512
 """Rows that are opened together."""
 

@@ -100,7 +100,8 @@ def key_successors(trees, steps, words, keys, parents, count, opened, number, no
     """Replace the hashes of successors by their keys. They have many nodes from their parents, which are `opened`.
 
     `number` is what parents have beside their place there; `now` is room to work in, a line for each step and `LINES`
-    more. What is not the parent's is looked up for many successors in turn, since each waits for memory twice.
+    more. Nodes that differ from the parent's are looked up for many successors in turn, since each waits for memory
+    twice.
     """
     many, tops = now.shape[1], steps.shape[0]
     parent, waiting, slots, known, values = tops, tops + 1, tops + 2, tops + 3, tops + 4

@@ -112,7 +112,7 @@ def unscrambled(bits, size):
 
 
 UNDO_FIRST, UNDO_LAST = 0xCFEE444D8B59A89B, 0x9CB4B2F8129337DB
-"""What undoes the multiplications of `scrambled`, modulo 2**64."""
+"""The inverse of the multiplications of `scrambled`, modulo 2**64."""
 
 
 @helper

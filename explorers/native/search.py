@@ -1,7 +1,7 @@
 """Breadth-first search at native speed, partitioned by owner, the same for any number of workers.
 
-What is done with states, and by whom, is in `expansion.py`; here is what is done when, what ends a
-search, and what it has found.
+How states are processed, and by which worker, is in `expansion.py`; the order of work, what ends a search, and its
+results are here.
 """
 
 from __future__ import annotations

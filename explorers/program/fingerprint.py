@@ -23,8 +23,8 @@ from fencepost.model.language.trees import USER_MODULE, module_name, source_line
 def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
     """Return, in a fixed order, the machine's schema, its parts and parameters, and every function that is called.
 
-    Each function comes with what the names in it stand for. Comments, docstrings and layout are not in it. What
-    constants are set to is for the caller to add, and `ends` too.
+    Each function comes with what the names in it stand for. Comments, docstrings and layout are not in it. The caller
+    adds the values of constants, and `ends`.
     """
     program = check(machine, properties)
     functions = {python: f"{_named(python)}: {ast.unparse(made.node)}" for python, made in program.functions.items()}

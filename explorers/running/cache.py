@@ -148,7 +148,7 @@ def _writable(folder: Path, found: os.stat_result) -> str:
 
 
 def lasts() -> bool:
-    """Return whether what is compiled is kept for the next time, as far as the cache was used."""
+    """Return whether compiled code is kept for the next run, as far as the cache was used."""
     return not _temporary
 
 

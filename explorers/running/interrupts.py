@@ -1,7 +1,7 @@
 """Cancellation of running work: Ctrl-C and SIGTERM, or a caller. One way for searches, walks, proofs and compilers.
 
-What works in rounds is asked to stop after the current one (`Signals`); what does not is interrupted (`interruptible`).
-The memory of the process, what it has used and may take, is measured here too.
+Work in rounds is asked to stop after the current one (`Signals`); other work is interrupted (`interruptible`). The
+memory of the process, what it has used and may take, is measured here too.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Signals:
 
 @contextmanager
 def interruptible(doing: str = "") -> Iterator[None]:
-    """Let Ctrl-C raise Stopped in what is inside, which names the work; a process that is forked there ignores it.
+    """Let Ctrl-C raise Stopped inside, which names the work; a process that is forked there ignores it.
 
     An exception in a destructor, or in one of LLVM's callbacks, is lost: it is raised after that. A caller that cancels
     interrupts what runs in the main thread; elsewhere it is heeded before and after.

@@ -128,7 +128,7 @@ def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
 def kept_aside() -> IO[str]:
     """Return an empty temporary file; raise UsageError if there is no room.
 
-    Java says in a temporary file that it has started, and is waited for without end if it cannot.
+    Java reports in a temporary file that it has started; if it could not write one, pyspark would wait for ever.
     """
     try:
         made = tempfile.NamedTemporaryFile("w+", prefix="fencepost-spark-", suffix=".log")  # noqa: SIM115 (it stays)

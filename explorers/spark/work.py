@@ -305,7 +305,7 @@ def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
 
 
 def look(work: Work, asks: Sequence[Ask], number: int) -> Looked:
-    """Return of one partition the states that are asked for, with their ancestors, and which rows it has stored."""
+    """Return the requested states of one partition with their ancestors, and which of the rows it has stored."""
     states, wanted = asks[number]
     kernels = work.origin.kernels()
     layout, store = kernels.layout(work.origin.constants()), Store(work.store)

@@ -22,7 +22,7 @@ _ENDLESS: dict[Callable[..., Any], Callable[..., Value]] = {
     bits.with_member: partial(terms.with_member, on=True),
     bits.without: partial(terms.with_member, on=False),
 }
-"""Helpers on sets without a bound, of which neither the number of members nor the numbers are known."""
+"""Helpers on unbounded sets, whose members and number of members are unknown."""
 _OPERATORS: dict[BinaryOp, Callable[[Any, Any], Value]] = {
     BinaryOp.ADD: terms.plus,
     BinaryOp.SUBTRACT: terms.minus,

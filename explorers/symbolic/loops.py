@@ -3,8 +3,8 @@
 After such a loop, whatever it may have written holds any value of its domain. That is more than can happen, so what is
 proved holds; what breaks an induction this way need not be a step of the model. What the loop writes is found by
 walking through its body for any one round, from a state in which all that it is known to write holds any value, until
-it writes nothing else: so no number of rounds writes anything else. What must hold in that round must hold in every
-one, so an error in the body is a cut of the proof.
+it writes nothing else: so no number of rounds writes anything else. What holds in that round must hold in every round,
+so an error in the body is a cut of the proof.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _set(place: Cell | Slot, content: Any) -> None:
 
 
 def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
-    """Run a loop without an end: what it may write holds any value after it, if it goes round at all.
+    """Run a loop without an end: after it, whatever it may write has any value, if it runs at all.
 
     Raises ModelError in a fold without an end: one value for all of its numbers would be less than can happen.
     """

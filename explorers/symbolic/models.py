@@ -47,10 +47,10 @@ class Pair:
 
 
 def smallest_model(system: System, asking: Asking, before: Rec, happened: Happening) -> Any:
-    """Return a model of what is assumed, with a state that is small and near to an initial one; None if z3 finds none.
+    """Return a model of the assumptions with a small state near an initial one; None if z3 finds none.
 
     The constants are in their ranges and every value in the domain that these give, before the step, in its arguments
-    and after it, so that the plain semantics takes it. What makes it small takes no longer than one question may.
+    and after it, so that the plain semantics takes it. Making it small takes at most the time of one question.
     """
     solver = asking.solver
     solver.push()
@@ -88,7 +88,7 @@ def _make_small(system: System, asking: Asking, before: Rec) -> None:
 def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
     """Return z3's answer with the constants in their ranges; a model has none that the machine refuses.
 
-    Those that it refuses are excluded where `inside` is asked for, and nowhere else; after too many it is unknown.
+    Refused ones are excluded only with `inside`; after too many of them the answer is unknown.
     """
     for _ in range(MOST_REFUSED):
         said = asking.ask(*flags, inside)

@@ -141,8 +141,8 @@ class Arr:
 class Endless:
     """An array whose length has no bound: for each field a function from index to value, as arrays of z3.
 
-    `terms` holds by path of the field (empty for an array of scalars) one term, or one for each member of a set.
-    `base` are the terms that it had when it was made. `facts` are the domains of what was read of those: they stand for
+    `terms` holds by path of the field (empty for an array of scalars) one term, or one for each member of a set. `base`
+    are the terms that it had when it was made. `facts` are the domains of the elements that were read; they stand for
     the domain of every element.
     """
 

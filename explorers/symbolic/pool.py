@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 KEYBOARD = "interrupted from keyboard"
-"""Why z3 knows nothing where it took the signal itself, which Python then never hears of."""
+"""Why z3 gave no answer: it took the signal itself, and Python never got it."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Asking:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Give all questions that are asked inside as much time as one of them has."""
+        """Give all questions that are asked inside together the time of one."""
         self.left = self.timeout
         try:
             yield
@@ -52,7 +52,7 @@ class Asking:
             self.left = None
 
     def ask(self, *flags: Flag) -> Any:
-        """Return sat, unsat or unknown for what is assumed and these flags. Raises Stopped if Ctrl-C ended z3."""
+        """Return sat, unsat or unknown for the assumptions and these flags. Raises Stopped if Ctrl-C ended z3."""
         if any(flag is False for flag in flags):
             return z3.unsat
         if self.left is not None and self.left <= 0:

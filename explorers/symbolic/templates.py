@@ -230,7 +230,7 @@ def strengthen(
 ) -> tuple[Proof, tuple[Property, ...]]:
     """Prove properties together with candidates; return the proof and the lemmas that it needs.
 
-    What can be left out is left out one by one, for as long as `seconds` last. Ctrl-C ends it with what was decided.
+    Parts that are not needed are left out one by one, for `seconds` at most. Ctrl-C ends it with what was decided.
     """
     quick = replace(settings, explain=False)
     made = prove(machine, constants, (*properties, *candidates), quick, tell)

@@ -58,8 +58,8 @@ class Reached:
     """How far a question about several steps got.
 
     `depth` steps were examined in full. `failures` has for each property that fails the fewest steps after which it
-    does, `unknown` the steps after which z3 gave up on one. `cuts` names what may leave its bounds, `error` is a run
-    whose last step does. `broken` are the properties that an induction does not keep.
+    does, `unknown` the steps after which z3 gave up on one. `cuts` names values that may leave their bounds, `error` is
+    a run whose last step makes one do so. `broken` are the properties that an induction does not keep.
     """
 
     depth: int
@@ -68,7 +68,7 @@ class Reached:
     cuts: tuple[str, ...] = ()
     unknown: Mapping[str, int] = field(default_factory=dict)
     why_stopped: str = ""
-    """Why a signal ended this, if one did: nothing is known of what was asked then."""
+    """The signal that ended this, if one did: the question has no answer then."""
     error: History | None = None
     error_text: str = ""
     """The error that the model raises, after how many steps, where a property is violated all the same."""

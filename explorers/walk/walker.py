@@ -146,7 +146,7 @@ class Walker:
         return self._states(*self._run(0, 1, 0, min(steps, row.shape[1]), (), row, stop=False, recorded=True), steps)
 
     def _states(self, walks: Walks, rows: np.ndarray[Any, Any], steps: int) -> list[Key]:
-        """Return the states of a walk; what is wrong with the last of them, after so many steps, is not asked."""
+        """Return the states of a walk; whether the last of them is an error is not examined."""
         taken = int(walks.steps[0])
         if taken < steps:
             self._whole(walks)
@@ -265,7 +265,7 @@ def walks(
 ) -> Walks:
     """Return the random walks first..last-1 of a machine, which is compiled if it was not: one call for a whole batch.
 
-    What it returns depends on its arguments only, never on how walks are cut into batches.
+    The result depends on the arguments only, never on how walks are cut into batches.
     """
     walker = Walker(machine, constants, properties)
     return walker.walk(first, last, seed=seed, depth=depth, weights=walker.weights(weights or {}))

@@ -204,7 +204,7 @@ class ClusterContext:
 
     @property
     def release(self) -> dict[str, Any]:
-        """Return whose rules are in force as the log ends, as JSON; null for what the log does not say."""
+        """Return the rules in force at the end of the log, as JSON; null where the log does not say."""
         level, supported = self._level(METADATA_FEATURE, self.end), min(self.supported.values(), default=None)
         on = [bool(value) for _, _, kind, value in self.common if kind == ELR_FEATURE]
         return {

@@ -27,7 +27,7 @@ NAME = "replication"
 MOST = 5
 """Brokers that `replication` may have."""
 ABSENT = -2
-"""A broker of the model that the cluster has not: the model has two at least, and one may have no replica."""
+"""A broker of the model that the cluster does not have: the model has two at least, and one may have no replica."""
 ENDS = ("deleted", "unjudged")
 """Rows of a history after which nothing is known of the partition."""
 

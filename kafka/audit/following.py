@@ -200,7 +200,7 @@ class Follower:
         return row
 
     def _look_around(self, end: int, time: int) -> None:
-        """Judge the partition as it stands up to a record by what its brokers did meanwhile."""
+        """Judge the partition as it is up to a record by what its brokers did meanwhile."""
         core, rules = self._core, self._now.rules
         if core is None:
             return

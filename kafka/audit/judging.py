@@ -44,7 +44,7 @@ class Core(NamedTuple):
 
 
 class PartitionChange(NamedTuple):
-    """Changes of a record; None for what stays. `leader` is SAME_LEADER if it stays."""
+    """Changes of a record; None for unchanged fields. `leader` is SAME_LEADER if it stays."""
 
     replicas: Brokers | None
     isr: Brokers | None

@@ -116,7 +116,7 @@ def is_copy(folder: Path) -> bool:
 
 
 def value_in(file: Path, pattern: re.Pattern[str]) -> str:
-    """Return a value that a file of a broker's disk has; empty if it has not."""
+    """Return a value from a file of a broker's disk; empty if it is missing."""
     with suppress(OSError):
         said = pattern.search(file.read_text(errors="replace"))
         return said[1] if said else ""

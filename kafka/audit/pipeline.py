@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 HISTORIES, FINDINGS, JUDGED = "histories", "findings", "judged.json"
 JUDGEMENT = 4
-"""Rises when what is judged, or written of it, changes: an earlier one is not taken for it."""
+"""Rises when the judgement or its output changes: an earlier version is not taken for it."""
 ROWS_OF_A_TASK = 250_000
 BATCH = 20_000
 """Rows that a task hands over at a time."""
@@ -199,7 +199,7 @@ def disagreements(log: MetadataLog) -> dict[str, int]:
 
 
 def _write_histories(log: MetadataLog, sql: SparkSession | None) -> None:
-    """Write the history of every partition, with what was found in it.
+    """Write the history of every partition, with its findings.
 
     On Spark, records are brought to their partition's task and sorted there, and the task reads them as a stream:
     however many a single partition has, none is in memory but the newest.

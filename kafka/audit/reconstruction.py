@@ -1,6 +1,6 @@
 """Search for what brokers must have done: a path through `replication` whose controller does what was recorded.
 
-A step of the model either leaves what the controller has as it is, or brings it to what was recorded next: a step of a
+A step of the model either leaves the controller's state as it is, or brings it to the next recorded one: a step of a
 few records if they were written in one batch. The search is guided by how many records are reached. It continues where
 the brokers have applied all metadata, as they usually have; where that leads nowhere it comes back to states in which
 they have not. A path that it does not find may exist.
@@ -38,7 +38,7 @@ OF_BROKERS = (
     "leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end",
     "leader_requests_expansion", "follower_appends", "follower_truncates",
 )  # fmt: skip
-"""Steps that are tried before any record, as far as they are about brokers that the record is about."""
+"""Steps that are tried before a record, if they are about brokers that the record is about."""
 PROMPT = (
     "broker_applies_metadata",
     "broker_applies_configs",

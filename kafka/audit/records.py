@@ -255,7 +255,7 @@ class Partition:
         return ""
 
     def notes(self) -> list[tuple[str, bool]]:
-        """Return what the copies do not allow to say, and whether something is not judged because of it."""
+        """Return what the copies leave open, and whether something is not judged because of it."""
         made = [(note, "cannot be read" in note) for copy in self.copies for note in copy.notes]
         if not self.compared.whole:
             made.append(("the copies differ in so many places that they were not read to their ends", True))

@@ -159,7 +159,7 @@ def _input(item: File) -> dict[str, Any]:
 
 
 def _verdict(sorts: list[dict[str, Any]], notes: list[dict[str, Any]]) -> str:
-    """Return the worst that can be said: what was found goes before what could not be read."""
+    """Return the worst verdict: findings go before parts that could not be read."""
     if any(SORTS[item["sort"]].violation for item in sorts):
         return "violated"
     if sorts:

@@ -336,7 +336,7 @@ def load(path: Path) -> History:
 
 
 def of_archive() -> list[History]:
-    """Return the histories of the archived traces of leader discovery, but for those that no client gets out of."""
+    """Return the histories of the archived traces of leader discovery, without those that no client recovers from."""
     return [load(path) for path in sorted(ARCHIVE.glob(f"{PROTOCOL}-*.trace")) if path.stem not in HOPELESS]
 
 

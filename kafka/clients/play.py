@@ -1,7 +1,7 @@
 """One history played with one client: the cluster moves, and requests are answered, when the history says.
 
 The client does as it likes. A request that the history does not wait for is answered at once, from what the broker
-knows; a request that does not come in time is passed over. What happened is what is judged.
+knows; a request that does not come in time is passed over. The history that happened is judged.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Belief(NamedTuple):
 
 @dataclass
 class Beliefs:
-    """The beliefs about one partition, in order; news that is to be ignored; what may or may not be believed.
+    """The beliefs about one partition, in order; news to ignore; what may or may not be believed.
 
     A belief is certain some time after the news arrived, or once the client has acted on it.
     """
@@ -304,7 +304,7 @@ def _ignoring(event: Event) -> str:
 
 
 def _ignored(known: Beliefs, request: Event) -> list[Event]:
-    """Return the older news that the client had when it sent a request, since what it believed last."""
+    """Return the older news that the client had received, since its last belief, when it sent a request."""
     newest = known.possible(request)[0]
     return [event for event in known.ignored if newest.at < event.at <= request.since - SLACK]
 

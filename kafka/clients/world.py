@@ -245,7 +245,7 @@ class World:
         return self.view(partition, from_leader).leader, self.view(partition, from_epoch).wire_epoch
 
     def refused(self, broker: int, partition: int, epoch: int, asked: uuid.UUID | None) -> PartitionAnswer:
-        """Return the answer to a request for a partition so far as it is refused or not."""
+        """Return whether a request for a partition is refused, as its answer."""
         own = self.view(partition, self.s.broker[broker].replica)
         if asked is not None and asked != topic_id(own.topic):
             return PartitionAnswer(partition, own.topic, wire.UNKNOWN_ID)

@@ -73,7 +73,7 @@ class Story:
 
 
 WAIT = 60.0
-"""Seconds for what must come about if the cluster works at all."""
+"""Seconds for what must happen if the cluster works at all."""
 TOOL_SECONDS = 60
 STEP = 0.1
 

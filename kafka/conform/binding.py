@@ -1,4 +1,4 @@
-"""Which protocols are bound to Kafka's classes, and by what."""
+"""Protocols that are bound to Kafka's classes, with their bindings."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class DepartsError(Exception):
 
 
 class Pair:
-    """Two drivers that are asked the same; A leads."""
+    """Two drivers that get the same commands; A leads."""
 
     def __init__(self, a: Driver, b: Driver) -> None:
         self.drivers = a, b

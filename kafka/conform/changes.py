@@ -1,10 +1,9 @@
 """Changes to the partition by the model and by PartitionChangeBuilder, compared on every image that is reached.
 
-The images are those of a whole state graph, each once whatever its epochs. Of each every change is asked for that a
-controller could ask for: a broker is fenced, unfenced, or registers after a crash; the leader asks for any ISR of
-active members; the preferred leader is elected; an operator names any set of replicas, or cancels. What comes of it
-must be the same: leader, ISR, ELR, last known leader, replicas, both lists of a reassignment, and how far the two
-epochs move.
+The images are those of a whole state graph, each once whatever its epochs. For each, every change that a controller
+could request is made: a broker is fenced, unfenced, or registers after a crash; the leader asks for any ISR of active
+members; the preferred leader is elected; an operator names any set of replicas, or cancels. The results must be equal:
+leader, ISR, ELR, last known leader, replicas, both lists of a reassignment, and how far the two epochs move.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ class RequestedChange(NamedTuple):
 
 @dataclass(frozen=True)
 class ChangeDifference:
-    """A change that the two make otherwise; None for what is refused."""
+    """A change that the two make differently; None where it is refused."""
 
     image: Image
     change: RequestedChange

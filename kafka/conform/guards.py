@@ -55,7 +55,7 @@ class Sight(StrEnum):
 
 @dataclass
 class VariantRow:
-    """One variant, and what was tried of it. `where` says where the check is, or what the rule is."""
+    """One variant, and what was tried with it. `where` says where the check is, or what the rule is."""
 
     variant: Variant
     where: str
@@ -225,7 +225,7 @@ class Refusals:
 
 
 def groups(bound: Binding) -> list[Variant]:
-    """Return for each action the model without any of Kafka's checks of it."""
+    """Return for each action the model without all of Kafka's checks of that action."""
     found: dict[str, Variant] = {}
     for guard in guards(bound.machine):
         if not guard.part and bound.ablation.whose(guard) is Whose.KAFKA:

@@ -1,4 +1,4 @@
-"""Findings settled on releases: the history of each archived trace on Kafka's classes, and what became of it."""
+"""Findings settled on releases: the history of each archived trace on Kafka's classes, and its outcome."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Settled:
 
 
 def settle_trace(driver: Driver, trace: Trace) -> Settled:
-    """Execute the history of a trace with the rules of a release, as far as it goes; return what became of it."""
+    """Execute the history of a trace with the rules of a release, as far as possible; return the outcome."""
     why = _not_driven(driver, trace)
     if why:
         return Settled(TraceVerdict.NOT_DRIVEN, why)

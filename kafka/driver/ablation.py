@@ -61,7 +61,7 @@ class Ablation:
     refused: Callable[[Key, Step], tuple[Key, ...]]
     """The states in which a step leaves Kafka that it refuses."""
     has_room: Callable[[Any, Constants], bool] = lambda *_: True
-    """Whether Kafka must not refuse a step for want of room that it has and the model has not."""
+    """Whether Kafka must take a step that the model refuses only because its own room is bounded."""
     lost: tuple[Sizes, ...] = ()
     """More of them, in which what Kafka does otherwise is known: refusals are not tried there."""
     conditions: Mapping[str, Mapping[str, Callable[..., bool]]] = field(default_factory=dict)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 LOOKED_AT = 60
-"""States at which the nearest differences are sought; some differ only in what cannot be seen in Kafka."""
+"""States at which the nearest differences are looked for; some differ only in what Kafka does not show."""
 CONDITIONED = 2_000
 """The same, where one condition of several must be the one that refuses."""
 DRAWN = 30

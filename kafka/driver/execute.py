@@ -33,7 +33,7 @@ class SetAsideError(Exception):
 
 @dataclass(frozen=True)
 class Difference:
-    """Where Kafka departs from the model: the last of `steps` leads to what differs.
+    """Where Kafka departs from the model: the last of `steps` leads to the difference.
 
     `rows` has what differs: the part of the state, its value in the model, its value in Kafka.
     """
@@ -186,7 +186,7 @@ class Execution(ABC):
         return self.differs(steps, *self.projected(expected))
 
     def projected(self, expected: Key) -> tuple[Key, Key]:
-        """Return a state of the model and what is seen of it in Kafka, as far as they must be equal."""
+        """Return a state of the model and the same fields as read from Kafka, as far as they must be equal."""
         return expected, self.seen.key(expected)
 
     def differs(self, steps: tuple[Step, ...], expected: Key, found: Key) -> Difference | None:
@@ -222,7 +222,7 @@ UNKNOWN = -1
 
 
 class InFlight(dict["Key", list[int]]):
-    """The numbers of the messages in flight, by what the model sees of them."""
+    """The numbers of the messages in flight, by their content in the model."""
 
     def __init__(self, messages: Iterable[tuple[Key, int]]) -> None:
         super().__init__()

@@ -215,7 +215,7 @@ class Harness:
 
 
 def line_of(version: str) -> tuple[int, int]:
-    """Return the first two numbers of a release, those of a far one if it has none, such as a build of trunk."""
+    """Return the first two numbers of a release, very large ones if it has none, such as a build of trunk."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
     return (int(numbers[1]), int(numbers[2])) if numbers else (99, 0)
 

@@ -35,8 +35,8 @@ class Cover:
     """Walks from the initial state that take every edge, made one after the other; not the least number of walks.
 
     A walk takes edges that no walk has taken, and without such transitions goes on to where some are ahead. A component
-    is spent once nothing is left in it nor in any that it leads to; components, unlike states, form no cycles, so
-    this can be counted.
+    is done once nothing is left in it or in any that it leads to; components, unlike states, form no cycles, so this
+    can be counted.
     """
 
     def __init__(self, graph: nx.MultiDiGraph[Key]) -> None:

@@ -1,4 +1,6 @@
-"""Random histories on Kafka's classes: drawn in one Java process, kept as scripts, known by what repairs them."""
+"""Random histories on Kafka's classes: drawn in one Java process, kept as scripts, recognised by the repair that ends
+them.
+"""
 
 from __future__ import annotations
 
@@ -224,7 +226,7 @@ class Fuzzer(Driver):
             told = self._read(line)
 
     def replayed(self, script: Script, *, shortens: bool = False) -> Alarm | None:
-        """Take the steps of a script, as far as they can be; return its violation, None if it ends well."""
+        """Take the steps of a script, as far as possible; return its violation, or None."""
         told = self._answered(f"{'shorten' if shortens else 'replay'} {script.line()}")
         return Alarm.of(told) if told["kind"] else None
 

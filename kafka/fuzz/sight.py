@@ -182,7 +182,7 @@ def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant,
 
 
 class Sight(NamedTuple):
-    """How many planted mistakes so many histories find, of how many, on which release and by which profile."""
+    """How many of the planted mistakes so many histories find, on which release and with which profile."""
 
     found: int
     planted: int

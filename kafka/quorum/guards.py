@@ -227,7 +227,7 @@ UNSEEN: dict[str, str] = {
     "logs_start_with_snapshots": "what is in a snapshot is not compared",
     "timeout_answers_anew": "with the completion of all parked fetches an answer of its arrival is never an old one",
 }
-"""Rules whose turning shows nowhere in what is driven, and why; by constant, or by constant and value."""
+"""Rules whose change shows nowhere in what is driven, with the reason; by constant, or by constant and value."""
 
 WITH_1166: dict[str, str] = dict.fromkeys(
     (

@@ -201,7 +201,7 @@ class Brokers(Execution):
         self.seen.frame = Frame(0, self.seen.images[0][2] - initial[STATE["image"]][0][2])
 
     def leaves_late(self, step: Step) -> bool:
-        """Return whether a broker goes down or on in this step: its fetch or its answer may still be on its way."""
+        """Return whether a broker stops or starts in this step: its fetch or its answer may still be on its way."""
         return step.action.name in LEAVING
 
     def lose_late(self, expected: Key) -> None:

@@ -409,7 +409,7 @@ UNSEEN: dict[str, str] = {
     "answers_carry_min_isr": "it needs another order of publishing than the driver has",
     "fetches_report": "leaders read the field only with `reported_high_watermark_counts`",
 }
-"""Rules whose turning shows nowhere in what is driven, and why; by constant, or by constant and value."""
+"""Rules whose change shows nowhere in what is driven, with the reason; by constant, or by constant and value."""
 
 
 ELR_RULES = (

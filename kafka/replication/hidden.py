@@ -1,4 +1,4 @@
-"""Fields of Kafka that the model has not, compared where two histories lead to one state of the model.
+"""Fields of Kafka that the model does not have, compared where two histories lead to one state of the model.
 
 A field that differs is hidden from the comparison of states. If it bears on what Kafka does later, a later step
 differs: so hidden fields are named, and a path cover, which takes every transition from some history, is what tries

@@ -60,7 +60,7 @@ class Trip:
 
 
 class Classes(Driver):
-    """Kafka's classes of one release, which are asked a question at a time."""
+    """Kafka's classes of one release, which answer one question at a time."""
 
     def fields(self, message: str) -> dict[int, dict[str, str]]:
         """Return by version the type of every field of a message by its path, with the tag of a tagged one."""
@@ -117,9 +117,9 @@ class ClaimVerdict(StrEnum):
 
     HOLDS = "holds"
     DIFFERS = "differs"
-    """The release has what the claim is about, and it is otherwise."""
+    """The release has the subject of the claim, and the claim is wrong there."""
     NOT_BUILT = "not built"
-    """The release has nothing of what the claim is about."""
+    """The release does not have the subject of the claim."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def holds_if(condition: object, what: str, otherwise: str) -> Observation:
 
 
 def not_built(what: str) -> Observation:
-    """Say that a release has nothing of what the claim is about."""
+    """Report that a release does not have the subject of the claim."""
     return Observation(ClaimVerdict.NOT_BUILT, what)
 
 

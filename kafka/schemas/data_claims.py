@@ -257,7 +257,7 @@ def reset_after_check(kafka: Classes) -> Observation:
 
 
 def schemas_stay(kafka: Classes) -> Observation:
-    """The fields of version 11 that version 10 has not."""
+    """The fields of version 11 that version 10 does not have."""
     new = [
         f"{field} in the {word}"
         for word in ("request", "response")

@@ -173,7 +173,7 @@ def older_replica(kafka: Classes) -> Observation:
 
 
 def _setters(kafka: Classes) -> list[str]:
-    """Return who sets the field, but for the message's own classes, which read it from bytes and JSON."""
+    """Return the methods that set the field, without the message's own classes, which read it from bytes and JSON."""
     return [name for name in kafka.callers(PARTITION, "setHighWatermark") if not name.startswith("FetchRequestData")]
 
 

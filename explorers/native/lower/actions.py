@@ -302,7 +302,7 @@ class Acting(Choosing):
 
 
 def drops(program: Program, block: Iterable[Node]) -> bool:
-    """Return whether statements, or helpers that they call, may leave something out for want of room."""
+    """Return whether statements, or helpers that they call, may leave something out because a bag is full."""
     return any(
         isinstance(item, Fits) or (isinstance(item, Call) and drops(program, program.functions[item.function].body))
         for item in inside(block)

@@ -1,8 +1,8 @@
 """Conditions of several states at once: each number of a state is a column, one lane for each of `LANES` states.
 
 Nothing is left out where a part decides a condition: evaluating all of it costs less than a branch in each state. A
-check that fails counts in those lanes only in which the plain semantics would have come to it. What columns cannot do,
-such as loops whose rounds depend on what was found, is `Unsuited`, and is evaluated state by state.
+check that fails counts in those lanes only in which the plain semantics would have come to it. `Unsuited` is what
+columns cannot evaluate, such as loops whose rounds depend on earlier ones; it is evaluated state by state.
 """
 
 from __future__ import annotations

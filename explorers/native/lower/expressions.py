@@ -34,7 +34,7 @@ class Whole(Protocol):
         """Return whether a condition is short and can be evaluated anywhere."""
 
     def drop(self, build: Builder, e: Value, bound: str) -> None:
-        """Note that an effect leaves something out for want of room."""
+        """Note that an effect leaves something out because a bag is full."""
 
 
 class Expressions:

@@ -55,7 +55,7 @@ class Counting(Protocol):
 
 
 def symbol(made: Function, place: str) -> str:
-    """Return the name of what a function of the program becomes, as profilers show it.
+    """Return the name that profilers show for a function of the program.
 
     Only LLVM's own letters may stand in it, and names that begin with `llvm.` are LLVM's own.
     """
@@ -152,7 +152,7 @@ class Module:
         return self._plain.is_plain(node)
 
     def drop(self, build: Builder, e: Value, bound: str) -> None:
-        """Note that an effect leaves something out for want of room, where that is counted."""
+        """Note that an effect leaves something out because a bag is full, where that is counted."""
         if self.bounds is not None:
             self.bounds.drop(build, e, bound)
 

@@ -52,7 +52,7 @@ class Functions(lifted.Adding, Protocol):
     checked: Program
 
     def function(self, made: Function, part: int | None = None) -> int:
-        """Return the number of a function; of one that returns a tuple, of what gives a part of it."""
+        """Return the number of a function, or, if it returns a tuple, of the function that gives this part."""
 
 
 def where(node: ast.AST) -> nodes.At:
@@ -322,7 +322,7 @@ def named(target: ast.expr, items: views.Items) -> list[tuple[ast.Name, Made]]:
 
 
 def _by_negative(operator: nodes.BinaryOp, left: Expression, count: int, at: nodes.At) -> Expression:
-    """Return `left // -count` or `left % -count` by what divides by a positive number, rounded down as Python does."""
+    """Return `left // -count` or `left % -count` by division by a positive number, rounded down as in Python."""
     size, one = nodes.Literal(count, at=at), nodes.Literal(1, at=at)
     if operator is nodes.BinaryOp.DIVIDE:
         less = nodes.Binary(nodes.BinaryOp.SUBTRACT, left, one, at=at, checks=NUMBER)

@@ -1,4 +1,4 @@
-"""Helpers that no model has written: what engines know as a call stands for a construct that they do not know.
+"""Helpers that no model has written: a call, which engines know, replaces a construct that they do not know.
 
 The greatest of a generator, what `in` looks through, the messages of a channel, records and arrays that are compared
 field by field.
@@ -149,7 +149,7 @@ def extreme(lifted: Lifted, fold: Fold, default: Expression | None, *, greatest:
 
 
 class _Moved:
-    """The inside of a fold as a function of its own, which is given what it reads from around it."""
+    """The inside of a fold as a separate function, which gets the outer variables that it reads."""
 
     def __init__(self, lifted: Lifted, fold: Fold) -> None:
         self.lifted = lifted

@@ -1,9 +1,9 @@
 """Consequences of a program's text for constants that grow, and for messages that no action sends.
 
-A pass over the program that rather says no: what is not shown here must be searched for each value. Shown are a bound
-that nothing but its own guards reads, and a budget that starts as its constant, is asked only whether enough of it is
-left, and is spent by a number that the text gives. Two runs that differ in such a constant then take the same steps,
-until the smaller one refuses: it has no state, and no error, that the larger one has not.
+A pass over the program that rather says no: what is not shown here must be searched for each value. This is shown for a
+bound that only its own guards read, and for a budget that starts as its constant, is read only to see whether enough is
+left, and is spent by a literal number. Two runs that differ in such a constant then take the same steps, until the
+smaller one refuses: every state and every error that it has, the larger one has too.
 
 A property holds because there is nothing that it is about if no action which happened ever sends its messages. That is
 certain, and not all that is so: only bags are followed, and numbers that messages are given as they are sent.
@@ -68,8 +68,8 @@ def why_not_guards_alone(program: Program, name: str) -> str:
 def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> str:
     """Return why it is not shown that what fewer of a budget allow, more allow too; an empty string where it is.
 
-    `name` is the constant of the budget. A domain may be roomier for more, unless it matters that `errors` of fewer
-    are those of more too. What refuses constants is left out: a refused machine has no verdict.
+    `name` is the constant of the budget. A domain may be roomier for more, unless it matters that `errors` of fewer are
+    those of more too. Checks that refuse constants are left out: a refused machine has no verdict.
     """
     field = budgets_of(program)[name]
     state = program.machine.state
@@ -282,7 +282,9 @@ class Sent:
     # -- what is true whatever the rest says
 
     def is_idle(self, made: Function) -> bool:
-        """Return whether a property is true for want of messages: a conjunction over bags, or a loop through one."""
+        """Return whether a property is true only because there are no messages: a conjunction over bags, or a loop
+        through one.
+        """
         names = names_in(made)
         *before, last = made.body
         for item in before:
@@ -296,7 +298,7 @@ class Sent:
         return (through and _is_true(last.value)) or self.is_certain(last.value, names)
 
     def is_certain(self, value: nodes.Expression, names: Mapping[Slot, Where]) -> bool:
-        """Return whether a condition is true because something that it goes through is empty."""
+        """Return whether a condition is true because what it iterates over is empty."""
         match value:
             case nodes.Fold(operator=FoldOp.ALL):
                 return self.is_nothing(value, names)

@@ -291,7 +291,7 @@ class Ranges:
         return max(0, self.box.most(kind.field.length if isinstance(kind, Arr) else kind.field.room))
 
     def call(self, node: nodes.Call) -> Span:
-        """Return the span of what a helper returns, and let its parameters hold what it is given."""
+        """Return the span of a helper's result, given the spans of its arguments."""
         function = self.program.functions[node.function]
         grown = [self.assign(slot, value) for slot, value in zip(function.parameters, node.arguments, strict=True)]
         if any(grown) or node.function not in self.visited:
@@ -317,7 +317,7 @@ class Ranges:
     # -- what is known then
 
     def annotated(self, function: Function) -> Function:
-        """Return a function whose nodes have what was found."""
+        """Return the function with the ranges that were found in its nodes."""
         return replace(function, body=tuple(map(self.settled, function.body)))
 
     def settled(self, node: Any) -> Any:

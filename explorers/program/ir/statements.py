@@ -193,7 +193,7 @@ class Statements:
     def fill(
         self, at: At, place: Made, values: Mapping[tuple[str, ...], Made], path: tuple[str, ...]
     ) -> Iterator[Statement]:
-        """Yield stores of all that is in a record: what is given by its path, and else 0."""
+        """Yield stores of all fields of a record: the given values by path, else 0."""
         kind = place().type
         assert isinstance(kind, Rec)
         for name, field in fields(kind.record):

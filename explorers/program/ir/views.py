@@ -181,7 +181,7 @@ class Channels:
         return field_of(self.channel(), "items_end", self.at)
 
     def change(self, by: int) -> Expression:
-        """Return how many messages there are, and so many more."""
+        """Return the number of messages plus `more`."""
         return Binary(BinaryOp.ADD, self.end(), Literal(by, at=self.at), at=self.at, checks=NUMBER)
 
     def count(self, value: Expression) -> Statement:

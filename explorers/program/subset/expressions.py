@@ -93,7 +93,7 @@ class Expressions:
             self.refuse(node, what, instead)
 
     def may_be_none(self, node: ast.expr) -> bool:
-        """Return whether a number is read from a place that has NONE beside the numbers of things."""
+        """Return whether a number is read from a place that may be NONE or an index."""
         if isinstance(node, ast.Name):
             return node.id in self.made.may_be_none
         domain = written.domain_at(self, node)

@@ -129,7 +129,7 @@ class Function:
     drawn: list[str] = field(default_factory=list)
     """The values that an action draws with `choose`."""
     may_be_none: set[str] = field(default_factory=set)
-    """The locals that were read from a place that has NONE beside the numbers of things."""
+    """The locals that were read from a place that may be NONE or an index."""
     drops: ast.AST | None = None
     """A call of `fits`, here or in a helper that is called here."""
     guards: int = 0

@@ -139,7 +139,7 @@ class Program:
         return made
 
     def _keeps_all(self, made: Function, where: str) -> None:
-        """Only an effect may leave something out for want of room: elsewhere it would go unnoticed."""
+        """Only an effect may leave something out because a bag is full: elsewhere it would go unnoticed."""
         if made.drops is not None:
             Scope(self, made).refuse(made.drops, f"`fits` stands {where}", "write the condition alone")
 
@@ -325,7 +325,7 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def _require_depth(python: Callable[..., Any], node: ast.FunctionDef) -> None:
-    """Refuse a statement nested deeper than engines, which call themselves for what is inside, can follow."""
+    """Refuse a statement that is nested deeper than recursive engines can follow."""
     for statement in node.body:
         level: list[ast.AST] = [statement]
         for _ in range(MOST_DEEP):

@@ -349,7 +349,7 @@ def do(session: Any, command: dict[str, Any]) -> None:
 
 
 def with_threads(kind: Any) -> None:
-    """Serve commands; what may block is done aside."""
+    """Serve commands; calls that may block run in another thread."""
     sessions: dict[int, Any] = {}
     queues: dict[int, list[dict[str, Any]]] = {}
     change = threading.Condition()
