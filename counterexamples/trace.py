@@ -50,8 +50,8 @@ class Trace:
     state at place `loop` on; or the trace is the `worst` way that the property allows. `initial` holds the parameters
     of the machine's initial action; None where there is one initial state. `removed` is the guard without which the
     steps are taken; None: of the protocol as it is. `kafka` is the release that departs from the model at the last
-    step; then there is no property. There is none either for the history of a cluster: `recorded` names its partition,
-    and offsets of the metadata log.
+    step; then there is no property. `recorded` names the partition of a history of a cluster, and offsets of its
+    metadata log; that has no property either.
     """
 
     title: str

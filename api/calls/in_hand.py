@@ -217,7 +217,7 @@ def in_hand(
 
 
 def _field(record: type[Record], name: str) -> FieldType:
-    """Return a field of a record; raise UsageError if there is none of this name."""
+    """Return a field of a record; raise UsageError if the name is unknown."""
     known = dict(fields(record))
     if name not in known:
         raise UsageError(

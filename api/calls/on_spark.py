@@ -56,7 +56,7 @@ def search_on(
 
 @dataclass(frozen=True)
 class Plan:
-    """What the rows of a matrix have in common, in a form that can be sent: an executor makes the same rows from it.
+    """The common part of a matrix's rows, in a form that can be sent: an executor makes the same rows from it.
 
     `memory` is in bytes for each row; 0: a share of what the executor's machine has.
     """

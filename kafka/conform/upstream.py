@@ -309,7 +309,7 @@ class _Calls:
 
 
 class _ControllerCalls:
-    """The calls of the controller's managers. Epochs are told by how long ago they were current."""
+    """The calls of the controller's managers. An epoch is given by how long ago it was current."""
 
     def __init__(self, plain: Interpreter) -> None:
         self.plain = plain

@@ -77,7 +77,7 @@ ACTIONS: dict[str, Act] = {
         lambda _, broker: f"mark-offline {broker}",
     ),
     "controller_assigns_directory": Act(
-        "ReplicationControlManager.handleAssignReplicasToDirs with what ReplicaManager has told "
+        "ReplicationControlManager.handleAssignReplicasToDirs with what ReplicaManager has passed to "
         "DirectoryEventHandler of its log.",
         lambda _, broker: f"assign {broker}",
     ),
