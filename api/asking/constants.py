@@ -7,16 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, product
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.api.asking.places import of_model
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import FencepostError, UsageError
 from fencepost.model.language.machine import Machine
-
-if TYPE_CHECKING:
-    from fencepost.api.answers.contract import Values
-
 
 Value = int | bool | str
 """The value of a constant as a program writes it: a number, true or false, or a word."""
@@ -148,7 +144,7 @@ class Setting:
     """
 
     places: tuple[int, ...]
-    shown: Values
+    shown: dict[str, Value]
     values: dict[str, int]
     constants: Constants | None
     refused: str = ""

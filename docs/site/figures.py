@@ -49,7 +49,12 @@ def audit() -> Table:
 
 def builds() -> Table:
     """Return the table of changes that were made to a release, and what `compare` says of each."""
-    columns = {"change": "{name}", "verdict": "{verdict}", "steps": "{steps}", "seconds": "{seconds:.0f}"}
+    columns: dict[str, Column] = {
+        "change": "{name}",
+        "verdict": "{verdict}",
+        "steps": "{steps}",
+        "seconds": "{seconds:.0f}",
+    }
     rows = load("builds").get("rows", [])
     return table_of(({**row, "steps": row.get("steps") or "-"} for row in rows), columns)
 

@@ -46,7 +46,7 @@ MARK = machine_mark(MACHINE)
 CODES = codes(MACHINE)
 
 
-def unlike(_one: Any, _other: Any, m: Any) -> bool:
+def unlike(s: Any, c: Any, m: Any) -> bool:
     return bool(m.leader >= -1)
 
 
