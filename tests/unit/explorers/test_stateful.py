@@ -134,7 +134,7 @@ def test_plain_rules_find_what_schedules_find() -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
     few = settings(
-        max_examples=60,
+        max_examples=200,
         derandomize=True,
         deadline=None,
         phases=[Phase.generate],
