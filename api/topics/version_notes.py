@@ -186,7 +186,9 @@ def _is_of_change(question: Question, result: Result, name: str, *, normalize: b
     prop = next(prop for prop in question.properties if prop.name == name)
     ways = {normalize, False}
     return (
-        base is not None and path is not None and all(_is_refused_by(base, question, prop, path, way) for way in ways)
+        base is not None
+        and path is not None
+        and all(_is_refused_by(base, question, prop, path, normalize=way) for way in ways)
     )
 
 
@@ -199,7 +201,7 @@ def replaced_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action |
     return tuple((old, new) for old, new in found if new is not old)
 
 
-def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path, normalize: bool) -> bool:  # noqa: FBT001
+def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path, *, normalize: bool) -> bool:
     """Say whether the machine that a variant was made of refuses a step of a history, or has the property at its end.
 
     `normalize` may remove what only the variant would act on, and without it steps may be about what was removed.
