@@ -41,13 +41,13 @@ def search(
     usual: tuple[Property, ...] = (),
     watch: Watching | None = None,
     tell: Callable[[Progress], None] | None = None,
-    summed: bool = False,
+    summed: Callable[[Result], bool] | None = None,
 ) -> Result:
     """Explore every reachable state of a machine and judge the properties; what has to be compiled
     first is reported to `watch`.
 
     The `usual` properties are compiled with those that are asked for, so that asking for one of them compiles nothing.
-    `summed`: the result of a complete search has a digest of its states.
+    `summed` says whether the result of a complete search needs a digest of its states and steps.
     """
     options = options or Options()
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
@@ -70,7 +70,7 @@ def search(
     result = made.run()
     for item in result.compiled[1:] if watch is not None else ():
         watch.optimized(constants.sized(machine.name), item.seconds)  # type: ignore[union-attr]
-    if summed and result.complete:
+    if summed and result.complete and summed(result):
         result = replace(result, digest=made.digest())
     judged = result
     if of_behaviours:

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from fencepost.api.answers.results import Base
@@ -59,10 +60,13 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
     base = base_of(question)
     if base is None:
         return None
-    if found.digest is None:
-        why = f"not compared with its base {base.name}: states are kept as fingerprints."
-        return Compared(Base.NOT_COMPARED, (why,) if found.complete else ())
-    pinned = _pinned(question, base, found) if options.normalize else ""
+    if not found.complete:
+        return Compared(Base.NOT_COMPARED)
+    if options.compact:
+        return Compared(
+            Base.NOT_COMPARED, (f"not compared with its base {base.name}: states are kept as fingerprints.",)
+        )
+    pinned = _pinned(question, base, options, found)
     if pinned:
         return Compared(Base.DIFFERS, (pinned,))
     machine = question.protocol.machine
@@ -112,9 +116,15 @@ def _changed_in(base: Machine) -> str:
     return next((f"{item.__qualname__} ({_place(item)})" for item in others), "")
 
 
-def _pinned(question: Question, base: Machine, found: Result) -> str:
+def digest_wanted(question: Question, options: Options) -> Callable[[Result], bool] | None:
+    """Return whether a search of a variant needs its digest, which expands all states once more; None of no variant."""
+    base = base_of(question)
+    return None if base is None else lambda found: not _pinned(question, base, options, found)
+
+
+def _pinned(question: Question, base: Machine, options: Options, found: Result) -> str:
     """Return how the pinned figures of the base differ; nothing if they do not, or without any."""
-    if not _is_ours(base):
+    if not _is_ours(base) or not options.normalize:
         return ""
     for run in runs_of(base.name):
         if run.distinct is None or run.depth is None:
@@ -153,8 +163,8 @@ def _search(question: Question, base: Machine, options: Options, found: Result, 
         with watch.busy(f"{base.name} (the base): searching with the plain engine"):
             return plain.search(base, question.constants, (), chosen)
     usual = _compiled_before(question, base, options)
-    tell = watch.telling(f"{base.name} (the base)")
-    return search(base, question.constants, (), chosen, usual=usual, watch=watch, tell=tell, summed=True)
+    tell, wanted = watch.telling(f"{base.name} (the base)"), partial(count_alike, found)
+    return search(base, question.constants, (), chosen, usual=usual, watch=watch, tell=tell, summed=wanted)
 
 
 def _compiled_before(question: Question, base: Machine, options: Options) -> tuple[Any, ...]:
@@ -169,19 +179,18 @@ def _compiled_before(question: Question, base: Machine, options: Options) -> tup
     return usual if is_ready(source) else ()
 
 
-def are_same(one: Result, other: Result) -> bool:
-    """Return whether two searches reached the same states by the same steps, as many of each action."""
+def count_alike(one: Result, other: Result) -> bool:
+    """Return whether two searches have as many states in each level, and as many steps of each action."""
 
     def steps(result: Result) -> list[int]:
         return [count for count in result.fired.values() if count]  # an action may have another name
 
-    return other.complete and (one.distinct, one.levels, one.generated, one.digest, steps(one)) == (
-        other.distinct,
-        other.levels,
-        other.generated,
-        other.digest,
-        steps(other),
-    )
+    return (one.levels, one.generated, steps(one)) == (other.levels, other.generated, steps(other))
+
+
+def are_same(one: Result, other: Result) -> bool:
+    """Return whether two searches reached the same states by the same steps, as many of each action."""
+    return other.complete and count_alike(one, other) and one.digest == other.digest
 
 
 def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, normalize: bool) -> Iterator[str]:

@@ -18,7 +18,7 @@ from fencepost.api.asking.arguments import call
 from fencepost.api.asking.places import against, of_model, placed
 from fencepost.api.asking.targets import Question, ask, kernels_of, source_of
 from fencepost.api.asking.watching import Event, Watch, watched
-from fencepost.api.calls.base import Compared, base_of, compare
+from fencepost.api.calls.base import Compared, compare, digest_wanted
 from fencepost.api.files import alone_in, keeps_search
 from fencepost.api.topics.version_notes import background_notes
 from fencepost.counterexamples.promises import hanging
@@ -212,7 +212,7 @@ def with_difference(question: Question, error: CrossCheckError, *, normalize: bo
 
 def _searched(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None) -> Result:
     found, constants, name = question.protocol, question.constants, question.protocol.machine.name
-    summed = base_of(question) is not None
+    summed = digest_wanted(question, options)
     if engine == "plain":
         from fencepost.explorers.plain import search as search_plainly
 

@@ -37,7 +37,13 @@ def started(cluster: Cluster, watch: Watch, name: str = "") -> Iterator[SparkCon
 
 
 def search_on(
-    question: Question, options: Options, kernels: Kernels, watch: Watch, cluster: Cluster, *, summed: bool
+    question: Question,
+    options: Options,
+    kernels: Kernels,
+    watch: Watch,
+    cluster: Cluster,
+    *,
+    summed: Callable[[Result], bool] | None,
 ) -> Result:
     """Search on Spark; a session is started for this search and stopped after it."""
     from fencepost.explorers.spark.explore import Explore

@@ -91,8 +91,8 @@ class Explore:
     partitions: int
     handover: int
     tell: Callable[[Progress], None] | None = None
-    summed: bool = False
-    """Whether the result of a complete search has a digest of its states."""
+    summed: Callable[[Result], bool] | None = None
+    """Says whether the result of a complete search needs a digest of its states and steps."""
     level_metrics: list[Metrics] = field(default_factory=list)
     """For each level that Spark did, what it cost."""
 
@@ -123,7 +123,7 @@ class Explore:
             if not native.paused:
                 if self.options.cross_check != 0 and not result.problems:
                     result = replace(result, cross_check=cross_check(native, result, self.options.cross_check))
-                if self.summed and result.complete:
+                if self.summed and result.complete and self.summed(result):
                     result = replace(result, digest=native.digest())
                 note = "the search was over before a level was large enough for Spark: it ran on the driver alone"
                 if self.options.checkpoint and not result.complete:
@@ -160,7 +160,7 @@ class Explore:
             finally:
                 _clean(context, run)
             result = result_of(native, store, manifest, why, context.defaultParallelism)
-            if self.summed and not why:
+            if self.summed and not why and self.summed(result):
                 numbers = context.parallelize(range(work.partitions), work.partitions)
                 sums = numbers.map(partial(digest, replace(work, level=manifest.level))).collect()
                 result = replace(result, digest=sum(sums) % 2**64)

@@ -98,9 +98,11 @@ def test_states_have_the_digest_that_the_native_engine_gives_them(context: Spark
     """By which a variant that does nothing is known."""
     origin = Origin("kip320", (), (("replicas", 2),), (), normalize=True)
     machine, constants = origin.machine(), origin.constants()
-    native = search(machine, constants, kernels=origin.kernels(), summed=True)
+    native = search(machine, constants, kernels=origin.kernels(), summed=lambda _: True)
     for handover in (1, 40, 1 << 20):
-        asked = Explore(machine, constants, (), Options(workers=1), origin, origin.kernels(), 3, handover, summed=True)
+        asked = Explore(
+            machine, constants, (), Options(workers=1), origin, origin.kernels(), 3, handover, summed=lambda _: True
+        )
         assert are_same(asked.run(lambda: nullcontext(context)), native)
 
 
