@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NotRequired, TypedDict
 
-Value = bool | int | str
-"""A constant as it reads on the command line and in JSON."""
+from fencepost.api.asking.constants import Value
+
 Values = dict[str, Value]
 
 

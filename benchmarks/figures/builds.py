@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.invariants.figures.store import load, save
 from fencepost.kafka.conform.binding import REPLICATION
-from fencepost.kafka.conform.builds import FIGURE, Pair, _alike, _confirmed, changed_methods, compare_builds
+from fencepost.kafka.conform.builds import FIGURE, Pair, alike, changed_methods, compare_builds, confirm
 from fencepost.kafka.conform.suite import Player, javassist, suite
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import release, run, tool
@@ -230,13 +230,13 @@ def _compare_releases() -> None:
         a, b = (replace(release(name), model=source.model) for name in pair)
         kinds: dict[str, dict[str, Any]] = {}
         began, played = time.monotonic(), 0
-        with Player(a, ()) as one, Player(b, ()) as two, Driver(_alike(a)) as left, Driver(_alike(b)) as right:
+        with Player(a, ()) as one, Player(b, ()) as two, Driver(alike(a)) as left, Driver(alike(b)) as right:
             for place in order:
                 if time.monotonic() > began + SECONDS or len(kinds) >= KINDS:
                     break
                 played += 1
                 if one.play(histories[place])[0] != two.play(histories[place])[0]:
-                    found = _confirmed(REPLICATION, a, Pair(left, right), histories[place])
+                    found = confirm(REPLICATION, a, Pair(left, right), histories[place])
                     if found is not None:
                         kind = f"{found.steps[-1].action.label}: {', '.join(name for name, _, _ in found.rows)}"
                         shown = {"steps": found.shown, "rows": found.rows, "model": found.model, "histories": 0}

@@ -40,7 +40,7 @@ class Said(NamedTuple):
     second: int = NOBODY
 
     def __str__(self) -> str:
-        return f"error {self.error}" * bool(self.error) + f"{self.first}, {self.second}" * (not self.error)
+        return f"error {self.error}" if self.error else f"{self.first}, {self.second}"
 
 
 @dataclass(frozen=True)
@@ -175,9 +175,13 @@ class Brokers:
         if told.error_code:
             raise UsageError(f"topic {self.topic} cannot be made: {told.error_message or told.error_code!r}.")
 
-    def remove(self) -> None:
-        """Remove the topic."""
-        self.administer(DELETE, {"topic_names": [self.topic]})
+    def remove(self) -> str:
+        """Remove the topic; return why it is still there, an empty string if it is not."""
+        try:
+            told = self.administer(DELETE, {"topic_names": [self.topic]}).responses[0]
+        except UsageError as error:
+            return str(error).rstrip(".")
+        return f"error {int(told.error_code)}" if told.error_code else ""
 
     def move(self, found: Any) -> None:
         """Let the next replica lead, by another order of the same replicas."""
@@ -321,7 +325,9 @@ class BrokersReport:
 
     servers: str
     questions: list[Question] = field(default_factory=list)
-    removed: str = ""
+    topic: str = ""
+    left: str = ""
+    """Why the topic could not be removed; empty if it was."""
 
     @property
     def title(self) -> str:
@@ -355,7 +361,7 @@ class BrokersReport:
             yield f"  {rule:<30} " + (f"{wrong} wrong of {len(asked)}" if asked else "not asked of these brokers")
         tried = [seen for mistake in MISTAKES if (seen := self.seen(mistake)) is not None]
         yield f"{sum(tried)} of {len(tried)} planted mistakes are noticed in these answers"
-        yield f"topic {self.removed} was made and removed"
+        yield f"topic {self.topic} was made and " + (f"is still there: {self.left}" if self.left else "removed")
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON."""
@@ -365,7 +371,7 @@ class BrokersReport:
         ]
         mistakes = {mistake: self.seen(mistake) for mistake in MISTAKES}
         found = {"format": 1, "brokers": self.servers, "verdict": self.verdict}
-        return {**found, "topic": self.removed, "questions": rows, "planted": mistakes}
+        return {**found, "topic": self.topic, "left": self.left, "questions": rows, "planted": mistakes}
 
 
 def is_here(servers: str) -> bool:
@@ -379,9 +385,11 @@ def conform_brokers(servers: str, note: Callable[[str], None], *, anywhere: bool
     cluster = Brokers(servers, anywhere=anywhere)
     note(f"{len(cluster.where)} brokers; topic {cluster.topic}")
     cluster.create()
-    report = BrokersReport(servers, removed=cluster.topic)
+    report = BrokersReport(servers, topic=cluster.topic)
     try:
         report.questions += questions(cluster)
     finally:
-        cluster.remove()
+        report.left = cluster.remove()
+        if report.left:
+            note(f"topic {cluster.topic} is still there: {report.left}")
     return report

@@ -578,19 +578,21 @@ def _play(report: BuildsReport, histories: list[History], done: Executed, order:
             report.executed |= hit & keys
             report.lines |= hit
             if digests != done.digests[place]:
-                pair = pair or Pair(*(stack.enter_context(Driver(_alike(side))) for side in (report.a, report.b)))
-                report.departure = _confirmed(report.bound, report.a, pair, histories[place])
+                pair = pair or Pair(*(stack.enter_context(Driver(alike(side))) for side in (report.a, report.b)))
+                report.departure = confirm(report.bound, report.a, pair, histories[place])
                 if report.departure is not None:
                     return
                 report.unconfirmed += 1
     _look_at_lines(report, histories, order, end)
 
 
-def _alike(release: Release) -> Release:
+def alike(release: Release) -> Release:
+    """Return a release whose driver iterates maps in the same order in each process, as that of histories does."""
     return replace(release, options=(*release.options, *FLAGS))
 
 
-def _confirmed(bound: Binding, a: Release, pair: Pair, history: History) -> Departure | None:
+def confirm(bound: Binding, a: Release, pair: Pair, history: History) -> Departure | None:
+    """Return where two builds differ after a history, shortened; None if they do not, executed once more."""
     plain = Interpreter(bound.machine, grounds(bound, a.model)[history.ground], normalize=not history.tries)
     side = Side(bound, pair, plain, normalize=not history.tries)
     found = side.departure([side.step(item) for item in history.steps], tries=history.tries)

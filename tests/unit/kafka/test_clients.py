@@ -389,7 +389,8 @@ class OldSnapshot(Ideal):
 
 def test_brokers_are_judged_by_the_model_and_each_planted_mistake_is_noticed() -> None:
     pytest.importorskip("kio")
-    report = BrokersReport("ideal", list(questions(cast(Any, Ideal()))))
+    report = BrokersReport("ideal", list(questions(cast(Any, Ideal()))), "t", "error 73")
+    assert list(report.summary())[-1] == "topic t was made and is still there: error 73"
     assert (report.verdict, {mistake: report.seen(mistake) for mistake in MISTAKES}) == (
         "conforms",
         dict.fromkeys(MISTAKES, True),
