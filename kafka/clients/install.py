@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 DRIVERS = Path(__file__).parent / "drivers"
 PYTHON = {"librdkafka": "confluent-kafka", "kafka-python": "kafka-python", "aiokafka": "aiokafka"}
 """Clients that are wheels, each with its name on PyPI."""
-GO = {"franz-go": ("go", "github.com/twmb/franz-go/pkg/kgo"), "sarama": ("sarama", "github.com/IBM/sarama")}
-"""Clients in Go: the folder of the driver, and the module. Before 1.40 sarama was Shopify's."""
+GO = {"franz-go": "github.com/twmb/franz-go/pkg/kgo", "sarama": "github.com/IBM/sarama"}
+"""Clients in Go, by their modules. Before 1.40 sarama was Shopify's."""
 NEWEST = {
     "java": "4.4.0",
     "librdkafka": "2.16.1",
@@ -116,12 +116,12 @@ def _java(version: str) -> Installed:
 
 def _go(name: str, version: str) -> Installed:
     """Build the driver with this version of the client."""
-    where, module = GO[name]
-    text = (DRIVERS / where / "main.go").read_bytes()
+    module = GO[name]
+    text, shared = (DRIVERS / "go" / f"{name}.go").read_bytes(), (DRIVERS / "go" / "serve.go").read_bytes()
     if name == "sarama" and [int(part) for part in re.findall("[0-9]+", version)[:2]] < [1, 40]:
         module, old = "github.com/Shopify/sarama", module
         text = text.replace(old.encode(), module.encode())
-    folder = cache_folder() / "clients" / f"{name}-{version}-{hashlib.sha256(text).hexdigest()[:12]}"
+    folder = cache_folder() / "clients" / f"{name}-{version}-{hashlib.sha256(text + shared).hexdigest()[:12]}"
     if not folder.is_dir():
         go = shutil.which("go")
         if go is None:
@@ -129,7 +129,8 @@ def _go(name: str, version: str) -> Installed:
         work = folder.with_suffix(".new")
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True, mode=0o700)
-        (work / "main.go").write_bytes(text)
+        (work / "client.go").write_bytes(text)
+        (work / "serve.go").write_bytes(shared)
         (work / "go.mod").write_text("module driver\n\ngo 1.21\n", "utf-8")
         for words in (["get", f"{module}@v{version}"], ["build", "-o", "driver", "."]):
             _done(run([go, *words], SECONDS, "go", work), f"{name}=={version}")

@@ -6,12 +6,8 @@ same delta has brought. A broker that starts reads all that came after its last 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fencepost.kafka.clusters.scenario import Cause, Scenario
-
-if TYPE_CHECKING:
-    from fencepost.kafka.clusters.stage import Stage
+from fencepost.kafka.clusters.stage import Stage
 
 BROKERS = (1, 2, 3)
 RECORDS = 100

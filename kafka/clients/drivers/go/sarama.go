@@ -1,49 +1,20 @@
-// Drives sarama: commands are lines of JSON on stdin, events are lines of JSON on stdout. Each `start` is a client of its own.
+// Drives sarama.
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/IBM/sarama"
 )
 
-type command struct {
-	ID         int    `json:"id"`
-	Do         string `json:"do"`
-	Role       string `json:"role"`
-	Bootstrap  string `json:"bootstrap"`
-	Topic      string `json:"topic"`
-	Partitions int    `json:"partitions"`
-	Partition  int    `json:"partition"`
-	Value      string `json:"value"`
-	Backoff    int    `json:"backoff"`
-	Rack       string `json:"rack"`
-}
+const name = "sarama"
 
 type session struct {
 	producer sarama.AsyncProducer
 	consumer sarama.Consumer
 	readers  []sarama.PartitionConsumer
-}
-
-var out sync.Mutex
-
-func tell(id int, event string, more map[string]any) {
-	shown := map[string]any{"id": id, "event": event}
-	for name, value := range more {
-		shown[name] = value
-	}
-	text, _ := json.Marshal(shown)
-	out.Lock()
-	defer out.Unlock()
-	fmt.Println(string(text))
 }
 
 func config(c command) *sarama.Config {
@@ -67,7 +38,7 @@ func config(c command) *sarama.Config {
 	return config
 }
 
-func produce(c command) (*session, error) {
+func produce(c command) (client, error) {
 	producer, err := sarama.NewAsyncProducer(strings.Split(c.Bootstrap, ","), config(c))
 	if err != nil {
 		return nil, err
@@ -85,7 +56,7 @@ func produce(c command) (*session, error) {
 	return &session{producer: producer}, nil
 }
 
-func consume(c command) (*session, error) {
+func consume(c command) (client, error) {
 	consumer, err := sarama.NewConsumer(strings.Split(c.Bootstrap, ","), config(c))
 	if err != nil {
 		return nil, err
@@ -115,60 +86,27 @@ func consume(c command) (*session, error) {
 	return s, nil
 }
 
-func start(c command) (*session, error) {
+func start(c command) (client, error) {
 	if c.Role == "consumer" {
 		return consume(c)
 	}
 	return produce(c)
 }
 
-func (s *session) serve(c command) {
-	switch c.Do {
-	case "produce":
+func (s *session) serve(c command) bool {
+	if c.Do == "produce" {
 		s.producer.Input() <- &sarama.ProducerMessage{
 			Topic: c.Topic, Partition: int32(c.Partition), Value: sarama.StringEncoder(c.Value), Metadata: c.Value}
-	case "stop":
-		for _, reader := range s.readers {
-			reader.AsyncClose()
-		}
-		if s.producer != nil {
-			s.producer.AsyncClose() // it goes on in the background, as records that are not written keep it open
-		}
-		tell(c.ID, "stopped", nil)
-	default:
-		tell(c.ID, "broken", map[string]any{"error": "the driver of sarama has no " + c.Do})
 	}
+	return c.Do == "produce"
 }
 
-func main() {
-	sessions := map[int]chan command{}
-	lines := bufio.NewScanner(os.Stdin)
-	lines.Buffer(make([]byte, 1<<16), 1<<20)
-	tell(-1, "ready", nil)
-	for lines.Scan() {
-		var c command
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			continue
-		}
-		if c.Do == "start" {
-			commands := make(chan command, 100)
-			sessions[c.ID] = commands
-			go func() {
-				s, err := start(c)
-				if err != nil {
-					tell(c.ID, "broken", map[string]any{"error": err.Error()})
-					s = &session{}
-				}
-				for c := range commands {
-					s.serve(c)
-				}
-			}()
-		} else if commands := sessions[c.ID]; commands != nil {
-			commands <- c
-		}
-		if c.Do == "stop" && sessions[c.ID] != nil {
-			close(sessions[c.ID])
-			delete(sessions, c.ID)
-		}
+func (s *session) stop(id int) {
+	for _, reader := range s.readers {
+		reader.AsyncClose()
 	}
+	if s.producer != nil {
+		s.producer.AsyncClose() // it goes on in the background, as records that are not written keep it open
+	}
+	tell(id, "stopped", nil)
 }
