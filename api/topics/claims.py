@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from fencepost.api.asking.quantities import counted, in_values
 
 if TYPE_CHECKING:
-    from fencepost.api.answers.contract import BreakingData, PointData, RowData, Value
+    from fencepost.api.answers.contract import BreakingData, PointData, RowData
     from fencepost.api.answers.growing import Growth
+    from fencepost.api.asking.constants import Value
 
 
 FEW_CELLS = 4

@@ -18,7 +18,8 @@ from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import Display, print_bare, print_json, print_lines, render_page, results, styled
 
 if TYPE_CHECKING:
-    from fencepost.api.answers.contract import SweepData, SweptCellData, Value, Values
+    from fencepost.api.answers.contract import SweepData, SweptCellData, Values
+    from fencepost.api.asking.constants import Value
     from rich.console import Console
     from rich.table import Table
 
