@@ -82,7 +82,11 @@ def plain_hash(row: Any) -> int:
         return int(hash_row(row.view(np.uint64).reshape(1, -1), 0))
 
 
-EVERY_FIELD = {"quorum": {"late_fetches": 1}, "controller-failover": {"resends": 2}}
+EVERY_FIELD = {
+    "replication": {"late_answers": 1},
+    "quorum": {"late_fetches": 1},
+    "controller-failover": {"resends": 2},
+}
 """Constants under which a machine's states use every field, where the usual ones do not."""
 
 

@@ -21,6 +21,9 @@ ROOM = {"metadata_lag": 12, "alter_partitions": 4, "late_fetches": 2}
 """Enough for a run that drops no image and no message, and one compilation for all."""
 FITS = 27_000
 """States of the run in the catalogue: without normalizing the largest of these have ten times as many."""
+ONE_STEP_LONGER = {"joining-replica-has-committed"}
+"""With late answers, the leader of this history waits for an answer that `normalize` drops as soon as it means
+nothing: a step of its own without normalizing."""
 SHORT = 4_000
 """States of the run up to which these tests are among those of every change; the others are `long`."""
 
@@ -66,7 +69,12 @@ def test_most_of_the_two_broker_runs_fit() -> None:
 def test_verdicts_and_lengths_are_the_same_without_normalizing(name: str) -> None:
     folded, whole = explored(name, normalize=True), explored(name, normalize=False)
     assert folded.distinct <= whole.distinct
-    assert judged(folded) == judged(whole)
+    longer = ONE_STEP_LONGER if "late_answers" in values_of(configurations()[name]) else set()
+    expected = {
+        prop: (verdict, length + (prop in longer and verdict == "violated"))
+        for prop, (verdict, length) in judged(folded).items()
+    }
+    assert judged(whole) == expected
 
 
 @pytest.mark.parametrize("name", few(each(), 8))
