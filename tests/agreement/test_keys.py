@@ -83,7 +83,7 @@ def plain_hash(row: Any) -> int:
 
 
 EVERY_FIELD = {
-    "replication": {"late_answers": 1},
+    "replication": {"brokers": 2, "late_answers": 2, "elections": 3},
     "quorum": {"late_fetches": 1},
     "controller-failover": {"resends": 2},
 }
