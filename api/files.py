@@ -4,8 +4,6 @@ In a folder the finished rows of a matrix, a grid or the catalogue are kept: eac
 known again by its question.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

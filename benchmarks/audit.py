@@ -6,8 +6,6 @@ of its own, and the memory of it and of all that it starts is looked at twice a 
 invariants/figures/audit.json, a row for each size.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -6,8 +6,6 @@ archive of a few KiB; one that is there already is kept, so this may be ended an
 nothing is played: folders that `fencepost reproduce --output` has made go to tests/replica_logs/ under their names.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import os
@@ -15,19 +13,15 @@ import tarfile
 import tempfile
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fencepost.kafka.clusters.client import Client
 from fencepost.kafka.clusters.cluster import CONTROLLER, Cluster, Shape
-from fencepost.kafka.clusters.kit import kit
+from fencepost.kafka.clusters.kit import Kit, kit
 from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, TOPIC
 from fencepost.kafka.clusters.scenario import Scenario
 from fencepost.kafka.clusters.stage import NotReached, Stage, Story
 from fencepost.kafka.driver.process import MEMORY_FOLDER
 from rich.console import Console
-
-if TYPE_CHECKING:
-    from fencepost.kafka.clusters.kit import Kit
 
 RELEASES = ("3.9.2", "4.1.2", "4.4.0")
 FOLDER = Path(__file__).parent.parent / "tests" / "metadata_logs"

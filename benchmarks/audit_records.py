@@ -7,8 +7,6 @@ in some partitions, by a seed. The batches are those of a real cluster with othe
 checksums do not cover.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random
@@ -17,8 +15,9 @@ import subprocess
 import tarfile
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.api.calls.audit import audit
 from fencepost.explorers.spark.session import Cluster
@@ -27,9 +26,6 @@ from fencepost.kafka.audit.reading import command
 from rich.console import Console
 
 from benchmarks.metadata_log import SEGMENT, Writer, create, uuid
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FIXTURES = Path(__file__).parent.parent / "tests" / "replica_logs"
 TOPIC, SEED, BROKERS = uuid(7), 1, (1, 2, 3)

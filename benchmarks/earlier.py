@@ -4,8 +4,6 @@ to be measured side by side: `python -m benchmarks.earlier [--commit COMMIT]`.
 The folder gets the files of the commit and an environment with what it depended on, among others Numba.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import tarfile

@@ -2,8 +2,6 @@
 `python -m benchmarks.explore` (needs Chromium and playwright). Writes invariants/figures/explore.json.
 """
 
-from __future__ import annotations
-
 import statistics
 import tempfile
 import threading

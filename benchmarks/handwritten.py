@@ -13,8 +13,6 @@ The specification's nextLeaderEpoch is not kept: it follows `quorum_epoch`. Its 
 requests is an array by epoch, since the controller sends one request per epoch.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial

@@ -8,18 +8,14 @@ caches, and is then counted once more in the same process, all its threads toget
 it is called.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from types import FrameType
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any, Self
 
 COMMAND = ("check", "kip320", "--set", "replicas=2", "--quiet")
 OURS = "fencepost."

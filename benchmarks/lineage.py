@@ -5,31 +5,23 @@ Compilation is left out. Each figure is the median of several runs, taken in tur
 falls on all alike.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from statistics import median
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 from fencepost.explorers import plain
-from fencepost.explorers.native.compile import compiled
+from fencepost.explorers.native.compile import Kernels, compiled
+from fencepost.explorers.native.llvm.libraries import Kernel
 from fencepost.explorers.native.search import Search
-from fencepost.explorers.verdict import Options
+from fencepost.explorers.verdict import Options, Result
 from fencepost.invariants.protocols import protocol
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks import handwritten, tuples, yardsticks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.native.llvm.libraries import Kernel
-    from fencepost.explorers.verdict import Result
 
 SIZE = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 PLAIN_SIZE = {**SIZE, "max_leader_epoch": 1}

@@ -5,12 +5,11 @@ search for components takes one state from each block of a level and so breaks i
 `--machine` builds and judges the graph of a real machine.
 """
 
-from __future__ import annotations
-
 import resource
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, FairAnswer, Rows, Terms, analyse
@@ -21,11 +20,7 @@ from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options
 from fencepost.model.language import at_most, bits, leads_to, weak
 from fencepost.model.lineage import kip320
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.model.lineage.base import C, State
+from fencepost.model.lineage.base import C, State
 
 EDGES = 50_000_000
 DEGREE = 5

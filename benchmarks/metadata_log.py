@@ -5,16 +5,16 @@ and a topic of many partitions, which all go through it, as the partitions of a 
 follows from the seed.
 """
 
-from __future__ import annotations
-
 import base64
 import itertools
 import json
 import os
 import random
 import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 
 from fencepost.kafka.audit.reading import NEWEST, SOURCES
 from fencepost.kafka.driver.releases import compile_driver, fetch_kafka, tool
@@ -23,10 +23,6 @@ from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import newest
 from fencepost.model.language import NONE, bits
 from fencepost.model.language.interpreter import Interpreter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 BUDGETS = {
     "brokers": 3,

@@ -7,8 +7,6 @@ disturbed least. `--large` adds a search of 61 million states, for which the ear
 states. Writes invariants/figures/speed.json, which docs/developing/speed.md reads.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

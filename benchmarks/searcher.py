@@ -4,8 +4,6 @@ It is run by its path, reads questions as lines of JSON, and answers each with a
 seconds.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -6,8 +6,6 @@ move instead, where the states are most; `--warm` takes the time of `fencepost c
 its machine is compiled. Writes invariants/figures/switches.json, which docs/kafka/replication.md shows.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import resource

@@ -4,12 +4,8 @@ A state is (replicas, records written, decisions, quorum): a replica is (log, hi
 ISR), a log a tuple of (record, epoch), decisions a tuple of (leader, ISR) by epoch, the quorum (epoch, leader, ISR).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
+from typing import NamedTuple
 
 NONE = -1
 Log = tuple[tuple[int, int], ...]

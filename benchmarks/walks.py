@@ -6,13 +6,10 @@ the walker, Hypothesis with schedules, and Hypothesis with plain rules of the sa
 refused by a guard: calls and steps are both printed, and steps are judged. Compiling is left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from fencepost.counterexamples.shrink import Limits, shrink, source_of
 from fencepost.counterexamples.stateful import (
@@ -31,9 +28,7 @@ from fencepost.explorers.verdict import Options
 from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import protocol
-
-if TYPE_CHECKING:
-    from fencepost.model.language.constants import Constants
+from fencepost.model.language.constants import Constants
 
 SECONDS, FASTER = 60.0, 20.0
 REPAIRED = {"equal_partition_epoch_overwrites": 0, "reset_followers_on_reelection": 1, "fenced_before_registration": 1}

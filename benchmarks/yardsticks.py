@@ -4,8 +4,6 @@ Without a C compiler, or for constants whose state does not fit 128 bits, there 
 functions return None and `reason` says why.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

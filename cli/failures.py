@@ -1,7 +1,5 @@
 """Errors at the end of a command: one message for people, and an exit status."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterable

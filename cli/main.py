@@ -3,8 +3,6 @@
 All three streams are open, and work goes on without a reader of its notes.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import sys

@@ -1,7 +1,5 @@
 """First screens of answers as text, for `print(answer)` in Python: the views of the commands, without their hints."""
 
-from __future__ import annotations
-
 import io
 import re
 from contextlib import redirect_stdout

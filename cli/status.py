@@ -1,7 +1,5 @@
 """The exit status of a command."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import IntEnum
 

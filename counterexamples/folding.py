@@ -1,7 +1,5 @@
 """Where a long line is folded: never inside a name or a number, and as far outside of brackets as possible."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 OPENING, CLOSING = "{[(", "}])"

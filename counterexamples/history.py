@@ -3,8 +3,6 @@
 What `normalize` drops and renumbers is not part of the protocol, so it stands apart from what the action changed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby

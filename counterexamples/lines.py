@@ -1,7 +1,5 @@
 """The lines of a trace file: header, actions and states, before anybody asks what they mean."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,7 +46,7 @@ class Line(NamedTuple):
     text: str
 
 
-def load(path: str | File) -> Lines:
+def load(path: str | File) -> "Lines":
     """Return the lines of a file; raise UsageError if it cannot be read or is not text."""
     try:
         raw = read_named(File(path), LONGEST)

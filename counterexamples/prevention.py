@@ -6,8 +6,6 @@ without the switch are not prevented, and neither are those at which the model r
 this one history, not that the property holds then.
 """
 
-from __future__ import annotations
-
 import ast
 import linecache
 from collections.abc import Iterator, Mapping, Sequence

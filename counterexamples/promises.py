@@ -1,11 +1,10 @@
 """Fairness of an infinite behaviour: the step that keeps each promise, or the state in which nothing is promised."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fencepost.counterexamples.trace import Trace
 from fencepost.explorers.liveness.shown import Instance, every_instance, instances, of_which
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.model.language.actions import Property
@@ -15,10 +14,6 @@ from fencepost.model.language.fairness import Fairness
 from fencepost.model.language.interpreter import Interpreter, Path, Step
 from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
-
-if TYPE_CHECKING:
-    from fencepost.counterexamples.trace import Trace
-
 
 FEW = 3
 """Values of `each` that a line names of those for which an action is never enabled."""

@@ -1,7 +1,5 @@
 """The strict reader of trace files: whatever it does not understand is an error that names the line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

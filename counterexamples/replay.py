@@ -3,8 +3,6 @@
 The states that a file recorded are compared with those of the current model, to say what changed since.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence

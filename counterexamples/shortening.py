@@ -3,8 +3,6 @@
 Each attempt is a replay that passes over what can no longer happen. Constants that choose between behaviours stay.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The shortest trace that still fails: fewer steps, smaller constants, and a search whether a shorter one exists."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

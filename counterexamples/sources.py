@@ -1,20 +1,16 @@
 """Where things are written: the line of an action or a property, and the entries of the catalogue that promise it."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from fencepost.counterexamples.trace import Trace
 from fencepost.invariants.catalogue import Entry, Run, entries, evidence
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.actions import Property
-
-if TYPE_CHECKING:
-    from fencepost.counterexamples.trace import Trace
 from fencepost.model.language.trees import source_lines
 
 SHOWN = 3

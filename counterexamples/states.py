@@ -4,8 +4,6 @@ Generic over the schema. An array of records is a table with one row per element
 where it ends is a log, written `[offset:epoch/id ...]` up to that end.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby

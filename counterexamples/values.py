@@ -1,7 +1,5 @@
 """Values as traces hold them: numbers, words, sets and whole messages, read back by the schema."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, NoReturn

@@ -6,8 +6,6 @@ variables, its value is that of the variable which the shown condition reads. On
 evaluated, and no error of an explanation hides what it explains.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -15,18 +13,16 @@ from contextlib import suppress
 from enum import IntEnum
 from functools import lru_cache
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from fencepost.counterexamples.trace import Trace
 from fencepost.model.language import bits
 from fencepost.model.language.actions import Property
 from fencepost.model.language.domains import Domain, Member
+from fencepost.model.language.interpreter import Path
 from fencepost.model.language.printing import show_message
 from fencepost.model.language.records import Array, Record, declared_class, key_of
 from fencepost.model.language.trees import code_of, definition_of, expression_of
-
-if TYPE_CHECKING:
-    from fencepost.counterexamples.trace import Trace
-    from fencepost.model.language.interpreter import Path
 
 Scope = dict[str, Any]
 """Globals and locals of a function in one."""

@@ -8,8 +8,6 @@ state. What the sample excludes is a statement about stored states only: states 
 where a stored one leads to them.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter

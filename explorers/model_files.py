@@ -8,8 +8,6 @@ package may also import relatively, as in `from .rules import step_of`. What a m
 zip files, is its own too.
 """
 
-from __future__ import annotations
-
 import linecache
 import os
 import sys
@@ -73,7 +71,7 @@ class _AsRead(SourceFileLoader):
     stood there before an edit.
     """
 
-    def __init__(self, name: str, path: str, owner: _Neighbours) -> None:
+    def __init__(self, name: str, path: str, owner: "_Neighbours") -> None:
         super().__init__(name, path)
         self.owner = owner
 

@@ -5,8 +5,6 @@ Which of them is found is arbitrary; a reader looks for the fault next to its ef
 can: first the ordinary story, then what strikes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise

@@ -3,8 +3,6 @@
 Slow, and the measure of all others: counts, depths, verdicts and coverage of every engine are tested against it.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator

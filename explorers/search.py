@@ -3,8 +3,6 @@
 Runs of the catalogue are compared with what they must find.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,19 +1,15 @@
 """Results of a run: verdicts, and how far they reach."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, NoReturn, Self
 
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, UsageError
-
-if TYPE_CHECKING:
-    from fencepost.model.language.interpreter import Path
+from fencepost.model.language.interpreter import Path
 
 
 class Verdict(StrEnum):
@@ -178,7 +174,7 @@ class Reason(str):
         """Return the arguments that make a copy in another process."""
         return str(self), self.cause
 
-    def on(self, more: str) -> Reason:
+    def on(self, more: str) -> "Reason":
         return Reason(f"{self}{more}", self.cause)
 
 

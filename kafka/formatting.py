@@ -1,7 +1,5 @@
 """Brokers, times, durations and counts as a reader of a report wants them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from functools import lru_cache
 

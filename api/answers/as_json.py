@@ -1,15 +1,12 @@
 """JSON of answers, derived from their dataclasses: a key for each field, in the order of the class."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from fencepost.api.answers.contract import ActionData
+from fencepost.api.answers.contract import ActionData
 
 FORMAT = 1
 OPTIONAL, HIDDEN = {"optional": True}, {"hidden": True}

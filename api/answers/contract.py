@@ -1,7 +1,5 @@
 """The JSON of answers as types, where it is made and read as such; docs/use/json.md says what each key means."""
 
-from __future__ import annotations
-
 from typing import NotRequired, TypedDict
 
 from fencepost.api.asking.constants import Value

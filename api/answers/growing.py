@@ -9,14 +9,11 @@ typed program shows that their verdicts follow. Only then, or if all cells were 
 whole box.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TYPE_CHECKING
 
 from fencepost.api.answers.as_json import OPTIONAL
 from fencepost.api.asking.targets import Question
@@ -26,9 +23,8 @@ from fencepost.explorers.verdict import BoundCount, Cause, Reason, Result, Verdi
 from fencepost.model.language import Constants, Property
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
-if TYPE_CHECKING:
-    Ask = Callable[[Question, float], Result]
-    """Makes a search within so many seconds."""
+Ask = Callable[[Question, float], Result]
+"""Makes a search within so many seconds."""
 
 
 BESIDE = 32

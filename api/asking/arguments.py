@@ -1,7 +1,5 @@
 """Arguments of the API's calls: each of its annotated type, and none that could be meant for a constant."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from functools import wraps
@@ -10,18 +8,16 @@ from math import inf
 from numbers import Integral, Real
 from os import PathLike
 from types import UnionType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from fencepost.api.asking.places import errors_of_models
 from fencepost.api.asking.watching import Watch
+from fencepost.explorers.spark.session import Cluster
 from fencepost.explorers.verdict import require_number
 from fencepost.model.language.actions import Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.machine import Machine
-
-if TYPE_CHECKING:
-    from fencepost.explorers.spark.session import Cluster
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -1,7 +1,5 @@
 """Constants of a question: values by name, text at the door, the names of Kafka's settings, and grids of values."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

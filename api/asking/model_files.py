@@ -1,7 +1,5 @@
 """The file of a user's own model: run as a module, and what it defines as a protocol."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """Where in a model an error comes from, the file and line that a user can mend, and what to write there instead."""
 
-from __future__ import annotations
-
 import linecache
 import re
 import sys

@@ -1,7 +1,5 @@
 """Sizes of memory and lengths of time, as people write and read them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -5,8 +5,6 @@ the same constants are the same if they have as many states in each level, as ma
 sum over the hashes of all states and steps: their schema and constants are the same, and so are their layouts.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator
 from copy import deepcopy

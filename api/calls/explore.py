@@ -1,7 +1,5 @@
 """The explorer: a page in the browser that takes any step of a protocol or of a trace, served on this machine."""
 
-from __future__ import annotations
-
 import webbrowser
 from collections.abc import Callable
 from contextlib import ExitStack, suppress

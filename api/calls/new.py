@@ -1,7 +1,5 @@
 """A model to begin with: a small running one, with a test, under a name of one's own."""
 
-from __future__ import annotations
-
 import inspect
 import keyword
 import re

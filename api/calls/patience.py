@@ -1,10 +1,8 @@
 """Guards and settings that only liveness depends on: judged on the machine without the guard, or with the setting."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from fencepost.api.answers.contract import LivenessData, MatrixData
 from fencepost.api.asking.constants import read_value
 from fencepost.api.asking.targets import Question
 from fencepost.api.asking.watching import Watch
@@ -15,9 +13,6 @@ from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import Property
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, UsageError
-
-if TYPE_CHECKING:
-    from fencepost.api.answers.contract import LivenessData, MatrixData
 
 SAFE = ("nothing-broke", "same-states")
 """Purposes of rows that no safety property depends on, and in which more or something else happens."""

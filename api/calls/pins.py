@@ -4,8 +4,6 @@ Figures are counts, depths, lengths of shortest traces and worst cases. A verdic
 row to expect another one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

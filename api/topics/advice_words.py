@@ -1,17 +1,12 @@
 """Advice in words, the same on the console and on a page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
+from fencepost.api.answers.contract import AdviceData, BreakingData, ChangeData, OperationData, SeenData
 from fencepost.api.asking.quantities import counted, listed
 from fencepost.api.topics.applying import PROTOCOL
 from fencepost.api.topics.operations import patch_with_own_rules, patches_read
 from fencepost.invariants.protocols import protocol
-
-if TYPE_CHECKING:
-    from fencepost.api.answers.contract import AdviceData, BreakingData, ChangeData, OperationData, SeenData
 
 SETTINGS = {
     "acks": "acks",

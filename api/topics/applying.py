@@ -1,10 +1,8 @@
 """Which findings a release has under given settings: what each takes, where it was seen, and what is done about it."""
 
-from __future__ import annotations
-
 from functools import cache
-from typing import TYPE_CHECKING
 
+from fencepost.api.answers.contract import AppliesData, LossData, NeededData, PointData
 from fencepost.api.topics.claims import BY_OPERATOR
 from fencepost.api.topics.evidence import cases_of, constants_of, finding_of, trace_of_case
 from fencepost.counterexamples.reader import read
@@ -12,9 +10,6 @@ from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import Entry, entries, evidence
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
-
-if TYPE_CHECKING:
-    from fencepost.api.answers.contract import AppliesData, LossData, NeededData, PointData
 
 PROTOCOL = "replication"
 LOSING = ("leader-has-acknowledged", "acknowledged-survives", "leader-has-committed")

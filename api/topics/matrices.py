@@ -1,7 +1,5 @@
 """The measured matrices: guards removed one by one and switches turned, at the constants of small runs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

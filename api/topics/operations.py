@@ -4,16 +4,15 @@ A row says of these settings what was seen with them, on clusters, on Kafka's cl
 with others stands beside it, under what differs. Nothing is concluded from one to the other.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fencepost.api.answers.contract import OperationData, SeenData
 from fencepost.api.asking.constants import read_values
 from fencepost.api.topics.applying import LOSING, PROTOCOL, findings_of, measured_on
 from fencepost.api.topics.evidence import cases_of, constants_of
@@ -23,11 +22,8 @@ from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import entries, evidence
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
+from fencepost.kafka.clusters.scenario import Scenario
 from fencepost.model.language.machine import Version
-
-if TYPE_CHECKING:
-    from fencepost.api.answers.contract import OperationData, SeenData
-    from fencepost.kafka.clusters.scenario import Scenario
 
 LOSS = LOSING[0]
 COMMON = "loss=none max_records=1 max_leader_epoch=8 crashes=0 fences=0 shrinks=0 lags=0"

@@ -1,7 +1,5 @@
 """The settings of a topic as a running cluster has them: read by confluent-kafka, and nothing is written."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Mapping
 from pathlib import Path

@@ -6,8 +6,6 @@ soon as it was measured, so this may be ended and started again. `--jars DIR --e
 `--releases` compares releases that follow each other instead, by the histories of one of the two, and keeps that.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import shutil
@@ -19,19 +17,15 @@ from collections import Counter
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.invariants.figures.store import load, save
 from fencepost.kafka.conform.binding import REPLICATION
 from fencepost.kafka.conform.builds import FIGURE, Pair, alike, changed_methods, compare_builds, confirm
-from fencepost.kafka.conform.suite import Player, javassist, suite
+from fencepost.kafka.conform.suite import History, Player, javassist, suite
 from fencepost.kafka.driver.process import Driver
-from fencepost.kafka.driver.releases import release, run, tool
+from fencepost.kafka.driver.releases import Release, release, run, tool
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from fencepost.kafka.conform.suite import History
-    from fencepost.kafka.driver.releases import Release
 
 JAVA = Path(__file__).parent / "java"
 DRAWS = 0

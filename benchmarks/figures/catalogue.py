@@ -6,8 +6,6 @@ measured before. Compilation is left out; processor seconds are those between th
 A run that does not find what it must ends the measurement.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 

@@ -6,8 +6,6 @@ twice; the stories of `docs/kafka/clients.md`; and mutants of our own client.
 Rows go to invariants/figures/clients.json; a client that was measured before is measured again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

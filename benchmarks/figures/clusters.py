@@ -6,8 +6,6 @@ docs/kafka/clusters.md reads; a run that is in it already is kept, so this may b
 undetermined is kept and played again.
 """
 
-from __future__ import annotations
-
 import argparse
 from itertools import product
 from typing import Any

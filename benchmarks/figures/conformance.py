@@ -9,14 +9,12 @@ Kafka's checks taken out of the models, each rule turned, and refusals tried. Wr
 invariants/figures/conformance.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.api.topics.measured import NAME as MEASURED
 from fencepost.api.topics.measured import machine_mark, with_driven
@@ -25,12 +23,9 @@ from fencepost.invariants.figures.store import load, save
 from fencepost.kafka.conform.binding import BINDINGS, QUORUM, REPLICATION, Binding
 from fencepost.kafka.conform.changes import conform_changes
 from fencepost.kafka.conform.guards import Sight, conform_guards
-from fencepost.kafka.conform.histories import HistoriesPlan, conform_histories
+from fencepost.kafka.conform.histories import HistoriesPlan, HistoriesReport, conform_histories
 from fencepost.kafka.driver.ablation import read_sizes
 from fencepost.kafka.driver.releases import RELEASES, Release, release
-
-if TYPE_CHECKING:
-    from fencepost.kafka.conform.histories import HistoriesReport
 
 LONG = ("4.1.2", "4.4.0")
 """The releases of the long walks."""

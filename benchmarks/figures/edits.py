@@ -7,17 +7,16 @@ on the plain semantics along random walks. A search that reads all the rest from
 of the time: no search can save more.
 """
 
-from __future__ import annotations
-
 import ast
 import random
 import statistics
 import subprocess
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.explorers.program.subset.places import Scope
 from fencepost.explorers.program.subset.program import check
@@ -26,9 +25,6 @@ from fencepost.invariants.protocols import protocol
 from fencepost.kafka.driver.walks import walks
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.trees import module_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 FIGURE = "edits"

@@ -4,8 +4,6 @@ HYP-12 is about what must come in the end, which no number of faults breaks soon
 invariants/figures/finding-faults.json.
 """
 
-from __future__ import annotations
-
 from fencepost.api.asking.constants import axes_of
 from fencepost.api.calls.faults import faults
 from fencepost.cli.views.console import Display

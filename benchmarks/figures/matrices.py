@@ -3,13 +3,11 @@
 `python -m benchmarks.figures.matrices` measures what is stale; `fencepost site` builds the pages.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from fencepost.api.asking.constants import axes_of
@@ -19,11 +17,13 @@ from fencepost.api.topics.matrices import BASES, LEAST_STATES, MORE, TIMES, base
 from fencepost.api.topics.measured import NAME as MEASURED
 from fencepost.api.topics.measured import machine_mark, with_crashes
 from fencepost.cli.views.console import Display
-from fencepost.explorers.evidence.ablation import rows_of
+from fencepost.explorers.evidence.ablation import Ablation, Row, RowOutcome, rows_of
+from fencepost.explorers.native.compile import Source
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.figures.store import save
-from fencepost.invariants.protocols import protocol
+from fencepost.invariants.protocols import Protocol, protocol
+from fencepost.model.language.constants import Constants
 from fencepost.site.stale import (
     LOSS,
     MOST_STATES,
@@ -34,13 +34,6 @@ from fencepost.site.stale import (
     grid_of,
     stale_crashes,
 )
-
-if TYPE_CHECKING:
-    from fencepost.explorers.evidence.ablation import Ablation, Row, RowOutcome
-    from fencepost.explorers.native.compile import Source
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language.constants import Constants
-
 
 NEW_VIOLATION = "a property is violated"
 """Why a search ended that needed no other reason: it says nothing that the violation does not say."""

@@ -4,8 +4,6 @@ Rows that were measured with this model and these constants are kept, so that it
 invariants/figures/operations.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

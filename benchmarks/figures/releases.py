@@ -3,8 +3,6 @@
 `python -m benchmarks.figures.releases` takes a minute once Maven has brought the jars.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

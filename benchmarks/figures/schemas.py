@@ -5,8 +5,6 @@ and keeps the verdicts as figures.
 rows of one release.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -3,8 +3,6 @@
 `python -m benchmarks.figures.sight --histories 300` takes about ten minutes.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

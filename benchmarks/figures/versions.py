@@ -7,25 +7,20 @@ invariants/figures/versions.json, which docs/kafka/findings.md shows. `--losses`
 where crashes leave the disk as it is, which docs/kafka/losing-data.md shows.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost import api
 from fencepost.explorers.verdict import Verdict
-from fencepost.invariants.catalogue import entries, evidence, values_of
+from fencepost.invariants.catalogue import Case, entries, evidence, values_of
 from fencepost.invariants.figures.store import load, save
 from fencepost.kafka.replication.mapping import AS_DRIVEN, rules_as_built
 from fencepost.model.cluster.constants import Judging
 from fencepost.model.cluster.machine import MACHINE, VERSIONS
 from fencepost.site.stale import DISK_STAYS, LOSS, losses_mark, versions_mark
-
-if TYPE_CHECKING:
-    from fencepost.invariants.catalogue import Case
 
 REPAIRS: dict[str, int] = {
     "equal_partition_epoch_overwrites": 0,

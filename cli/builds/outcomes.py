@@ -4,8 +4,6 @@ A violation that is expected passes. What is undetermined, and a witness that wa
 counts as success, and neither is skipped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

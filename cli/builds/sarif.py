@@ -4,8 +4,6 @@ A rule is a guarantee, a result is a finding at the line of the property, and it
 the line of its action. An expected verdict is not a result. An undetermined property is a result of kind `open`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

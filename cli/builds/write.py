@@ -1,7 +1,5 @@
 """Files that `check` writes for a build: test results and findings, annotations and a summary."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -29,7 +27,7 @@ class Builds:
     json: bool = False
 
     @classmethod
-    def from_options(cls, given: Mapping[str, Any]) -> Builds | None:
+    def from_options(cls, given: Mapping[str, Any]) -> "Builds | None":
         """Return the requested outputs of a command, if any."""
         if not (given["junit"] or given["sarif"] or given["github"]):
             return None

@@ -1,7 +1,5 @@
 """`fencepost audit`: what a real cluster's metadata log shows, judged by the guarantees."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

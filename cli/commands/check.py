@@ -1,11 +1,9 @@
 """`fencepost check`: explore protocols and say what holds of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from fencepost.api.answers.as_json import FORMAT
@@ -21,12 +19,10 @@ from fencepost.cli.failures import unkept
 from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import Display, print_json, print_text, results
 from fencepost.cli.views.report import print_page
+from fencepost.explorers.spark.session import Cluster
 from fencepost.explorers.verdict import Cause, Verdict
 from fencepost.invariants.catalogue import Profile
 from fencepost.model.language.errors import FencepostError, ModelError, UsageError
-
-if TYPE_CHECKING:
-    from fencepost.explorers.spark.session import Cluster
 
 
 @options.command()

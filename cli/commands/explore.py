@@ -1,7 +1,5 @@
 """`fencepost explore`: any protocol or trace step by step, in the browser."""
 
-from __future__ import annotations
-
 import webbrowser
 
 import click

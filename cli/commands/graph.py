@@ -1,7 +1,5 @@
 """`fencepost graph`: the whole graph of states of a small machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`fencepost mcp`: tools for agents on the standard streams."""
 
-from __future__ import annotations
-
 from fencepost.cli.commands.options import command
 from fencepost.cli.status import Exit
 

@@ -1,7 +1,5 @@
 """`fencepost new NAME`: a model to begin with."""
 
-from __future__ import annotations
-
 import click
 from fencepost.api.calls.new import new as written
 from fencepost.api.calls.new import pytest_command

@@ -3,8 +3,6 @@
 Constants as they are typed (`--set NAME=VALUE`, `--with` and `--without` a switch) become values here.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -12,20 +10,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from fencepost.api.asking.constants import add_value, parse_setting
 from fencepost.api.asking.quantities import parse_duration, parse_size
 from fencepost.api.asking.targets import Question, ask, find_subject
 from fencepost.api.files import make_sure_folder, make_sure_writable
+from fencepost.explorers.spark.session import Cluster
 from fencepost.explorers.verdict import EVERY, Verdict
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.machine import Machine
-
-if TYPE_CHECKING:
-    from fencepost.explorers.spark.session import Cluster
-
 
 ON, OFF = "--with", "--without"
 OPPOSITE = {"true": "false", "false": "true", "on": "off", "off": "on"}
@@ -343,7 +338,7 @@ class Target:
     without: tuple[str, ...] = ()
 
     @classmethod
-    def from_options(cls, given: dict[str, Any]) -> Target:
+    def from_options(cls, given: dict[str, Any]) -> "Target":
         """Separate the target from the typed arguments."""
         return cls(**{name: given.pop(name) for name in ("protocol", "settings", "version", "with_", "without")})
 

@@ -1,7 +1,5 @@
 """`fencepost replay` and `fencepost show`: counterexamples in files."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import nullcontext

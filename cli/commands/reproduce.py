@@ -1,7 +1,5 @@
 """`fencepost reproduce`: a finding on a real cluster on this machine, step by step."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Iterator

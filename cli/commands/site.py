@@ -1,7 +1,5 @@
 """`fencepost site`: the static site of the documentation, the models and the catalogue."""
 
-from __future__ import annotations
-
 import click
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.cli.commands.options import Count

@@ -4,8 +4,6 @@ A trace's page has those within two steps of its history, to explore from there.
 engineer's words, and the same steps with the fix; the files are in `tours/`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib
@@ -14,23 +12,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.counterexamples.browser import links
 from fencepost.counterexamples.browser.refusals import refusal
 from fencepost.counterexamples.browser.session import described
-from fencepost.counterexamples.browser.setting import of_trace, set_up
+from fencepost.counterexamples.browser.setting import Setting, of_trace, set_up
 from fencepost.counterexamples.browser.view import View, about, arrival, itself
 from fencepost.counterexamples.reader import read
-from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.counterexamples.trace import ARCHIVE, Trace
 from fencepost.model.language.errors import DisabledError, ModelError
-
-if TYPE_CHECKING:
-    from fencepost.counterexamples.browser.setting import Setting
-    from fencepost.counterexamples.trace import Trace
-    from fencepost.model.language.interpreter import Path as History
-    from fencepost.model.language.records import Key
-
+from fencepost.model.language.interpreter import Path as History
+from fencepost.model.language.records import Key
 
 MOST = 3_000_000
 """Characters that a book takes at most."""

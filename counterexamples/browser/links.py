@@ -3,19 +3,14 @@
 `#replication?version=kafka-4.1&brokers=3&steps=broker-crashes+broker=1;controller-fences-broker+broker=1`
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote_plus, urlencode
 
 from fencepost.explorers.program.removal import find_guard
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.errors import UsageError, nearest
-
-if TYPE_CHECKING:
-    from fencepost.model.language.machine import Machine
+from fencepost.model.language.machine import Machine
 
 VERSION, START, REMOVED, STEPS = "version", "start", "removed", "steps"
 TRACE, STORY = "trace", "story"

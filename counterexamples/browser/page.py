@@ -3,8 +3,6 @@
 Pyodide, the Python of browsers, comes from npm; it is checked, and cached by its version.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -15,7 +13,7 @@ import zipfile
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.counterexamples.browser.book import Book, stories
 from fencepost.counterexamples.browser.links import Link
@@ -27,11 +25,8 @@ from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.program.removal import guards
 from fencepost.explorers.running.cache import cache_folder
 from fencepost.explorers.running.files import write_file
-from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from fencepost.invariants.protocols import Protocol
 
 VERSION = "314.0.7"
 FILES = {

@@ -1,7 +1,5 @@
 """Why a step cannot happen: the guard that refuses it, the part of it that decides, and the values in that part."""
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections.abc import Iterator
@@ -9,19 +7,16 @@ from contextlib import suppress
 from enum import IntEnum
 from functools import cache
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from fencepost.counterexamples.browser.setting import Setting
 from fencepost.counterexamples.violating_binding import unmet
+from fencepost.model.language.actions import Action
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DisabledError, FencepostError
-from fencepost.model.language.interpreter import ARITHMETIC
+from fencepost.model.language.interpreter import ARITHMETIC, Step
 from fencepost.model.language.records import Record, Scalar, declared_class, fields
 from fencepost.model.language.trees import expression_of
-
-if TYPE_CHECKING:
-    from fencepost.counterexamples.browser.setting import Setting
-    from fencepost.model.language.actions import Action
-    from fencepost.model.language.interpreter import Step
 
 NOT_IN_FLIGHT = "no such message is in flight"
 NO_ROOM, WRONG = "a value would be out of its domain", "the model raises an error"

@@ -1,7 +1,5 @@
 """The explorer on this machine: a server of files for its own address alone, and the page kept for the next time."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

@@ -2,28 +2,21 @@
 trace.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.counterexamples.browser import links
-from fencepost.counterexamples.browser.setting import link_of, set_up
-from fencepost.counterexamples.browser.view import REACHED, VIOLATED, about, refusals, view
+from fencepost.counterexamples.browser.setting import Setting, link_of, set_up
+from fencepost.counterexamples.browser.view import REACHED, VIOLATED, View, about, refusals, view
 from fencepost.counterexamples.history import states_text
 from fencepost.counterexamples.lines import Lines
 from fencepost.counterexamples.reader import read_lines
-from fencepost.counterexamples.trace import from_start
+from fencepost.counterexamples.trace import Trace, from_start
 from fencepost.model.language.errors import DisabledError, FencepostError, UsageError
 from fencepost.model.language.interpreter import Path
-
-if TYPE_CHECKING:
-    from fencepost.counterexamples.browser.setting import Setting
-    from fencepost.counterexamples.browser.view import View
-    from fencepost.counterexamples.trace import Trace
-    from fencepost.model.language.records import Key
+from fencepost.model.language.records import Key
 
 
 class Opened:

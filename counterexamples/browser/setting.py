@@ -1,30 +1,24 @@
 """A protocol as the explorer runs it: under the constants of a link, without the guards that were taken out."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.counterexamples.browser.links import Link, differing
 from fencepost.counterexamples.render.parties import Parties, parties
 from fencepost.counterexamples.trace import Trace, starting_points
 from fencepost.counterexamples.values import arguments
-from fencepost.explorers.program.removal import find_guard, guards, without
+from fencepost.explorers.program.removal import Guard, find_guard, guards, without
 from fencepost.explorers.program.subset.program import Guards, check, guards_of
-from fencepost.invariants.protocols import protocol
+from fencepost.invariants.protocols import Protocol, protocol
+from fencepost.model.language.actions import Action
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import Key
 from fencepost.model.language.trees import source_lines
-
-if TYPE_CHECKING:
-    from fencepost.explorers.program.removal import Guard
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language.actions import Action
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import Key
 
 SPENDS = re.compile(r"\bbudget\.")
 """In the text of an action that may happen only as often as a budget allows."""

@@ -1,29 +1,22 @@
 """A state as the page shows it, JSON values only: cards, messages, enabled and refused steps, and every property."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fencepost.counterexamples.browser.refusals import number_of, refusal
-from fencepost.counterexamples.browser.setting import fault_of
+from fencepost.counterexamples.browser.refusals import Refusal, number_of, refusal
+from fencepost.counterexamples.browser.setting import Setting, fault_of
 from fencepost.counterexamples.history import folded
 from fencepost.counterexamples.render.markup import card_html
 from fencepost.counterexamples.render.pictures import cards
 from fencepost.counterexamples.states import changes, parts
 from fencepost.counterexamples.violating_binding import violating_binding
-from fencepost.model.language.actions import Kind
+from fencepost.model.language.actions import Action, Kind, Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError
 from fencepost.model.language.interpreter import Path, Transition
-
-if TYPE_CHECKING:
-    from fencepost.counterexamples.browser.refusals import Refusal
-    from fencepost.counterexamples.browser.setting import Setting
-    from fencepost.model.language.actions import Action, Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.records import Key
+from fencepost.model.language.records import Key
 
 View = dict[str, Any]
 VIOLATED, HOLDS, REACHED, NOT_HERE, NO_STEP, WHOLE, WRONG = (

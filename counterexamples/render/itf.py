@@ -4,23 +4,19 @@ Numbers are big integers, as Apalache writes them; NONE is -1. Enum members and 
 sets, arrays are lists counted from 0, a log ends at its end, and a bag maps each message to how often it is in flight.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.counterexamples.promises import kept
+from fencepost.counterexamples.replay import Replay
 from fencepost.counterexamples.states import log_ends
 from fencepost.counterexamples.trace import Trace
 from fencepost.counterexamples.violating_binding import violated_for
 from fencepost.model.language.domains import BitSet, Domain, Flag, InFlight, Member
 from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Record, Scalar, fields
-
-if TYPE_CHECKING:
-    from fencepost.counterexamples.replay import Replay
 
 ACTION = "mbt::actionTaken"
 """The variable in which Quint and tools that replay traces look for the action that led to a state."""

@@ -1,7 +1,5 @@
 """A card as HTML: what one party has, its logs as cells. The same on every page that shows a state."""
 
-from __future__ import annotations
-
 from html import escape
 
 from fencepost.counterexamples.render.pictures import DROPPED, Card, Entry, Log, Value

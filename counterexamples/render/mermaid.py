@@ -4,20 +4,15 @@ Mermaid draws no slanted arrows, so a message is drawn where it arrives, which i
 sent, a note says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from fencepost.counterexamples.folding import fold
 from fencepost.counterexamples.promises import kept
 from fencepost.counterexamples.render.parties import ELSEWHERE, Lane
 from fencepost.counterexamples.render.story import FORGOTTEN, IN_FLIGHT, LOST, RECEIVED, Event, Flight, Story, story
+from fencepost.counterexamples.replay import Replay
 from fencepost.counterexamples.states import Change
 from fencepost.counterexamples.violating_binding import violated_for
-
-if TYPE_CHECKING:
-    from fencepost.counterexamples.replay import Replay
 
 NOTE = 56
 """Characters after which a line in the diagram is folded."""

@@ -4,8 +4,6 @@ Generic over the schema. An array of records (or of values) that is indexed by t
 a record of the state is a lane too, unless the cast names an owner of everything that has no other owner.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

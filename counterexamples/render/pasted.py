@@ -1,16 +1,11 @@
 """A trace as a test to paste into a suite of one's own: it needs no file but that of one's own protocol."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from pathlib import PurePath as File
-from typing import TYPE_CHECKING
 
 from fencepost.counterexamples.promises import kept
-
-if TYPE_CHECKING:
-    from fencepost.counterexamples.replay import Replay
+from fencepost.counterexamples.replay import Replay
 
 WIDTH = 100
 

@@ -3,8 +3,6 @@
 The changes of a step stand out: records that it appended or dropped, fields with their old value.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ A message is followed from the step that puts it into a bag or a channel to the 
 `normalize` renumbers. If one party reads another's state without a message in a bag, that is a signal within one step.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The builder of the site: pages gathered in a folder, rendered and joined by links, beside traces and the explorer."""
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 import os

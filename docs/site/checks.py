@@ -1,7 +1,5 @@
 """The pages on checks: the purpose of each guard and switch, the checks of each KIP, the crashes a record survives."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping

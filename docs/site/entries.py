@@ -1,7 +1,5 @@
 """The pages of entries: guarantees, bugs, hypotheses, questions and claims; the evidence of each, and its stories."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 Each reads a file of `invariants/figures/`, which a program in `benchmarks/` has written.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from itertools import accumulate

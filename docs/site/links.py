@@ -1,7 +1,5 @@
 """Links of the site: those of the pages in docs/ stay inside it, and words that name something become links to it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache

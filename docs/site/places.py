@@ -4,8 +4,6 @@ Places are paths from the root of the site, of pages before they are rendered: `
 Pages are written as Markdown, with the tables of `table`.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

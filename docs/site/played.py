@@ -1,7 +1,5 @@
 """Tables of histories of the model on real Kafka: classes of releases, clients, and clusters."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Pages of a protocol: its actions with their guards, its properties, constants and versions; and its runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 from typing import Any

@@ -1,22 +1,17 @@
 """The page on settings: every answer of `fencepost advise`; a form shows the pieces of the chosen one."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
 from html import escape
 from itertools import product
-from typing import TYPE_CHECKING
 
+from fencepost.api.answers.contract import BreakingData, OperationData
 from fencepost.api.asking.quantities import counted
 from fencepost.api.topics import advice_words
 from fencepost.api.topics.advising import ACKS, AdviceResult, advise, may_have_elr, notes, versions
 from fencepost.api.topics.measured import cells, outcome
 from fencepost.site.places import EXPLORER, of_entry, rendered
-
-if TYPE_CHECKING:
-    from fencepost.api.answers.contract import BreakingData, OperationData
 
 PLACE = "settings.md"
 MOST_REPLICAS = 5

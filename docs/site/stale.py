@@ -3,8 +3,6 @@
 Programs in `benchmarks/figures/` take the questions from here, and store the mark of each beside its answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple

@@ -9,8 +9,6 @@ how many maximum waits of a fetch, or idle intervals, and how many messages ther
 two messages.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Pages of archived traces, as the HTML renderer draws them, with links to explorer and catalogue; and their list."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from html import escape

@@ -4,8 +4,6 @@ A guard that is removed lets more happen and never less, so what the whole machi
 too: if as many states are reached, they are the same ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum

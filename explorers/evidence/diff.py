@@ -6,8 +6,6 @@ sequence of sights the states of A and of B that it may have led to. The first s
 show ends the shortest such behaviour.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections import deque

@@ -6,12 +6,9 @@ faults happens with more of them too, the largest budgets are searched first: if
 Where it does not, as a property or another guard reads a budget, fewer are searched each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
-from typing import TYPE_CHECKING
 
 from fencepost.explorers.native.compile import Kernels
 from fencepost.explorers.program.ir.monotone import BUDGET, why_fewer_matter
@@ -26,8 +23,7 @@ from fencepost.model.language.interpreter import Interpreter, Path
 from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Nested, Scalar, Schema, fields
 
-if TYPE_CHECKING:
-    Look = Callable[[Constants, Options], Result]
+Look = Callable[[Constants, Options], Result]
 
 Faults = tuple[int, ...]
 """How many faults of each kind, in the order of the kinds."""

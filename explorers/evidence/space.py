@@ -3,8 +3,6 @@
 Observations of a state are its fields, or numbers computed from it. States with equal observations count as one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any

@@ -5,8 +5,6 @@ a strong promise only the states that do not enable it: there it is kept from th
 no state is examined in more rounds than there are strong promises, plus one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ A step is its action with the values of its parameters, so that a graph can keep
 identified by those of its fields that some promise of fairness is about, `each="m"` by all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache

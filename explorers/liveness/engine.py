@@ -1,7 +1,5 @@
 """Leads-to and at-most properties of a finished native search."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from functools import partial

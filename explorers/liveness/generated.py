@@ -4,8 +4,6 @@ The code is two modules: one for the machine, which takes long to compile and se
 properties, and one for properties.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

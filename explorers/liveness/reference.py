@@ -1,13 +1,11 @@
 """The reference: leads-to and at-most on the plain semantics and networkx, short enough to be checked by reading."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from heapq import heapify, heappop, heappush
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import networkx as nx
 from fencepost.explorers.liveness.shown import Instance, confirmed, instances, retrace
@@ -18,12 +16,11 @@ from fencepost.model.language.errors import DomainError
 from fencepost.model.language.interpreter import Interpreter, Path, Step, Transition
 from fencepost.model.language.records import Key
 
-if TYPE_CHECKING:
-    Graph = Mapping[Key, list[Transition]]
-    """Every reachable state with all steps out of it, in breadth-first order."""
+Graph = Mapping[Key, list[Transition]]
+"""Every reachable state with all steps out of it, in breadth-first order."""
 
 
-def _is_at(place: Key, at: Key, _: Edge) -> bool:
+def _is_at(place: Key, at: Key, _: "Edge") -> bool:
     return at == place
 
 
@@ -45,7 +42,7 @@ class Region:
     edges: dict[Key, list[Edge]] = field(default_factory=dict)
     enabled: dict[Key, frozenset[Instance]] = field(default_factory=dict)
 
-    def graph(self, states: set[Key] | None = None) -> nx.DiGraph[Key]:
+    def graph(self, states: set[Key] | None = None) -> "nx.DiGraph[Key]":
         """Return the steps between these states, or between all."""
         found: nx.DiGraph[Key] = nx.DiGraph()
         chosen = self.edges if states is None else states
@@ -62,10 +59,10 @@ class Way:
     stem: tuple[Step, ...] = ()
     loop: tuple[Step, ...] = ()
 
-    def longer(self, *steps: Step) -> Way:
+    def longer(self, *steps: Step) -> "Way":
         return replace(self, stem=(*self.stem, *steps))
 
-    def around(self, loop: tuple[Step, ...]) -> Way:
+    def around(self, loop: tuple[Step, ...]) -> "Way":
         return replace(self, loop=loop)
 
     def __len__(self) -> int:
@@ -105,7 +102,7 @@ class Reference:
         promises = frozenset(instances(self.plain, self.prop, [item], key))
         return Edge(item.step, item.after, item.after in self.happens, promises, cost)
 
-    def run(self) -> BehaviourFinding:
+    def run(self) -> "BehaviourFinding":
         vacuous = not self.whens
         best = self.extreme(min)
         costs = [best[key] for key in self.region.begins if key in best]

@@ -3,8 +3,6 @@
 Whatever an engine finds is asked here before anyone sees it, and so is every trace file that is replayed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The error behind a failed check of compiled code: the plain semantics says it, in its own words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, Protocol
 

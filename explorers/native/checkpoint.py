@@ -7,8 +7,6 @@ to the one that the manifest does not name. Only these two folders, and in them 
 are ever removed.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os
@@ -18,9 +16,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from fencepost.explorers.native.compile import Source
+from fencepost.explorers.native.expansion import Expansion
 from fencepost.explorers.native.keys import MOST_KEYS
 from fencepost.explorers.native.layout import BITS, Layout
 from fencepost.explorers.native.store import Position
@@ -29,13 +29,9 @@ from fencepost.explorers.verdict import Options
 from fencepost.model.language.actions import Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import MismatchError, UnkeptError, UsageError
+from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import ArrayOf, FieldType, Nested, Record, Scalar, fields
-
-if TYPE_CHECKING:
-    from fencepost.explorers.native.compile import Source
-    from fencepost.explorers.native.expansion import Expansion
-    from fencepost.model.language.interpreter import Interpreter
 
 FORMAT = 2
 MANIFEST = "manifest.json"

@@ -4,16 +4,15 @@ on disk, or compiled now. What is compiled is a module of LLVM for a machine in 
 A search begins with code that was compiled cheaply, unless there is better: `tiers.py` changes over while it goes on.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from fencepost.explorers.native.layout import Layout, layout_of
@@ -37,10 +36,6 @@ from fencepost.model.language.errors import MismatchError, UsageError
 from fencepost.model.language.interpreter import MOST_COMBINATIONS
 from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import BagOf, fields
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
 
 MOST_SUCCESSORS = 1 << 28
 """Successors of one state that there is room for."""

@@ -6,8 +6,6 @@ round of batches every owner inserts its share, in the order of the batches. Rou
 which states enter a partition, and with it every number and every trace, is the same on every run.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """States that are keys: the nodes of their rows, and a partition's table of keys. `packed.py` says how both work."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

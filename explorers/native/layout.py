@@ -5,8 +5,6 @@ order of memory. The way between the two is the same code for every machine; wha
 memory, which of its bits are kept, and what its fields are counted from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -70,7 +68,7 @@ class Layout:
     lows: Mapping[str, int]
     wide: np.dtype[Any]
     """A state in memory."""
-    spots: tuple[Spot, ...]
+    spots: "tuple[Spot, ...]"
     """Every number of a state, in the order of memory."""
     shape: tuple[Any, ...]
     """Places of spots, nested as a key is; before a bag's messages the place of its size."""
@@ -78,7 +76,7 @@ class Layout:
     """The parts that depend on the constants of a run: ends of domains, lengths and rooms."""
     numbers: tuple[int, ...]
 
-    def at(self, numbers: Sequence[int]) -> Layout:
+    def at(self, numbers: Sequence[int]) -> "Layout":
         """Return the layout of a run: the same in memory, and what is kept is as narrow as its constants allow."""
         return replace(self, numbers=tuple(numbers))
 
@@ -137,7 +135,7 @@ class Layout:
         spots = [_Place(at, leaf.low, (1 << leaf.bits) - 1) for at, leaf in zip(firsts, self.leaves, strict=False)]
         return self._placed(self.shape, spots)
 
-    def _placed(self, shape: Any, spots: list[_Place]) -> Any:
+    def _placed(self, shape: Any, spots: "list[_Place]") -> Any:
         if isinstance(shape, int):
             return spots[shape]
         if isinstance(shape, ArraySpots):

@@ -3,8 +3,6 @@
 The definition is `Interpreter(without(machine, guard), ..., bounded=True)`, which also rebuilds every trace.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any

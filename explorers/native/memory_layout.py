@@ -1,7 +1,5 @@
 """A state as a record in memory, of aligned whole bytes; and the least and greatest sum in a shape."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ How states are processed, and by which worker, is in `expansion.py`; the order o
 results are here.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -5,13 +5,12 @@ An owner is chosen by the top bits of a state's hash. Only one worker at a time 
 locks, and what a partition holds depends only on the order of its successors: never on the number of workers.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from fencepost.explorers.native.compile import Kernels
 from fencepost.explorers.native.keys import MOST_KEYS, KeyTable, Trees, missing
 from fencepost.explorers.native.llvm.libraries import reserved
 from fencepost.explorers.native.packed import (
@@ -33,9 +32,6 @@ from fencepost.explorers.native.packed import (
     TABLE,
 )
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from fencepost.explorers.native.compile import Kernels
 
 MOST_STATES = (1 << 24) - 2
 """States that one partition can number; the table keeps 24 bits for them."""

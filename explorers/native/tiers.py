@@ -5,8 +5,6 @@ Most machines are small, and are searched before LLVM would have optimized their
 it optimized, in another process: LLVM does one thing at a time in each.
 """
 
-from __future__ import annotations
-
 import atexit
 import logging
 import math

@@ -1,7 +1,5 @@
 """The text of a machine and its properties, to find out whether anything that a search depends on has changed."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Such a machine is an ordinary one. Explore it with `Interpreter(..., bounded=Tru
 the domain of a field, and then the domain refuses it instead.
 """
 
-from __future__ import annotations
-
 import ast
 import linecache
 from collections.abc import Callable, Iterator

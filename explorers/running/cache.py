@@ -5,8 +5,6 @@ A user who can write a folder on the way to a file can replace the file. So the 
 anyone else.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import shutil

@@ -4,8 +4,6 @@ A file is whole or absent: it is written aside, brought to the disk, and only th
 killed in between leaves the file that was there before.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

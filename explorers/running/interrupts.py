@@ -4,8 +4,6 @@ Work in rounds is asked to stop after the current one (`Signals`); other work is
 memory of the process, what it has used and may take, is measured here too.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """JSON with a digest over everything else in it: damage is found by the digest, before anything in it is believed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any, NoReturn

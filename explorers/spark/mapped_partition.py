@@ -5,8 +5,6 @@ mapped partition is a folder with the rows and the hash tables of a partition, m
 again from the levels that the store keeps if it is missing, behind, or was left by a task that died at work.
 """
 
-from __future__ import annotations
-
 import json
 import mmap
 from collections.abc import Iterator

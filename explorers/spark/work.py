@@ -5,8 +5,6 @@ keeps, and takes what arrives in the order of the senders, so it does the same a
 the protocol's name, or from the text of a user's own file.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import pickle

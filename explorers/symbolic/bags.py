@@ -8,8 +8,6 @@ A message with something endless in it (an array, or a set, whose size has any v
 in a bag, its messages are in any order, and what could depend on it is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Proofs that were made before: a proof depends on the text of the functions, the constants and the question alone."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import pickle

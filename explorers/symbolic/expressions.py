@@ -1,7 +1,5 @@
 """Expressions of the typed program on a symbolic state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any

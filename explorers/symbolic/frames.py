@@ -3,8 +3,6 @@
 A reference is the places that a name of a model may stand for, each under its condition; loops run over some.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn, Protocol
@@ -90,7 +88,7 @@ class Check:
         """That the check does not fail."""
         return either(negate(self.where), self.holds)
 
-    def for_all(self, variable: Num) -> Check:
+    def for_all(self, variable: Num) -> "Check":
         """Return the check for every value of a variable."""
         return Check(True, for_all(variable, self.passes), self.what)
 

@@ -4,8 +4,6 @@ A state before a step is any state in which the conjunction holds, reachable or 
 a violation yet: it is a counterexample to induction, and shows what the conjunction lacks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

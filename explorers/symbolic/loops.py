@@ -7,8 +7,6 @@ it writes nothing else: so no number of rounds writes anything else. What holds 
 so an error in the body is a cut of the proof.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import z3

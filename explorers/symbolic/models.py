@@ -1,7 +1,5 @@
 """Models of z3 as plain states: the smallest that can be found, in the words of the plain semantics."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Storing under a condition keeps the old value where the condition fails, so no state is ever copied to follow two ways.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -165,7 +163,7 @@ class Endless:
         else:
             self.facts[path] = z3.ForAll([everywhere], terms.boolean(fact))
 
-    def chosen(self, flag: Flag, other: Endless) -> Endless:
+    def chosen(self, flag: Flag, other: "Endless") -> "Endless":
         """Return the content of this array where a flag holds, else that of another of its kind."""
         pairs = {path: zip(terms, other.terms[path], strict=True) for path, terms in self.terms.items()}
         return replace(self, terms={path: tuple(z3.If(flag, a, b) for a, b in items) for path, items in pairs.items()})

@@ -3,8 +3,6 @@
 z3 thinks on one processor.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import signal
 import time
@@ -13,16 +11,13 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar, cast
 
 import z3
 from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped
 from fencepost.explorers.symbolic.terms import Flag, boolean
 from fencepost.explorers.verdict import Cause, Reason
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
 
 KEYBOARD = "interrupted from keyboard"
 """Why z3 gave no answer: it took the signal itself, and Python never got it."""

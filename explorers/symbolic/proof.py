@@ -1,7 +1,5 @@
 """Proofs: what induction, or a bounded search by z3, says of the properties of a machine."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """A machine on the symbolic engine: its initial states, its steps and its properties as terms."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -121,11 +119,11 @@ class System:
         self.moves = tuple(self._moves())
         self._before: tuple[Rec, Flag] | None = None
 
-    def about(self, properties: tuple[Property, ...]) -> System:
+    def about(self, properties: tuple[Property, ...]) -> "System":
         """Return this machine, under the same constants, with other properties."""
         return System(self.machine, self.constants, properties, self.lifting.names, havoc_loops=self.havoc_loops)
 
-    def unlifted(self) -> System:
+    def unlifted(self) -> "System":
         """Return this machine under the constants as they are, with the same properties."""
         return System(self.machine, self.constants, self.properties)
 

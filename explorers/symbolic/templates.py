@@ -4,8 +4,6 @@ A candidate compares numbers of a state that stand for the same sort of thing. I
 so every engine can judge it and a person can read it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import time
@@ -32,7 +30,7 @@ class Field(NamedTuple):
     path: str
     domain: Any
 
-    def compares_with(self, other: Field) -> bool:
+    def compares_with(self, other: "Field") -> bool:
         """Return whether both count the same sort of thing: a constant bounds both."""
         return bool(linear(self.domain.high).terms.keys() & linear(other.domain.high).terms.keys())
 

@@ -5,8 +5,6 @@ set is a `Mask`, one flag per member, or `Members`, if it may have any number of
 can, so a value stays plain while nothing symbolic has touched it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache

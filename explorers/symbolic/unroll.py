@@ -4,8 +4,6 @@ A step is an action and then `normalize`, as the plain semantics takes it. Each 
 what the chosen move makes of the state before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace

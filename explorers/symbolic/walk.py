@@ -4,8 +4,6 @@ What a branch stores, it stores under its condition. Guards are kept one by one;
 semantics makes: an index inside its array, a value inside its domain, room in a bag.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """Measures of states: faults that happened, the length of logs, and how far logs differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Many random walks over several threads: the result is the same for any number of threads."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -114,7 +112,7 @@ class _Tally:
         self.fired = np.zeros(actions, np.int64)
         self.sketch = np.zeros(REGISTERS, np.uint8)
 
-    def take(self, walker: Walker, made: Walks) -> _Tally:
+    def take(self, walker: Walker, made: Walks) -> "_Tally":
         self.walks, self.steps, self.longest = len(made.steps), int(made.steps.sum()), int(made.steps.max(initial=0))
         self.stuck = int((made.ends == End.STUCK).sum())
         self.faults = int(walker.faults(made).max(initial=0))
@@ -127,7 +125,7 @@ class _Tally:
                 self.first[number] = steps[best], made.first + best
         return self
 
-    def add(self, other: _Tally) -> None:
+    def add(self, other: "_Tally") -> None:
         self.walks, self.steps, self.stuck = (
             self.walks + other.walks,
             self.steps + other.steps,

@@ -1,7 +1,5 @@
 """Walks of one machine at native speed: at random, each given by a seed and its number, or along a schedule."""
 
-from __future__ import annotations
-
 import pathlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -70,7 +68,7 @@ class Walks:
     code: int = 0
     """The check that failed and ended the last of these walks; 0: none. See `Walker.error`."""
 
-    def upto(self, count: int, code: int) -> Walks:
+    def upto(self, count: int, code: int) -> "Walks":
         """Return the first of these walks, with the sketch of all and what ended them."""
         whole = ("first", "sketch", "code")
         parts = {item.name: getattr(self, item.name)[:count] for item in fields(self) if item.name not in whole}

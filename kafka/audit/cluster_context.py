@@ -3,8 +3,6 @@
 There is little of it beside the partitions' own records, so that it is gathered in one place and given to every task.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from bisect import bisect_right

@@ -3,25 +3,20 @@
 Only the controller is recorded. `reconstruction` looks for what the brokers may have done.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.invariants.protocols import protocol
+from fencepost.kafka.audit.cluster_context import ClusterContext
 from fencepost.kafka.audit.judging import NO_LEADER, Brokers, Names
 from fencepost.model.cluster.constants import Loss
 from fencepost.model.cluster.state import has_elr, newest
 from fencepost.model.language import NONE, bits
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from fencepost.kafka.audit.cluster_context import ClusterContext
-
 
 NAME = "replication"
 MOST = 5

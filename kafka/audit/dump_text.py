@@ -1,7 +1,5 @@
 """Text that `kafka-dump-log.sh --cluster-metadata-decoder` prints, checked and turned into our decoder's lines."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

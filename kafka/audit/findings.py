@@ -1,7 +1,5 @@
 """Kinds of findings of an audit: severity, guarantee, and what to look at on the brokers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 

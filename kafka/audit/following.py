@@ -1,7 +1,5 @@
 """A partition followed from record to record: its history, broken invariants, and states that may lose records."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ The predicates of `invariants.replication` that speak of the controller's image,
 numbered by their place in the replica list, which is the order in which the controller elects.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

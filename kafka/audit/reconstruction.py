@@ -6,8 +6,6 @@ the brokers have applied all metadata, as they usually have; where that leads no
 they have not. A path that it does not find may exist.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property

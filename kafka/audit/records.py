@@ -5,20 +5,16 @@ it is below the high watermark of a copy that has it. Else, as long as every lea
 the ELR and nothing else speaks against it, the leader that lacks the record shows that it was not acknowledged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.kafka.audit.findings import SORTS, Found
 from fencepost.kafka.audit.judging import NO_LEADER
+from fencepost.kafka.audit.logs import Compared, Copy, Run
 from fencepost.kafka.formatting import clock, many
-
-if TYPE_CHECKING:
-    from fencepost.kafka.audit.logs import Compared, Copy, Run
 
 BAD = ("unclean", "last-known", "none-of-them")
 """Elections of a leader that may lack what was acknowledged."""

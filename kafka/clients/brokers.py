@@ -1,17 +1,13 @@
 """Brokers as listening ports on 127.0.0.1: they read requests, and answer as the world says, when the play says."""
 
-from __future__ import annotations
-
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.events import NOBODY, Event
 from fencepost.kafka.clients.world import TOPIC, PartitionAnswer, World, topic_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 POLL = 0.015
 """Seconds that a fetch waits where there is nothing to read."""
@@ -31,7 +27,7 @@ class Plot(Protocol):
         """Return the seconds since the beginning."""
         ...
 
-    def arrived(self, request: Request) -> None:
+    def arrived(self, request: "Request") -> None:
         """Take a request for data or metadata, or where an epoch ends: it is answered when the history says."""
         ...
 
@@ -39,7 +35,7 @@ class Plot(Protocol):
 class Request:
     """A request that a broker has received and not answered; `answered` once it is built, `send` lets it go."""
 
-    def __init__(self, connection: Connection, message: wire.Message) -> None:
+    def __init__(self, connection: "Connection", message: wire.Message) -> None:
         self.connection, self.message, self.broker = connection, message, connection.broker
         self.is_data = message.api in (wire.PRODUCE, wire.FETCH)
         self.built: bytes | None = None
@@ -76,7 +72,7 @@ class Request:
 class Connection(asyncio.Protocol):
     """A connection of the client to a broker: one request at a time, as Kafka's brokers have it."""
 
-    def __init__(self, plot: Plot, broker: int, opened: Callable[[Connection], None]) -> None:
+    def __init__(self, plot: Plot, broker: int, opened: "Callable[[Connection], None]") -> None:
         self.plot, self.broker, self.opened = plot, broker, opened
         self.transport: asyncio.Transport | None = None
         self.buffer = bytearray()

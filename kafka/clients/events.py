@@ -1,7 +1,5 @@
 """Events while a client played a history, in order, that are judged and kept."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 

@@ -1,32 +1,24 @@
 """Histories: steps of the model and moves that it does not know, as files that replay, and as diagrams."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.running.files import read_named
 from fencepost.invariants.protocols import protocol as named_protocol
-from fencepost.kafka.clients.events import NOBODY
+from fencepost.kafka.clients.events import NOBODY, Event, Play
 from fencepost.kafka.driver.walks import Cover, state_graph
 from fencepost.kafka.driver.walks import walks as model_walks
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import UsageError
-from fencepost.model.language.interpreter import Interpreter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from fencepost.kafka.clients.events import Event, Play
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Step
-
+from fencepost.model.language.interpreter import Interpreter, Step
 
 PROTOCOL = "leader-discovery"
 MOST_STATES = 40_000

@@ -1,22 +1,17 @@
 """Clients by name and version, each installed once in a folder of the cache."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil
+import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fencepost.explorers.running.cache import cache_folder
 from fencepost.kafka.driver.releases import Artifact, compile_driver, fetch_jars, move_folder, pom, run, tool
 from fencepost.model.language.errors import UsageError, nearest
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Mapping
 
 DRIVERS = Path(__file__).parent / "drivers"
 PYTHON = {"librdkafka": "confluent-kafka", "kafka-python": "kafka-python", "aiokafka": "aiokafka"}

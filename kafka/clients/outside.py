@@ -4,23 +4,19 @@ They are asked about a topic of their own, with a prefix, which is removed at th
 is moved by a reassignment among the same replicas and a preferred election.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import socket
 import time
 import uuid
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.events import NOBODY
 from fencepost.model.cluster.log import departs, end_offset_epoch, start_above
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 PREFIX = "fencepost-conform-"
 CREATE, DELETE, ELECT, REASSIGN = 19, 20, 43, 45

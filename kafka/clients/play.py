@@ -4,12 +4,11 @@ The client does as it likes. A request that the history does not wait for is ans
 knows; a request that does not come in time is passed over. The history that happened is judged.
 """
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.brokers import POLL, Connection, Request, clock
@@ -17,9 +16,6 @@ from fencepost.kafka.clients.events import NOBODY, Event, Play
 from fencepost.kafka.clients.history import APPLICATION, BESIDES, ERRORS, FOLLOWERS, SILENT, History, Move
 from fencepost.kafka.clients.world import CLUSTER_ACTIONS, TOPIC, World
 from fencepost.model.language.errors import DisabledError, DomainError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LATE = "the client did not start in time"
 SLOW = 0.2

@@ -1,15 +1,16 @@
 """Histories played with one client, several at once; the result as data, and failures as files."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 
+from fencepost.kafka.clients.events import Play
 from fencepost.kafka.clients.history import (
     DEPTH,
     PROTOCOL,
@@ -31,14 +32,6 @@ from fencepost.kafka.clients.stories import story
 from fencepost.kafka.clients.wire import kio
 from fencepost.kafka.formatting import count_histories, many
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from fencepost.kafka.clients.events import Play
-    from fencepost.kafka.clients.install import Installed
-
 
 AT_ONCE = 24
 """Histories that are played at the same time: each waits most of the time."""

@@ -3,24 +3,17 @@
 A belief is what a client knows of a partition's leader from what it has learnt: the model's own functions decide.
 """
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from fencepost.kafka.clients.events import NOBODY
+from fencepost.kafka.clients.events import NOBODY, Event, Play
 from fencepost.kafka.clients.wire import FENCED_EPOCH, NOT_LEADER, OUT_OF_RANGE
 from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata
 from fencepost.model.consumers.fetching import target
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fencepost.kafka.clients.events import Event, Play
-
 
 TO_LEADERS = ("produce", "fetch", "validate", "list")
 """Requests that go to the leader in which a client believes."""

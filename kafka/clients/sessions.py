@@ -1,25 +1,20 @@
 """Clients that play: many of one kind in a process driven by lines of JSON, or our own client and its mutants."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
 import random
 import signal
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.events import NOBODY
 from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
-
 
 PRODUCE, FETCH, METADATA, EPOCHS, LISTS, COMMITS = 12, 16, 12, 4, 7, 7
 """The versions that it speaks."""
@@ -466,7 +461,7 @@ class ClientProcess:
         with suppress(OSError):
             self.process.stdin.write(json.dumps(command).encode() + b"\n")
 
-    def session(self) -> ClientSession:
+    def session(self) -> "ClientSession":
         """Return a new client in this process."""
         self.number += 1
         return ClientSession(self, self.number)

@@ -1,7 +1,5 @@
 """Defects of clients, reported by users or found here, each as a history that shows it, with versions that have it."""
 
-from __future__ import annotations
-
 from fencepost.kafka.clients.history import Story
 from fencepost.model.language.errors import UsageError, nearest
 

@@ -1,7 +1,5 @@
 """Kafka's messages as kio has them, which is generated from Kafka's schemas: every version of every message."""
 
-from __future__ import annotations
-
 import datetime as dt
 import io
 import struct

@@ -5,25 +5,20 @@ leaders that are missing. On the wire a leader epoch is twice the model's, so th
 epoch between two leaders.
 """
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.events import NOBODY
-from fencepost.kafka.clients.history import ERRORS, FOLLOWERS
+from fencepost.kafka.clients.history import ERRORS, FOLLOWERS, History, Move
 from fencepost.model.clients.discovery.constants import HintFrom
 from fencepost.model.clients.discovery.state import newest
 from fencepost.model.cluster.log import departs
 from fencepost.model.consumers.answers import Reply, reply_to
 from fencepost.model.language.interpreter import Interpreter
-
-if TYPE_CHECKING:
-    from fencepost.kafka.clients.history import History, Move
 
 TOPIC = "t"
 NO_PORT = 1

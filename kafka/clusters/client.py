@@ -1,7 +1,5 @@
 """Kafka's own clients in one process: what was sent, what was acknowledged, and what can be read."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Sequence

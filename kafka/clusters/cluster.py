@@ -3,8 +3,6 @@
 Each process is in a group of its own, and none outlives this one.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -16,14 +14,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, Self
 
+from fencepost.kafka.clusters.kit import Kit
 from fencepost.kafka.clusters.proxy import Proxy
 from fencepost.kafka.driver.releases import run
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from fencepost.kafka.clusters.kit import Kit
 
 
 class Process:

@@ -1,7 +1,5 @@
 """The kit of a cluster of one release: Kafka's jars, its command line tools, our small programs, and repairs."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,7 +64,7 @@ class Kit:
         path = f"{self.tools}{os.sep}*"
         return [tool("java"), *JAVA_OPTIONS, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", path, main, *words]
 
-    def repaired(self, findings: Sequence[str], folder: Path) -> Kit:
+    def repaired(self, findings: Sequence[str], folder: Path) -> "Kit":
         """Return the same with the repairs of findings, whose classes are written to `folder`."""
         done = run(self.java("fencepost.clusters.Repair", str(folder), *findings), 60, "the repair")
         if done.returncode != 0:

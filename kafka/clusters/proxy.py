@@ -4,8 +4,6 @@ Kafka's messages begin with their length. A request goes on with the number of i
 its answer is known, and the client's name; a server answers the requests of a connection in their order.
 """
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import struct
@@ -30,7 +28,7 @@ class Flow:
     api: int
     way: Literal["requests", "answers"] = "requests"
 
-    def has(self, other: Flow) -> bool:
+    def has(self, other: "Flow") -> bool:
         """Return whether a message belongs to this flow."""
         same = (self.server, self.api, self.way) == (other.server, other.api, other.way)
         return same and other.client.startswith(self.client)

@@ -1,7 +1,5 @@
 """One run of one scenario, from the start of its cluster to its verdict."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile
@@ -9,18 +7,16 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from fencepost.kafka.clusters.client import Client
 from fencepost.kafka.clusters.cluster import Cluster, Shape
+from fencepost.kafka.clusters.kit import Kit
 from fencepost.kafka.clusters.scenario import Harm, Scenario, named
 from fencepost.kafka.clusters.scenarios import hyp_1, hyp_3, hyp_10, hyp_11, hyp_13, hyp_16, hyp_17, hyp_18, hyp_21
 from fencepost.kafka.clusters.stage import Line, NotReached, Stage, Story
 from fencepost.kafka.driver.process import MEMORY_FOLDER
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from fencepost.kafka.clusters.kit import Kit
 
 FORMAT = 1
 SCENARIOS: tuple[Scenario, ...] = (

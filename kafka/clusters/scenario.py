@@ -1,7 +1,5 @@
 """A scenario: a story, the cluster that it is played on, and the verdict that is expected of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal

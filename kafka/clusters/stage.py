@@ -3,8 +3,6 @@
 A story is printed line by line, as it happens.
 """
 
-from __future__ import annotations
-
 import json
 import signal
 import time

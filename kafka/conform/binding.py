@@ -1,7 +1,5 @@
 """Protocols that are bound to Kafka's classes, with their bindings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

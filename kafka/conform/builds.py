@@ -4,43 +4,34 @@ A history that executes no method that differs cannot tell the builds apart, so 
 methods that the first build executes say. A difference is executed again, on both builds side by side, and shortened.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.counterexamples.replay import write
 from fencepost.counterexamples.states import changes
 from fencepost.counterexamples.trace import Trace
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol as named_protocol
-from fencepost.kafka.conform.binding import FORMAT
+from fencepost.kafka.conform.binding import FORMAT, Binding
 from fencepost.kafka.conform.histories import fewest, transitions
-from fencepost.kafka.conform.suite import Player, executed, grounds, seen_by_agent, suite, tools
-from fencepost.kafka.driver.execute import SetAsideError
+from fencepost.kafka.conform.suite import Executed, History, Player, executed, grounds, seen_by_agent, suite, tools
+from fencepost.kafka.driver.execute import Execution, SetAsideError
 from fencepost.kafka.driver.process import Driver, FailedError
-from fencepost.kafka.driver.releases import run, tool
+from fencepost.kafka.driver.releases import Release, run, tool
 from fencepost.kafka.formatting import count_histories, many, seconds
 from fencepost.kafka.fuzz.histories import FLAGS, Alarm, Fuzzer, Script, fuzz_release, words
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from fencepost.kafka.conform.binding import Binding
-    from fencepost.kafka.conform.suite import Executed, History
-    from fencepost.kafka.driver.execute import Execution
-    from fencepost.kafka.driver.releases import Release
-    from fencepost.model.language.records import Key
+from fencepost.model.language.records import Key
 
 SHOWN = 8
 """Methods and rows that the summary has."""

@@ -6,8 +6,6 @@ members; the preferred leader is elected; an operator names any set of replicas,
 leader, ISR, ELR, last known leader, replicas, both lists of a reassignment, and how far the two epochs move.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

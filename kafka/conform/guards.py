@@ -9,8 +9,6 @@ and only where nothing but checks of Kafka refuses the step: if a process is dow
 is spent, nothing can be tried.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter
@@ -148,7 +146,7 @@ class VariantTrials:
         self.bound, self.release, self.base, self.tell = bound, release, base, tell
         self.rows = variant_rows(bound, base)
 
-    def only(self, names: Iterable[str]) -> VariantTrials:
+    def only(self, names: Iterable[str]) -> "VariantTrials":
         """Keep the rows whose names begin with one of these."""
         kept = tuple(names)
         self.rows = [row for row in self.rows if row.variant.name.startswith(kept)]

@@ -1,7 +1,5 @@
 """Histories from the state graph, from random walks and from traces, executed by some drivers at once and compared."""
 
-from __future__ import annotations
-
 import tempfile
 import threading
 import time
@@ -53,7 +51,7 @@ class HistoriesPlan:
 
 def conform_histories(
     bound: Binding, release: Release, request: HistoriesPlan, tell: Callable[[str], None]
-) -> HistoriesReport:
+) -> "HistoriesReport":
     """Execute histories of the model on Kafka's classes and compare every state."""
     bound.make_sure_drivable(release.model, request.constants)
     with tempfile.TemporaryDirectory() as folder:
@@ -62,7 +60,7 @@ def conform_histories(
         return _executed(run, request, tell)
 
 
-def _executed(run: Run, request: HistoriesPlan, tell: Callable[[str], None]) -> HistoriesReport:
+def _executed(run: "Run", request: HistoriesPlan, tell: Callable[[str], None]) -> "HistoriesReport":
     plain = Interpreter(run.machine, request.constants)
     if request.walks:
         tell(f"{request.walks:,} walks of up to {request.depth} steps")
@@ -81,7 +79,7 @@ def _executed(run: Run, request: HistoriesPlan, tell: Callable[[str], None]) -> 
     return HistoriesReport(run.bound, run.release, request.constants, outcome, len(graph), graph.number_of_edges())
 
 
-def conform_trace(bound: Binding, release: Release, path: Path) -> HistoriesReport:
+def conform_trace(bound: Binding, release: Release, path: Path) -> "HistoriesReport":
     """Execute the history of a trace file."""
     trace = read(path).trace
     if trace.protocol.name != bound.protocol:
@@ -116,7 +114,7 @@ def conform_trace(bound: Binding, release: Release, path: Path) -> HistoriesRepo
     return HistoriesReport(bound, release, constants, outcome, finding=shown)
 
 
-def write_differences(report: HistoriesReport, folder: Path) -> None:
+def write_differences(report: "HistoriesReport", folder: Path) -> None:
     """Write each difference as a trace, whose history replays on the model, and again on Kafka with `traces=`."""
     for number, (kind, found) in enumerate(sorted(report.outcome.differences.items()), 1):
         path = folder / f"{report.bound.protocol}-{report.release.version}-difference-{number}.trace"
@@ -124,7 +122,7 @@ def write_differences(report: HistoriesReport, folder: Path) -> None:
         report.traces[kind] = str(path)
 
 
-def trace_of(report: HistoriesReport, found: Difference) -> Trace:
+def trace_of(report: "HistoriesReport", found: Difference) -> Trace:
     """Return a difference as a trace."""
     told = "; ".join(f"{name} is {kafka} in Kafka and {model} in the model" for name, model, kafka in found.rows)
     return Trace(

@@ -1,7 +1,5 @@
 """Findings settled on releases: the history of each archived trace on Kafka's classes, and its outcome."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

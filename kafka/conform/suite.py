@@ -7,8 +7,6 @@ as the lines for the driver, so a build executes it without the model: each repl
 methods of Kafka were executed.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json
@@ -17,32 +15,27 @@ import random
 import tempfile
 import zipfile
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from fencepost.explorers.program.fingerprint import ends, texts
 from fencepost.explorers.running.cache import cache_folder
 from fencepost.explorers.running.files import write_file
 from fencepost.kafka.clusters.kit import JAVASSIST
+from fencepost.kafka.conform.binding import Binding
 from fencepost.kafka.conform.guards import groups, variant_rows
 from fencepost.kafka.driver.ablation import read_sizes
 from fencepost.kafka.driver.chances import Ground
 from fencepost.kafka.driver.process import Driver, FailedError
-from fencepost.kafka.driver.releases import HERE, Artifact, compile_driver, fetch_jars, pom
+from fencepost.kafka.driver.releases import HERE, Artifact, Release, compile_driver, fetch_jars, pom
 from fencepost.kafka.driver.walks import Cover, state_graph, walks
 from fencepost.kafka.fuzz.histories import FLAGS
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import UsageError
-from fencepost.model.language.interpreter import Interpreter, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from fencepost.kafka.conform.binding import Binding
-    from fencepost.kafka.driver.releases import Release
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Transition
+from fencepost.model.language.interpreter import Interpreter, Step, Transition
 
 EDITION = 1
 """Rises when other histories are made of the same model."""

@@ -7,8 +7,6 @@ the test says what the model with a repair says, where that first differs, so it
 the repair. If no repair changes the history, the test says what a release does.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Guards and rules of a protocol, classified so that each can be removed from the model and tried on Kafka."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -5,13 +5,11 @@ on Kafka as the last one of a history: a refusal may change when a follower was 
 purgatory.
 """
 
-from __future__ import annotations
-
+import random
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
 import numpy as np
 from fencepost.explorers.evidence.diff import path_to
@@ -28,10 +26,6 @@ from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Step, Transition
 from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
-
-if TYPE_CHECKING:
-    import random
-
 
 LOOKED_AT = 60
 """States at which the nearest differences are looked for; some differ only in what Kafka does not show."""

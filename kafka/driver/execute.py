@@ -1,7 +1,5 @@
 """Histories of a model, executed on Kafka's classes and compared state by state."""
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -64,7 +62,7 @@ class Tally:
     aside: Counter[str] = field(default_factory=Counter)
     """Histories that were not followed further, by the limit that is in the way."""
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: "Tally") -> None:
         """Add what another process has counted."""
         self.histories += other.histories
         self.steps += other.steps

@@ -1,7 +1,5 @@
 """The process that holds Kafka's classes: started, asked line by line, and ended; and the lines that it executes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

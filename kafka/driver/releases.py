@@ -1,7 +1,5 @@
 """Kafka's jars, by Maven or from a folder, and the driver compiled against them once; and Java and Maven themselves."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Walks of the model: random ones, and walks that together take every transition of a state graph."""
 
-from __future__ import annotations
-
 import random
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -14,7 +12,7 @@ NEAR = 40
 """States that are examined for the nearest edge that was not taken."""
 
 
-def state_graph(plain: Interpreter, most: int) -> nx.MultiDiGraph[Key] | None:
+def state_graph(plain: Interpreter, most: int) -> "nx.MultiDiGraph[Key] | None":
     """Return every state that is reached, with its transitions as edges; None if there are more than `most` states."""
     graph: nx.MultiDiGraph[Key] = nx.MultiDiGraph()
     waiting = deque(plain.initial_states())
@@ -39,7 +37,7 @@ class Cover:
     can be counted.
     """
 
-    def __init__(self, graph: nx.MultiDiGraph[Key]) -> None:
+    def __init__(self, graph: "nx.MultiDiGraph[Key]") -> None:
         self.graph = graph
         self._left: dict[Key, list[tuple[Key, int]]] = {
             state: [(after, number) for _, after, number in graph.out_edges(state, keys=True)] for state in graph

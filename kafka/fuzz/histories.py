@@ -2,8 +2,6 @@
 them.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import tempfile
@@ -65,7 +63,7 @@ class Script:
         """Return it in one line, as the driver reads it."""
         return f"{self.shape}|{';'.join(self.steps)}"
 
-    def text(self, alarm: Alarm | None = None, kafka: str = "") -> str:
+    def text(self, alarm: "Alarm | None" = None, kafka: str = "") -> str:
         """Return it as a file, with comments that tell the story of an alarm."""
         lines = [HEAD, self.shape, *self.steps]
         if alarm is not None:
@@ -74,7 +72,7 @@ class Script:
         return "\n".join(lines) + "\n"
 
     @classmethod
-    def read(cls, path: Path) -> Script:
+    def read(cls, path: Path) -> "Script":
         """Return the script of a file; raise UsageError if it cannot be read or is not one."""
         try:
             text = read_named(path).decode()
@@ -84,7 +82,7 @@ class Script:
         return cls.parse(text, path)
 
     @classmethod
-    def parse(cls, text: str, where: object) -> Script:
+    def parse(cls, text: str, where: object) -> "Script":
         """Return the script that a text is; raise UsageError if it is not one."""
         lines = [line.partition("#")[0].strip() for line in text.splitlines()]
         head, *rest = [line for line in lines if line] or [""]
@@ -120,7 +118,7 @@ class Alarm:
         return Script(self.shape, tuple(step.text for step in self.steps))
 
     @classmethod
-    def of(cls, told: dict[str, Any]) -> Alarm:
+    def of(cls, told: dict[str, Any]) -> "Alarm":
         """Return the alarm of an answer of the driver."""
         shown = told["shown"] or [""] * len(told["steps"])
         steps = tuple(map(Step, told["steps"], shown))

@@ -1,7 +1,5 @@
 """Does it see? Mistakes planted into Kafka's classes, by how many random histories find them."""
 
-from __future__ import annotations
-
 import os
 import random
 import tempfile

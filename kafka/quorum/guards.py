@@ -1,7 +1,5 @@
 """Who refuses where a guard of `quorum` does, which of its rules are Kafka's, and where they are sought out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from fencepost.kafka.driver.ablation import Ablation, Check, Sizes, read_sizes, with_and_without

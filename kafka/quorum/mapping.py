@@ -7,8 +7,6 @@ node has one of its own, which goes on only where this page says so. Messages ar
 answers; they are not written to bytes. A message that no action is about, such as EndQuorumEpoch, never arrives.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from fencepost.kafka.driver.execute import Act

@@ -1,7 +1,5 @@
 """Histories of `quorum` on nodes of Kafka's raft client, and the nodes as a state of the model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

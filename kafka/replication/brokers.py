@@ -1,22 +1,15 @@
 """Histories of `replication` on a controller and brokers of Kafka's classes, and those as a state of the model."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.kafka.driver.execute import Difference, Execution, InFlight
 from fencepost.kafka.replication.mapping import ACTIONS, ASIDE, reset
 from fencepost.model.cluster.state import Entry, FetchAnswer, Life, Replica, State, Status
 from fencepost.model.language import NONE
-from fencepost.model.language.records import fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.model.language.interpreter import Step, Transition
-    from fencepost.model.language.records import Key
-
+from fencepost.model.language.interpreter import Step, Transition
+from fencepost.model.language.records import Key, fields
 
 STATE = {name: place for place, (name, _) in enumerate(fields(State))}
 REPLICA = {name: place for place, (name, _) in enumerate(fields(Replica))}

@@ -3,24 +3,18 @@
 Guards are named by their action and what they ask for, so that a guard that is added or changed is missed here by name.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from fencepost.kafka.driver.ablation import Ablation, Check, read_sizes, with_and_without
 from fencepost.kafka.replication.brokers import REPLICA, STATE
 from fencepost.kafka.replication.mapping import AS_BUILT, AS_DRIVEN, NOT_COMPARED, NOT_DRIVEN
 from fencepost.model.cluster.controller import has_room
-from fencepost.model.cluster.state import follows, is_running, leads, local, newest
+from fencepost.model.cluster.state import State, follows, is_running, leads, local, newest
 from fencepost.model.language import NONE, bits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.model.cluster.state import State
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Interpreter, Step
-    from fencepost.model.language.records import Key
+from fencepost.model.language.constants import Constants
+from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.records import Key
 
 _LEADER = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "KAFKA_STORAGE_ERROR")
 _RUNS = ("the heartbeat is answered: run",)

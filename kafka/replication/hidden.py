@@ -5,20 +5,14 @@ differs: so hidden fields are named, and a path cover, which takes every transit
 them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.replication.brokers import Brokers
-
-if TYPE_CHECKING:
-    from fencepost.kafka.driver.process import Driver
-    from fencepost.model.language.interpreter import Interpreter
-    from fencepost.model.language.records import Key
-
+from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.records import Key
 
 _SNAPSHOTS = "state of idempotent producers (not used here) is written down at a restart and when a log is cut"
 

@@ -8,9 +8,7 @@ Kafka's are the clock, the scheduler, the network and Raft: what the controller 
 A model's image is the metadata log up to the end of what one action of the controller wrote.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.kafka.driver.execute import Act
 from fencepost.model.cluster.constants import (
@@ -23,9 +21,7 @@ from fencepost.model.cluster.constants import (
     UncleanShutdown,
 )
 from fencepost.model.cluster.machine import MACHINE
-
-if TYPE_CHECKING:
-    from fencepost.model.language.constants import Constants
+from fencepost.model.language.constants import Constants
 
 ACTIONS: dict[str, Act] = {
     "broker_crashes": Act(

@@ -1,7 +1,5 @@
 """The process that answers questions about Kafka's generated message classes and its code, and claims."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Claims of KIP-903, KIP-951, KIP-392 and the draft of consistency tokens about schemas, versions and code paths."""
 
-from __future__ import annotations
-
 from fencepost.kafka.schemas.classes import (
     MESSAGES,
     ClaimCheck,

@@ -1,7 +1,5 @@
 """Every check on some releases, as rows: an entry, the releases that say the same, the verdict and what was seen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from fencepost.invariants.catalogue import entries

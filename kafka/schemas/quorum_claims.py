@@ -1,7 +1,5 @@
 """Claims of KIP-1166, the high watermark in the fetch request: its schema, and who sets and reads it."""
 
-from __future__ import annotations
-
 from fencepost.kafka.schemas.classes import (
     MESSAGES,
     RAFT,

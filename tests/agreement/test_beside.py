@@ -6,8 +6,6 @@ dollar sign and a command; then texts of its output, with `! ` one that is not i
 by the native and by the plain engine.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import sys

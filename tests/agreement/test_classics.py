@@ -1,8 +1,6 @@
 """Small systems that others have counted too: states, steps and depths are the published ones, and each rule that is
 left out is missed."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from functools import cache

@@ -1,23 +1,17 @@
 """Conditions of sixteen states at once: what one state does not evaluate raises no error in any of them."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.explorers.native.compile import generate
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.search import search as native
-from fencepost.explorers.verdict import Options
+from fencepost.explorers.verdict import Options, Result
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import FencepostError
 
 from tests.helpers.questions import found
 from tests.helpers.written import machine_of
-
-if TYPE_CHECKING:
-    from fencepost.explorers.verdict import Result
 
 PLACES = """
 class C(Constants):

@@ -4,33 +4,25 @@ Random walks, and in each state on the way both engines are asked for everything
 too.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.explorers.native.compile import load, lowered
-from fencepost.explorers.program.ir.nodes import Binary, Compare, Numbers, Order, Store
+from fencepost.explorers.native.compile import Kernels, load, lowered
+from fencepost.explorers.program.ir.nodes import Binary, Compare, Node, Numbers, Order, Store
 from fencepost.explorers.program.ir.program import rebuilt
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import runs, values_of
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language import Machine, Property
 from fencepost.model.language.errors import MismatchError
 
 from tests.helpers.engines import Engines
 from tests.machines import async_isr, finite_replicated_log, id_sequence, mailbox
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.program.ir.nodes import Node
-    from fencepost.model.language import Machine, Property
-
-    Change = Callable[[Node], Node]
+Change = Callable[[Node], Node]
 
 PARTS = [pytest.param(6, id="a sixth"), pytest.param(1, id="whole", marks=pytest.mark.long)]
 """How much of each walk is walked."""

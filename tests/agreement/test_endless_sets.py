@@ -1,9 +1,7 @@
 """Sets without a greatest member, as --unbounded makes them: members come and go as in plain sets."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import z3
@@ -14,14 +12,11 @@ from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.symbolic.terms import boolean, choose, endless_members, equal, member, with_member
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
-from fencepost.model.language import action, always, bits
+from fencepost.model.language import Action, action, always, bits
 from fencepost.model.language.errors import DomainError, ModelError
 
 from tests.agreement.test_proofs_of_errors import WAYS, proved
 from tests.machines.bills import MACHINE, Bill, C, State, bill_0_is_not_paid, bill_3_is_not_paid, few_are_paid
-
-if TYPE_CHECKING:
-    from fencepost.model.language import Action
 
 ANY = Settings({"bills": None})
 

@@ -1,11 +1,10 @@
 """Loops that --unbounded leaves without an end may do all that they do, and no more than that is called proved."""
 
-from __future__ import annotations
-
 import random
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import z3
@@ -14,28 +13,21 @@ from fencepost.api.calls.prove import explain
 from fencepost.cli.views.console import Display
 from fencepost.explorers.symbolic import loops
 from fencepost.explorers.symbolic.places import agree, load
-from fencepost.explorers.symbolic.proof import Settings, prove
-from fencepost.explorers.symbolic.system import System
+from fencepost.explorers.symbolic.proof import Proof, Settings, prove
+from fencepost.explorers.symbolic.system import Happening, System
 from fencepost.explorers.symbolic.terms import boolean, equal
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
-from fencepost.model.language import action, always
+from fencepost.model.language import Action, Machine, action, always
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.errors import DomainError, ModelError
 from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.records import Key
 
 from tests.agreement.test_differential import machine_of
 from tests.agreement.test_proofs_of_errors import proved
 from tests.helpers.commands import data_of, fencepost
 from tests.machines import sweeper
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fencepost.explorers.symbolic.proof import Proof
-    from fencepost.explorers.symbolic.system import Happening
-    from fencepost.model.language import Action, Machine
-    from fencepost.model.language.records import Key
 
 SWEEPER = str(Path(sweeper.__file__).relative_to(Path.cwd()))
 WALKS: dict[str, tuple[dict[str, int], tuple[str, ...], int]] = {

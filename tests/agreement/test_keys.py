@@ -1,27 +1,21 @@
 """Every field is in the key: another value anywhere makes another state, on every engine."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 from fencepost.explorers.native.kernels import hash_row
 from fencepost.explorers.native.layout import layout_of
+from fencepost.model.language import Machine
 from fencepost.model.language.interpreter import Interpreter
-from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
+from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Record, Scalar, Schema, fields
 from fencepost.model.protocols import MACHINES
 
 from tests.helpers.engines import layout_under
 from tests.helpers.parameters import few
 from tests.machines import async_isr, faulty, finite_replicated_log, id_sequence, mailbox
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.model.language import Machine
-    from fencepost.model.language.records import FieldType, Key, Record, Schema
 
 SMALL = tuple(item.MACHINE for item in (id_sequence, finite_replicated_log, async_isr, mailbox, faulty))
 EVERYTHING = [pytest.param(machine, id=machine.name) for machine in (*MACHINES, *SMALL)]

@@ -1,8 +1,6 @@
 """Machines whose code once read or wrote where no state is: they are searched in a process of its own, which must not
 be ended."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os
@@ -10,6 +8,7 @@ import subprocess
 import sys
 import typing
 import weakref
+from pathlib import Path
 
 import pytest
 from fencepost.explorers.paths import _budgets
@@ -22,9 +21,6 @@ from tests.helpers.places import ROOT
 from tests.helpers.written import machine_of
 from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
-
-if typing.TYPE_CHECKING:
-    from pathlib import Path
 
 LARGE = "Large = Annotated[int, Range(0, 10**12)]\n"
 ROWS = f"""{LARGE}

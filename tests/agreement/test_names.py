@@ -1,13 +1,11 @@
 """Names of everything in a model: each works on every engine and in every format, or is refused where it is defined."""
 
-from __future__ import annotations
-
 import builtins
 import json
 import keyword
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -22,9 +20,6 @@ from fencepost.model.language.trees import module_of
 
 from tests.helpers.commands import fencepost
 from tests.helpers.parameters import few, words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 RESERVED = sorted({"match", "case", "type", *keyword.softkwlist} - {"_"})
 BUILTINS = sorted(name for name in dir(builtins) if not name.startswith("_") and name not in keyword.kwlist)

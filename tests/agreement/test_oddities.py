@@ -3,24 +3,19 @@
 States are put into the walk as plain values, and the first ones are given to z3 as values of its variables too.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import inspect
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from fencepost.model.language import Machine, Property
 
 from tests.helpers import odd_schema as schema
 from tests.helpers.blocks import blocks
 from tests.helpers.parameters import few
 from tests.helpers.places import MODELS
 from tests.helpers.symbols import Symbols
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fencepost.model.language import Machine, Property
 
 CASES = {block.title: f"{block.body}\n" for block in blocks(MODELS / "symbolic.txt")}
 STATES, SOLVED = 24, 8

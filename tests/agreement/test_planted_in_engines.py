@@ -1,9 +1,8 @@
 """A defect in any pass of an engine is found by the random machines that the suite draws."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from fencepost.explorers.liveness import calls
@@ -22,10 +21,6 @@ from tests.random_machines import comparisons
 from tests.random_machines.case import Case
 from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 SEEDS = 60
 """Machines that the suite draws."""

@@ -1,27 +1,22 @@
 """Proofs for any constants hold for each of them, and a violation is one for some of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from fencepost.api.answers.proof_report import ProveResult
 from fencepost.api.calls.prove import prove
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.symbolic.replays import replay
 from fencepost.explorers.symbolic.unroll import History
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Machine, Property
 from fencepost.model.language.errors import DomainError, MismatchError, ModelError, UsageError
 
 from tests.helpers.parameters import few
 from tests.helpers.written import HEAD, texts
 from tests.random_machines.engines import load
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fencepost.api.answers.proof_report import ProveResult
-    from fencepost.model.language import Machine, Property
 
 CASES = texts("any_constants.txt")
 REFUSED = {title: text for title, text in CASES.items() if title.endswith(": refused")}

@@ -1,9 +1,8 @@
 """Proofs where the plain semantics ends with an error, or where several things fail, say no more than is true."""
 
-from __future__ import annotations
-
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import z3
@@ -12,12 +11,12 @@ from fencepost.api.calls.prove import explain
 from fencepost.api.calls.prove import prove as asked
 from fencepost.cli.views.console import Display
 from fencepost.explorers.symbolic.places import load
-from fencepost.explorers.symbolic.proof import Settings, prove
+from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.explorers.symbolic.system import System
 from fencepost.explorers.symbolic.terms import boolean, both, equal
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
-from fencepost.model.language import Machine
+from fencepost.model.language import Action, Machine, Property
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 
@@ -25,12 +24,6 @@ from tests.helpers.blocks import whole
 from tests.helpers.written import HEAD
 from tests.machines import stumbles
 from tests.random_machines.engines import load as load_model
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fencepost.explorers.symbolic.proof import Proof
-    from fencepost.model.language import Action, Property
 
 WAYS: tuple[dict[str, Any], ...] = ({"depth": 5}, {"k": 4}, {})
 """Runs, induction over several steps, induction: each has to find an error after two steps or three."""

@@ -1,7 +1,5 @@
 """Claims beside verdicts of random machines are true, and each kind of false one is refuted."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

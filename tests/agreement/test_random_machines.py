@@ -1,8 +1,6 @@
 """Random machines: they have every construct and every error of the language, and every engine says of them what the
 plain semantics says."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re
@@ -10,9 +8,10 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language import interpreter, records
 from fencepost.model.language.errors import DomainError, UsageError
@@ -27,9 +26,6 @@ from tests.random_machines.constructs import accepting, lines_of_the_checker, ty
 from tests.random_machines.drawing import Choices, machine_text, machines, numbered
 from tests.random_machines.engines import compare_typed, load, with_folder
 from tests.random_machines.run import KINDS, added_to, kind_of, look_at, run, summary
-
-if TYPE_CHECKING:
-    from fencepost.explorers.program.ir import nodes
 
 TOGETHER = (11, 49, 14, 131, 221, 63, 114, 9, 168)
 """Machines that have every construct between them: `python -m tests.random_machines cover` finds such."""

@@ -1,8 +1,6 @@
 """Random machines: the symbolic engine has the successors, guards, errors and predicates of the plain semantics."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import z3
@@ -12,6 +10,7 @@ from fencepost.explorers.symbolic import expressions, terms
 from fencepost.explorers.symbolic.places import _is_quantified
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Machine, Property
 from fencepost.model.language.errors import DomainError
 
 from tests.helpers.blocks import whole
@@ -21,11 +20,6 @@ from tests.random_machines.case import Case
 from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import compare_symbolic, load, with_folder
 from tests.random_machines.proofs import proof
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fencepost.model.language import Machine, Property
 
 SEEDS = 8
 PROVED = (4, 25, 50)

@@ -1,16 +1,11 @@
 """Models on which engines once differed: plain, native, compact and symbolic engine now find the same."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import fencepost.api as f
 import pytest
 
 from tests.helpers.reported import CASES, HEADER, found, written
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 IDS = [claim for claim, _, _ in CASES]
 

@@ -1,32 +1,23 @@
 """Each sentence of `docs/model/semantics.md`, on every engine."""
 
-from __future__ import annotations
-
 import re
 import textwrap
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.search import search as native
-from fencepost.explorers.verdict import Options, Verdict
+from fencepost.explorers.verdict import Options, Result, Verdict
+from fencepost.model.language import Constants
 from fencepost.model.language.errors import DomainError, ModelError
 
-from tests.helpers.blocks import blocks
+from tests.helpers.blocks import Block, blocks
 from tests.helpers.compared import Comparison
 from tests.helpers.places import DOCS, MODELS
 from tests.helpers.symbols import Symbols
 from tests.helpers.written import machine_of
 from tests.machines import lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.explorers.verdict import Result
-    from fencepost.model.language import Constants
-
-    from tests.helpers.blocks import Block
 
 PAGE = DOCS / "model" / "semantics.md"
 SHARED, *BLOCKS = blocks(MODELS / "meanings.txt")

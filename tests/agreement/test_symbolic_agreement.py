@@ -4,9 +4,8 @@ Random walks; each state is put into the walk as plain values, and some are give
 That a difference would be caught is tested too.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 from fencepost.explorers.symbolic import expressions, terms
@@ -15,9 +14,6 @@ from tests.agreement.test_differential import PARTS, machine_of
 from tests.helpers.parameters import few
 from tests.helpers.symbols import Symbols
 from tests.machines import LINEAGE, faulty
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 WALKS: list[tuple[str, dict[str, int], int, int]] = [
     *((name, {"replicas": 2}, 60, 4) for name in LINEAGE),

@@ -3,8 +3,6 @@
 And for constants that TLC was not asked about, those of a search written by hand that shares no code with this one.
 """
 
-from __future__ import annotations
-
 import pytest
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Verdict

@@ -1,14 +1,10 @@
 """The typed program means what the Python text means: every state, guard, property and error, compared."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, nest
 from fencepost.explorers.program.ir.nodes import Failure
-from fencepost.explorers.program.ir.program import inside, text
+from fencepost.explorers.program.ir.program import Function, Program, inside, text
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.invariants.protocols import PROTOCOLS
 
@@ -16,9 +12,6 @@ from tests.helpers.compared import Comparison
 from tests.helpers.parameters import few
 from tests.helpers.written import machine_of
 from tests.machines import faulty, mailbox, sweeper
-
-if TYPE_CHECKING:
-    from fencepost.explorers.program.ir.program import Function, Program
 
 
 @pytest.mark.parametrize("name", few(PROTOCOLS, 4))

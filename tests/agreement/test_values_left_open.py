@@ -1,7 +1,5 @@
 """A value in which z3 leaves a quantifier is closed or said to be open, and ends no proof in an error of Python."""
 
-from __future__ import annotations
-
 import fencepost.api as f
 import pytest
 import z3

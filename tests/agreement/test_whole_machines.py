@@ -1,8 +1,6 @@
 """Whole machines that engines may get wrong: every comparison that is made of random machines is made of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from fencepost.explorers.native import store
@@ -20,9 +18,6 @@ from tests.helpers.written import HEAD, texts
 from tests.random_machines.case import Case, said
 from tests.random_machines.comparisons import ALWAYS, SOMETIMES
 from tests.random_machines.engines import compare_typed, load
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CASES, LIFTED = texts("whole.txt"), texts("lifted.txt")
 ASKED = ALWAYS | {name: ask for name, (_, ask) in SOMETIMES.items()}

@@ -1,7 +1,5 @@
 """A headless Chromium for the tests that look at pages; without its driver they are skipped where this is imported."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import threading

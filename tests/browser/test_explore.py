@@ -1,8 +1,6 @@
 """The explorer in a real browser, over a local server: `tox -e site`. The page, its engine, links, traces, stories,
 keys."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -44,7 +42,7 @@ class Opened(Tab):
         self.address = address
         super().__init__(browser, f"{address}{mark}", **options)
 
-    def ready(self) -> Opened:
+    def ready(self) -> "Opened":
         """Wait until the engine answers."""
         self.page.wait_for_function(READY, timeout=60_000)
         return self

@@ -3,8 +3,6 @@
 `tox -e reports` installs the driver; the browser is the system's Chromium, or FENCEPOST_CHROMIUM.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

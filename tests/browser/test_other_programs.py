@@ -3,8 +3,6 @@
 Both come from npm. `tox -e reports` installs them and sets FENCEPOST_NODE_MODULES; elsewhere these tests are skipped.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

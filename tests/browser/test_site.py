@@ -4,8 +4,6 @@ browser.
 `tox -e site` builds it, and runs this; FENCEPOST_SITE names one that is built already.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import os

@@ -1,7 +1,5 @@
 """`./test`, `./test all [PART ...]`, `./test changed`, and `./test -k WORDS tests/unit` for a run of pytest."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

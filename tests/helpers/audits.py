@@ -1,23 +1,17 @@
 """What tests of the audit share: logs of real clusters, and an audit of them without Spark."""
 
-from __future__ import annotations
-
 import json
 import tarfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
-from fencepost.kafka.audit.cluster_context import TYPES, LogRecord, gather_context
+from fencepost.kafka.audit.cluster_context import TYPES, ClusterContext, LogRecord, gather_context
+from fencepost.kafka.audit.findings import Found
 from fencepost.kafka.audit.following import Row, follow
+from fencepost.kafka.audit.reading import Reading
 
 from tests.helpers.places import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from fencepost.kafka.audit.cluster_context import ClusterContext
-    from fencepost.kafka.audit.findings import Found
-    from fencepost.kafka.audit.reading import Reading
 
 LOGS = ROOT / "tests" / "metadata_logs"
 """Logs of controllers, recorded by `python -m benchmarks.audit_logs`: a story and a release each."""

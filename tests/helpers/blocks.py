@@ -3,13 +3,9 @@
 A block is a line `== title`, a body, and where something is said of it, a line `---` and the answer.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import NamedTuple
 
 INITIAL = '@action()\ndef initial(s, c):\n    """All 0."""\n\n'
 """The initial action of a machine that has none of its own."""

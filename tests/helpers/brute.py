@@ -5,16 +5,11 @@ A behaviour visits some set of states for ever. Every set is tried: is it inside
 and is every promise kept if all steps inside the set are taken again and again? One state may be stayed at.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, combinations
-from typing import TYPE_CHECKING
 
 from tests.machines.maze import NODES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 KINDS = "abd"
 LONG = 300

@@ -1,7 +1,5 @@
 """What the tests of the command line share: commands in this process and in one of their own."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,22 +1,17 @@
 """A machine under the plain semantics and as its typed program: every reachable state, compared."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.explorers.program.subset.program import check, guards_of
+from fencepost.model.language import Constants, Machine, Property
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.records import Key
 
 from tests.helpers.typed import NumberError, Seen, Typed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.model.language import Constants, Machine, Property
-    from fencepost.model.language.records import Key
 
 NUMBER = "NUMBER"
 

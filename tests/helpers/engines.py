@@ -1,32 +1,23 @@
 """One state on both engines: all its successors, every guard that refused, every property, compared."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-from fencepost.explorers.native.compile import compiled
+from fencepost.explorers.native.compile import Kernels, compiled
 from fencepost.explorers.native.expansion import count_bounds
-from fencepost.explorers.native.layout import layout_of
+from fencepost.explorers.native.layout import Layout, layout_of
 from fencepost.explorers.native.search import bounds_reached
 from fencepost.explorers.program.subset.program import check, guards_of
-from fencepost.model.language import Kind
+from fencepost.model.language import Constants, Kind, Machine, Property
 from fencepost.model.language.bounds import DROPPED
 from fencepost.model.language.domains import evaluated
 from fencepost.model.language.errors import DisabledError
-from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.interpreter import Interpreter, Transition
+from fencepost.model.language.records import Key
 
 from tests.helpers.search import walk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.native.layout import Layout
-    from fencepost.model.language import Constants, Machine, Property
-    from fencepost.model.language.interpreter import Transition
-    from fencepost.model.language.records import Key
 
 UNDECIDED = 1 << 62
 EVERY = 8

@@ -1,7 +1,5 @@
 """Programs that stand in for Kafka's: `python fake_kafka.py BEHAVIOUR MAIN-CLASS WORDS ...`."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

@@ -1,14 +1,9 @@
 """Links of a folder of pages: which of them lead nowhere."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ADDRESSES = {"href", "src", "data", "poster", "action"}
 

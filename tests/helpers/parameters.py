@@ -1,13 +1,9 @@
 """Parameters of tests: constants in a line, and of many parameters the few that `./test` asks about."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def few(items: Iterable[Any], every: int, *, several: bool = False) -> list[Any]:

@@ -1,7 +1,5 @@
 """Ports for clusters in tests."""
 
-from __future__ import annotations
-
 import random
 import socket
 

@@ -1,22 +1,16 @@
 """Questions to the searches: machines by name, and which parts of two results must be equal."""
 
-from __future__ import annotations
-
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fencepost.explorers.search import search as native
-from fencepost.explorers.verdict import Options
+from fencepost.explorers.verdict import Options, Result
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language import Machine, Property
+from fencepost.model.language.interpreter import Interpreter, Path
 
 from tests.machines import LINEAGE, async_isr, finite_replicated_log, grid, id_sequence, mailbox
-
-if TYPE_CHECKING:
-    from fencepost.explorers.verdict import Result
-    from fencepost.model.language import Machine, Property
-    from fencepost.model.language.interpreter import Path
 
 MACHINES: dict[str, tuple[Machine, tuple[Property, ...]]] = {
     **{

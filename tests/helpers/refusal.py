@@ -4,29 +4,23 @@ A file holds blocks: a title after `==`, the model, and in it, below the refused
 to write instead. A message without a line stands after `---`. `python -m tests.helpers.refusal` writes them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import inspect
 import re
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.explorers.program.subset.program import Program, check
-from fencepost.model.language import action, always, step
+from fencepost.model.language import Property, action, always, step
 from fencepost.model.language.errors import ModelError
 
 from tests.helpers.blocks import Block, blocks
 from tests.helpers.places import ROOT
 from tests.refusals import schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.model.language import Property
 
 FOLDER = ROOT / "tests" / "refusals"
 ACTION = "def act(s, c):\n"

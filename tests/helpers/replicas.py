@@ -1,8 +1,6 @@
 """A partition of Kafka that is played at random, with copies of its logs taken on the way, and what was committed: the
 protocol in the plainest words, so that a verdict on the copies can be held against the truth."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -38,7 +36,7 @@ class Replica:
         newest = max((mine for mine, _ in self.epochs if mine <= epoch), default=-1)
         return newest, min((start for mine, start in self.epochs if mine > newest), default=len(self.log))
 
-    def agree(self, leader: Replica) -> None:
+    def agree(self, leader: "Replica") -> None:
         """Truncate as a follower does that has a new leader (KIP-279)."""
         while self.epochs:
             epoch, end = leader.end_of(self.epochs[-1][0])

@@ -4,21 +4,16 @@ A case begins with `== ` its claim ` | ` its outcome: verdict and states, or the
 before each.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import fencepost.api as f
+from fencepost.explorers.verdict import Result
 
 from tests.helpers.blocks import blocks
 from tests.helpers.places import MODELS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from fencepost.explorers.verdict import Result
 
 HEADER = (MODELS / "reported_head.txt").read_text()
 CASES = [(*block.title.split(" | "), f"{block.body}\n") for block in blocks(MODELS / "reported.txt")]

@@ -1,7 +1,5 @@
 """JSON schemas that results are held against."""
 
-from __future__ import annotations
-
 from typing import Any
 
 EXPRESSION: dict[str, Any] = {

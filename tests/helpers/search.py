@@ -1,20 +1,12 @@
 """A breadth-first search on the plain semantics, as short as possible: what every engine is compared with."""
 
-from __future__ import annotations
-
 import random
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from fencepost.model.language import Kind
-from fencepost.model.language.interpreter import Interpreter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from fencepost.model.language import Machine, Property
-    from fencepost.model.language.interpreter import Transition
-    from fencepost.model.language.records import Key
+from fencepost.model.language import Kind, Machine, Property
+from fencepost.model.language.interpreter import Interpreter, Transition
+from fencepost.model.language.records import Key
 
 
 @dataclass

@@ -4,29 +4,21 @@ Two ways. `folded` puts the values of the state into the walk, which then comput
 walks once with variables for the whole state, for the parameters too, and asks z3 what the terms are for these values.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import z3
 from fencepost.explorers.program.subset.program import check, guards_of
-from fencepost.explorers.symbolic.places import agree, key_under, load, plain
-from fencepost.explorers.symbolic.system import Move, System
+from fencepost.explorers.symbolic.places import Rec, agree, key_under, load, plain
+from fencepost.explorers.symbolic.system import Happening, Move, System
 from fencepost.explorers.symbolic.terms import boolean, equal
+from fencepost.model.language import Machine, Property
 from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Step
-from fencepost.model.language.records import key_of
+from fencepost.model.language.records import Key, key_of
 
 from tests.helpers.search import walk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from fencepost.explorers.symbolic.places import Rec
-    from fencepost.explorers.symbolic.system import Happening
-    from fencepost.model.language import Machine, Property
-    from fencepost.model.language.records import Key
 
 
 class Outcome(NamedTuple):

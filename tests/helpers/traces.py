@@ -1,9 +1,9 @@
 """Traces of small machines, and what is said when one is refused."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.counterexamples.replay import replay
@@ -15,10 +15,6 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Step
 
 from tests.machines import lamps, mailbox, rooms
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 KIP101 = (ARCHIVE / "kip101-weak-isr.trace").read_text()
 LAMPS = Protocol(lamps.MACHINE, lamps.PROPERTIES)

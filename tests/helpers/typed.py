@@ -6,27 +6,21 @@ While it runs it holds the program to its word: a number that leaves its range, 
 a read or a write that the effects of a function leave out, is an AssertionError.
 """
 
-from __future__ import annotations
-
 import operator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import INT, LEAST, MOST, BinaryOp, Failure, FoldOp, Order, UnaryOp
+from fencepost.explorers.program.ir.program import Action, Function, Program
 from fencepost.explorers.program.ir.translate import translate
+from fencepost.model.language import Constants, Machine, Property
 from fencepost.model.language.domains import NONE, Domain, InFlight
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Step
-from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fencepost.explorers.program.ir.program import Action, Function, Program
-    from fencepost.model.language import Constants, Machine, Property
-    from fencepost.model.language.records import FieldType, Key, Record
+from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Record, Scalar, fields
 
 
 class NumberError(DomainError):

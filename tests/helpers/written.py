@@ -1,19 +1,15 @@
 """Machines that are written by hand as text: their head, and files of them."""
 
-from __future__ import annotations
-
 import atexit
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from fencepost.model.language import Machine, Property
 
 from tests.helpers.blocks import machines, whole
 from tests.helpers.places import MODELS
 from tests.random_machines.engines import load
-
-if TYPE_CHECKING:
-    from fencepost.model.language import Machine, Property
 
 HEAD = '''"""A machine."""
 

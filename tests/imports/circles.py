@@ -1,7 +1,5 @@
 """Look for circles of imports among all modules, those for type checking included: there must be none."""
 
-from __future__ import annotations
-
 import sys
 
 import grimp

@@ -1,19 +1,20 @@
 """Logs of real clusters, decoded by Kafka's own classes: each story is named with its offsets, and peaceful ones are
 not blamed."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 
 pytest.importorskip("pyarrow", reason="these tests have an environment of their own: tox -e audit")
 
-from fencepost.counterexamples.replay import replay
-from fencepost.kafka.audit.controller_history import controller_history, controller_state
+from pathlib import Path
+
+from fencepost.counterexamples.replay import Replay, replay
+from fencepost.kafka.audit.cluster_context import ClusterContext
+from fencepost.kafka.audit.controller_history import ControllerState, controller_history, controller_state
 from fencepost.kafka.audit.findings import SORTS
+from fencepost.kafka.audit.following import Row
 from fencepost.kafka.audit.reading import Reading, earlier, read
 from fencepost.kafka.audit.reconstruction import reconstruct
 from fencepost.kafka.driver.releases import RELEASES
@@ -21,14 +22,6 @@ from fencepost.kafka.driver.releases import RELEASES
 from benchmarks.metadata_log import names, write
 from tests.helpers.audits import LOGS, around_and_histories, findings, followed, table, unpack
 from tests.kafka.kafkas import on_kafka
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fencepost.counterexamples.replay import Replay
-    from fencepost.kafka.audit.cluster_context import ClusterContext
-    from fencepost.kafka.audit.controller_history import ControllerState
-    from fencepost.kafka.audit.following import Row
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("audit")]
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in LOGS.glob("*.tar.gz"))

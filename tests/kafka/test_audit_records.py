@@ -1,24 +1,21 @@
 """Copies of brokers' logs beside a metadata log: the lost range of real clusters is named, and healthy ones are not
 blamed; damage that is planted is found, but for what no file shows."""
 
-from __future__ import annotations
-
 import shutil
 import tarfile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 pytest.importorskip("pyarrow", reason="these tests have an environment of their own: tox -e audit")
+
+from pathlib import Path
 
 from fencepost.api.calls.audit import audit
 
 from benchmarks.audit_records import FIXTURES, KINDS, planted, seen
 from tests.helpers.commands import fencepost
 from tests.kafka.kafkas import on_kafka
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("audit")]
 

@@ -4,8 +4,6 @@ mistakes.
 `tox -e pyodide` runs it. A Python that is too new for the wheels of llvmlite is tried so before they come.
 """
 
-from __future__ import annotations
-
 import importlib
 import platform
 import sys

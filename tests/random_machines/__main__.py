@@ -1,17 +1,17 @@
 """Random machines through every engine: `python -m tests.random_machines run --count 1000`."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.invariants.figures.store import load as figures
 from fencepost.invariants.figures.store import save
+from fencepost.model.language import Machine, Property
 from fencepost.model.language.errors import ModelError, UsageError
 
 from tests.random_machines import claims
@@ -22,11 +22,6 @@ from tests.random_machines.constructs import cover
 from tests.random_machines.drawing import Choices, machine_text
 from tests.random_machines.engines import compare_typed, with_folder
 from tests.random_machines.run import ENGINES, rows_in, run, sources, summary
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.model.language import Machine, Property
 
 
 def small(seed: int, name: str) -> str:

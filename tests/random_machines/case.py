@@ -1,28 +1,21 @@
 """One random machine as every engine sees it: the plain search first, which keeps all that the others are compared
 with."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.explorers.liveness.reference import with_behaviours
-from fencepost.explorers.native.compile import load, lowered
+from fencepost.explorers.native.compile import Kernels, load, lowered
 from fencepost.explorers.native.llvm.objects import CHEAP
 from fencepost.explorers.plain import PlainSearch
 from fencepost.explorers.program.ir.translate import translate
-from fencepost.explorers.verdict import Options, deep_enough, ended_by_signal, require_no_error
+from fencepost.explorers.verdict import Options, Result, deep_enough, ended_by_signal, require_no_error
+from fencepost.model.language import Constants, Machine, Property
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.verdict import Result
-    from fencepost.model.language import Constants, Machine, Property
-    from fencepost.model.language.interpreter import Transition
-    from fencepost.model.language.records import Key
+from fencepost.model.language.interpreter import Transition
+from fencepost.model.language.records import Key
 
 ENOUGH = 205
 """States after which no further level is expanded."""

@@ -4,13 +4,9 @@ A choice is a number below a limit; 0 is the simplest. A text that is drawn from
 simpler, so a failing machine is made small by making its numbers small.
 """
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 T = TypeVar("T")
 MOST = 2_000

@@ -4,17 +4,16 @@ The machines are small, and made for it: bounds that guards, effects, domains an
 asked for more than whether there is some, a switch, constants that are refused.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from fencepost import api
@@ -30,7 +29,7 @@ from fencepost.explorers.native import compile as compiling
 from fencepost.explorers.native.llvm.objects import CHEAP
 from fencepost.explorers.program.removal import find_guard, without
 from fencepost.explorers.verdict import BoundCount, Verdict
-from fencepost.model.language import Kind
+from fencepost.model.language import Kind, Machine, Property
 from fencepost.model.language.errors import DisabledError, DomainError, FencepostError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
@@ -38,12 +37,7 @@ from tests.helpers.search import Found, Search
 from tests.random_machines import evidence
 from tests.random_machines.engines import load
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from fencepost.model.language import Machine, Property
-
-    Cell = Mapping[str, int]
+Cell = Mapping[str, int]
 
 HEADER = """
 from typing import Annotated

@@ -1,16 +1,15 @@
 """What is compared of a random machine: each function returns how an engine differs from the plain semantics, or an
 empty string."""
 
-from __future__ import annotations
-
 import json
 import random
 import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from fencepost.api.asking.targets import Question
@@ -31,20 +30,15 @@ from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Verdict, deep_enough, require_no_error
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Constants
 from fencepost.model.language.constants import RUNTIME, SHAPE
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
-from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.interpreter import Interpreter, Transition
+from fencepost.model.language.records import Key
 
 from tests.random_machines.case import UNFIT, Case, either, said
 from tests.random_machines.engines import compare_symbolic
 from tests.random_machines.proofs import proof
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fencepost.model.language import Constants
-    from fencepost.model.language.interpreter import Transition
-    from fencepost.model.language.records import Key
 
 BLOCK = 64
 """States that are expanded by one call."""

@@ -5,31 +5,26 @@ The checker itself is the list: each of its lines either helps to refuse somethi
 that is added brings lines of its own, which no random machine comes to before the generator knows it.
 """
 
-from __future__ import annotations
-
 import ast
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import CodeType, FrameType
+from typing import Any
 
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.program import inside
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.program.subset import __file__
+from fencepost.model.language import Machine, Property
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import ModelError, UsageError
 from fencepost.model.language.trees import module_of
 
 from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import CodeType, FrameType
-
-    from fencepost.model.language import Machine, Property
 
 FOLDER = Path(__file__).parent
 SPEAK = {

@@ -1,26 +1,20 @@
 """What two meanings or two engines say of one random machine, compared."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fencepost.explorers.program.subset.program import check
+from fencepost.model.language import Machine, Property
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 from tests.helpers.compared import Comparison
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.model.language import Machine, Property
-
-    Question = Callable[[Machine, tuple[Property, ...]], str]
-    """Returns what differs in a machine, or an empty string."""
+Question = Callable[[Machine, tuple[Property, ...]], str]
+"""Returns what differs in a machine, or an empty string."""
 
 STATES = 10
 """States of a machine that are compared one by one."""

@@ -4,28 +4,23 @@ What was executed is compared with the figures as they are kept, and with the co
 loaded: neither marks nor notes of the product are asked.
 """
 
-from __future__ import annotations
-
 import random
 from contextlib import nullcontext
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from types import CodeType
+from typing import Any
 from unittest.mock import patch
 
 from fencepost.api.asking.targets import ask as question_of
+from fencepost.api.topics.claims import Executed
 from fencepost.api.topics.measured import machine_mark
 from fencepost.api.topics.version_notes import executed
 from fencepost.explorers.program.removal import guards, without
 from fencepost.invariants.figures.store import load
 from fencepost.model.cluster import controller
 from fencepost.model.cluster.machine import MACHINE
+from fencepost.model.language import Machine
 from fencepost.model.language.errors import ModelError, UsageError
-
-if TYPE_CHECKING:
-    from types import CodeType
-
-    from fencepost.api.topics.claims import Executed
-    from fencepost.model.language import Machine
 
 
 def codes(machine: Machine) -> set[CodeType]:

@@ -1,19 +1,12 @@
 """Random expressions: numbers, conditions, places, in a scope that knows which names stand for what."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
-from tests.random_machines.schema import Record, Type, parts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from tests.random_machines.choices import Choices
-    from tests.random_machines.schema import Domain
+from tests.random_machines.choices import Choices
+from tests.random_machines.schema import Domain, Record, Type, parts
 
 LOCALS = ["a", "b", "v", "i", "x", "number", "found", "count", "r"]
 """Names of locals: few, so that they shadow each other."""
@@ -59,7 +52,7 @@ class Scope:
         others = [known for known in ("numbers", "records", "arrays") if known != kind]
         return [name for name in names if not any(name in getattr(self, known) for known in ("fixed", *others))]
 
-    def inner(self) -> Scope:
+    def inner(self) -> "Scope":
         """Return a scope that knows the same, for a block or a generator."""
         return replace(self, numbers=dict(self.numbers), records=dict(self.records), arrays=dict(self.arrays))
 

@@ -1,16 +1,11 @@
 """Whole random machines, as the text of a model file."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
+from tests.random_machines.choices import Choices
 from tests.random_machines.expressions import LOCALS, Helper, Scope
 from tests.random_machines.schema import COUNTER, PLACE, TURN, Schema, domains
 from tests.random_machines.statements import Statements, indented
-
-if TYPE_CHECKING:
-    from tests.random_machines.choices import Choices
 
 HEAD = '''"""A random machine."""
 

@@ -1,22 +1,17 @@
 """What `prove` says of a random machine, compared with the plain search: never `proved` what is violated, and nothing
 but what happens."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
+from fencepost.explorers.symbolic.proof import Proof
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.constants import RUNTIME
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 from tests.random_machines.case import Case
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.explorers.symbolic.proof import Proof
 
 WAYS: tuple[dict[str, Any], ...] = (
     {"depth": 3},

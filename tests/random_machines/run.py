@@ -1,7 +1,5 @@
 """A run over many random machines, which can be broken off and goes on where it was: a line a machine in a file."""
 
-from __future__ import annotations
-
 import fcntl
 import gc
 import hashlib
@@ -15,11 +13,12 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from fencepost.model.language.errors import ModelError, UsageError
 
@@ -29,11 +28,8 @@ from tests.random_machines.comparisons import ALWAYS, SOMETIMES
 from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    Look = Callable[[int], dict[str, Any]]
-    """Returns a row about the machine of a seed."""
+Look = Callable[[int], dict[str, Any]]
+"""Returns a row about the machine of a seed."""
 
 LIFE = 250
 """Machines that one process looks at."""

@@ -1,14 +1,10 @@
 """What a random machine's state is made of: domains, records, arrays, a bag."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.random_machines.choices import Choices
+from tests.random_machines.choices import Choices
 
 T = TypeVar("T")
 NASTY = [
@@ -109,8 +105,8 @@ class Type:
     """The type of a field: a number of a domain, a record, an array (`size` as text), a bag, or a channel."""
 
     domain: Domain | None = None
-    record: Record | None = None
-    element: Type | None = None
+    record: "Record | None" = None
+    element: "Type | None" = None
     size: str = ""
     bag: bool = False
     channel: bool = False

@@ -5,8 +5,6 @@ Each input is a file of ours with edits, or text that means something to somebod
 one message: a traceback, more than five seconds, more than a gigabyte and a file outside the folder are failures.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import errno
@@ -26,10 +24,11 @@ import threading
 import time
 import traceback
 from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.api.asking.constants import parse_setting
 from fencepost.api.asking.targets import find_protocol
@@ -54,9 +53,6 @@ from fencepost.model.language.errors import FencepostError
 from tests.helpers.audits import followed, table
 from tests.helpers.places import ROOT
 from tests.machines import grid
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 LONGEST, MOST = 5.0, 1 << 30
 """Seconds and bytes that an input may take."""

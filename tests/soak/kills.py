@@ -4,8 +4,6 @@ Each process is killed at once or later: between two rounds, while it saves, whi
 saved. `python -m tests.soak.kills` runs it for long.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

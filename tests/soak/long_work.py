@@ -4,8 +4,6 @@ again.
 It runs in a process of its own, which may be killed, or in which something is wrong.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -14,8 +12,10 @@ import signal
 import time
 import traceback
 from argparse import Namespace
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import llvmlite.binding  # noqa: F401 (all work needs it, and it takes long)
 import numpy as np  # noqa: F401 (likewise)
@@ -36,10 +36,6 @@ from tests.helpers.audits import unpack
 from tests.helpers.commands import VARIABLE, fencepost
 from tests.machines import grid, lamps, vault
 from tests.random_machines.run import run as look_at_machines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 SIZES = {"width": 60, "starts": 4, "resting": 1}
 SLICE = 0.1

@@ -1,7 +1,5 @@
 """What is released: a wheel and an sdist that have everything, and one version everywhere."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -10,15 +8,13 @@ import tarfile
 import tomllib
 import zipfile
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from tests.helpers.places import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 FOLDERS: dict[str, str] = PROJECT["tool"]["setuptools"]["package-dir"]

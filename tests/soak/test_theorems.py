@@ -1,9 +1,8 @@
 """The proofs of the catalogue: lemmas are true where everything is visited, proofs go through, twins fail."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import z3
@@ -19,22 +18,17 @@ from fencepost.invariants.catalogue import entries
 from fencepost.invariants.protocols import protocol
 from fencepost.invariants.quorum_lemmas import LAST
 from fencepost.invariants.theorems import LEMMAS, THEOREMS, Theorem, theorem
-from fencepost.model.language import always
+from fencepost.model.language import Property, always
 from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.records import Key
+from fencepost.model.quorum.constants import C
 from fencepost.model.quorum.leader import is_behind
+from fencepost.model.quorum.state import State
 from fencepost.site import stale
 from fencepost.site.figures import measured_proofs
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.parameters import words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.model.language import Property
-    from fencepost.model.language.records import Key
-    from fencepost.model.quorum.constants import C
-    from fencepost.model.quorum.state import State
 
 QUICK = (
     "kip320-one-leader",

@@ -1,7 +1,5 @@
 """Files that others may have written are never run and never end in a traceback, as docs/developing/trust.md says."""
 
-from __future__ import annotations
-
 import ast
 import fcntl
 import json
@@ -9,7 +7,8 @@ import os
 import subprocess
 import sys
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from fencepost.api import files
@@ -21,10 +20,6 @@ from tests.helpers.commands import KIP320, fencepost
 from tests.helpers.parameters import words
 from tests.helpers.places import MACHINES, ROOT
 from tests.soak import kills, long_work, troubles
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 VAULT = str(MACHINES / "vault.py")
 ROOMS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["package-dir"].values()

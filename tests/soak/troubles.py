@@ -4,8 +4,6 @@ It must end in the right answer or in one message; and, once nothing is wrong, g
 `python -m tests.soak.troubles` runs it for long.
 """
 
-from __future__ import annotations
-
 import argparse
 import builtins
 import errno
@@ -21,17 +19,15 @@ import stat
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.invariants.figures.store import load, save
 
 from tests.soak import long_work
 from tests.soak.kills import answered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def full_disk(draw: random.Random) -> Callable[[], None]:

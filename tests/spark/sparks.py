@@ -1,7 +1,5 @@
 """Marks of all tests that start Spark: the files of a group share a process, and two groups run side by side."""
 
-from __future__ import annotations
-
 import pytest
 
 

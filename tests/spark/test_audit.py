@@ -1,7 +1,5 @@
 """The audit on Spark and in one process: the same rows both ways, and after it was killed and resumed."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -9,11 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e audit")
+
+from pathlib import Path
 
 from fencepost.api import Cluster, audit
 from fencepost.explorers.spark.session import spark
@@ -30,9 +30,6 @@ from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import DOCS
 from tests.kafka.kafkas import on_kafka
 from tests.spark.sparks import marks
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [*marks("audit-spark"), on_kafka, pytest.mark.long]
 EXAMPLES = DOCS / "examples"

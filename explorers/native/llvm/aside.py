@@ -4,8 +4,6 @@ llvmlite never frees the passes that it made for a module, some 50 kB. So a proc
 and what comes after that in another one.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import pickle

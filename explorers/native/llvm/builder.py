@@ -4,8 +4,6 @@ Nothing here wraps in silence or is undefined: sums of 64 bits are either known 
 to wrap (`wrapped`, words). There is no `nsw`, and no shift by more than 63.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from fencepost.explorers.native.llvm.types import (

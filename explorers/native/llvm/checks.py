@@ -3,8 +3,6 @@
 The first code stays: what comes after an error may be its consequence.
 """
 
-from __future__ import annotations
-
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import WORD_BITS, Cell, Sort, Value, number
 

@@ -1,7 +1,5 @@
 """Expressions of restricted Python as LLVM IR."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 from functools import partial

@@ -6,8 +6,6 @@ is not kept. LLVM itself loads them, and their kernels are called with numbers a
 as a kernel of it is referred to, which every call does. The call releases the GIL.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import hashlib
@@ -40,7 +38,7 @@ HUGE = 1 << 21
 _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 
 _lock = threading.Lock()
-_loaded: WeakValueDictionary[str, Library] = WeakValueDictionary()
+_loaded: "WeakValueDictionary[str, Library]" = WeakValueDictionary()
 
 
 def _forget() -> None:
@@ -58,7 +56,7 @@ def is_kept(unit: Unit | Lowered, level: int = LEVEL) -> bool:
     return name in _loaded or file_of(cache_folder(), name).exists()
 
 
-def take(unit: Unit | Lowered, level: int, made: Object) -> Library:
+def take(unit: Unit | Lowered, level: int, made: Object) -> "Library":
     """Keep an object that was compiled elsewhere, and return it in memory."""
     name = digest(unit, level=level)
     write(cache_folder(), name, made)
@@ -69,7 +67,7 @@ def take(unit: Unit | Lowered, level: int, made: Object) -> Library:
         return found
 
 
-def library(unit: Unit | Lowered, level: int = LEVEL) -> tuple[Library, bool]:
+def library(unit: Unit | Lowered, level: int = LEVEL) -> "tuple[Library, bool]":
     """Return a unit in memory, and whether it had to be compiled."""
     name, folder = digest(unit, level=level), cache_folder()
     with _lock:
@@ -159,7 +157,7 @@ class Library:
         # The engine is not reached from here, so that the garbage collector never takes its context away before it.
         weakref.finalize(self, engine.close).atexit = False
 
-    def kernels(self) -> dict[str, Kernel]:
+    def kernels(self) -> "dict[str, Kernel]":
         """Return the kernels, each of which keeps the library in memory."""
         return {name: Kernel(self, name, address, export) for name, (address, export) in self._exports.items()}
 

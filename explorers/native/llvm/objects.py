@@ -1,7 +1,5 @@
 """From LLVM IR to an object, for a plain processor of an architecture, since objects go to other machines."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from dataclasses import dataclass, field

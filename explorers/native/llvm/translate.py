@@ -4,8 +4,6 @@ A local that is bound in one place is a value; one that is bound in several is a
 first attempt takes for a value by mistake is a slot in the next.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

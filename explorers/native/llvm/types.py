@@ -3,8 +3,6 @@
 The marks for the translator in modules of kernels do nothing when these run as plain Python.
 """
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import re
@@ -32,7 +30,7 @@ class Cell:
 class Vector:
     """An array of fixed length inside a record."""
 
-    element: Memory
+    element: "Memory"
     count: int
 
     @property
@@ -44,7 +42,7 @@ class Vector:
 class Struct:
     """A record: its fields by name, each with its offset in bytes. Records are the same if they are one object."""
 
-    def __init__(self, fields: Mapping[str, tuple[int, Memory]], size: int) -> None:
+    def __init__(self, fields: "Mapping[str, tuple[int, Memory]]", size: int) -> None:
         self.fields, self.bytes = fields, size
 
 
@@ -82,7 +80,7 @@ class Named:
 class Code:
     """The address of a compiled function."""
 
-    parameters: tuple[Type, ...]
+    parameters: "tuple[Type, ...]"
     result: Sort
 
 
@@ -96,7 +94,7 @@ class Value(NamedTuple):
     type: Type
     low: int = LEAST
     high: int = GREATEST
-    lengths: tuple[Value, ...] = ()
+    lengths: "tuple[Value, ...]" = ()
     """Of a view."""
 
 

@@ -1,7 +1,5 @@
 """An action over many states: loops over its parameters, guards, its effect on a copy, and the new state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -248,7 +246,7 @@ class Acting(Choosing):
                     self.decide(item)
             self.take()
 
-    def stays(self, masks: Masks) -> _Stays:
+    def stays(self, masks: Masks) -> "_Stays":
         """Run what is inside only if no check has failed since the last such place."""
         return _Stays(self, masks)
 

@@ -1,7 +1,5 @@
 """Bags: a count, and slots whose content behind the count is zero. In a state the messages are in canonical order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from fencepost.explorers.native.llvm import checks

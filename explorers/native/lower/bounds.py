@@ -5,8 +5,6 @@ examined again, by a function of its own, and only for what is not known yet of 
 otherwise is not slowed down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from fencepost.explorers.native.llvm import checks

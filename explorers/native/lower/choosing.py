@@ -1,7 +1,5 @@
 """The loops over the parameters of an action, in a function being built."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from fencepost.explorers.native.llvm.builder import Builder

@@ -4,8 +4,6 @@ Where a check fails, a code is left in the check array and the function goes on 
 outside its domain is stored, and nothing outside an array is read.
 """
 
-from __future__ import annotations
-
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.types import Sort, Value, number
 from fencepost.explorers.native.lower.expressions import Expressions

@@ -5,8 +5,6 @@ check that fails counts in those lanes only in which the plain semantics would h
 columns cannot evaluate, such as loops whose rounds depend on earlier ones; it is evaluated state by state.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce

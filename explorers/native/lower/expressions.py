@@ -1,7 +1,5 @@
 """Expressions of a model as LLVM IR: each part is evaluated once, from left to right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Numbers and flags of several states at once: a number is a register with one lane for each of `LANES` states."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Loops that count, and choices, in a function being built."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple

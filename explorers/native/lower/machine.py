@@ -1,7 +1,5 @@
 """The kernels of a machine: all successors of some states, and what properties say of states."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Without a guard a step may leave a domain: then the domain refuses it in the gua
 and the first state that it was tried in is noted; `Interpreter(bounded=True)` is the definition.
 """
 
-from __future__ import annotations
-
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.checks import RARE, too_long
 from fencepost.explorers.native.llvm.types import Value, number

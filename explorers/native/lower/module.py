@@ -1,7 +1,5 @@
 """A machine as a module of LLVM: its functions, its actions' loops over states, and its kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 

@@ -5,8 +5,6 @@ values below 0 is kept modulo its bits, so after scattering each field is counte
 is as wide as its bytes then, so nothing is carried from one to the next.
 """
 
-from __future__ import annotations
-
 from fencepost.explorers.native.layout import BITS, ENTRY, HEAD, STEPS, Entry
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import Cell, Sort, Struct, Value, Vector, number, word

@@ -1,7 +1,5 @@
 """Sizes and domains in the code of a shape: numbers if the shape fixes them, else slots of the check array."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from fencepost.explorers.native.layout import Layout

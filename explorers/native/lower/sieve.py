@@ -4,8 +4,6 @@ What passes is kept as bits: which choices of parameters, in which states. Then 
 other, and the choices in their order, so that steps come in the order in which a loop in each state would find them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple, Protocol
@@ -342,11 +340,11 @@ class Sieve:
 
     # -- what is tried
 
-    def mark(self) -> _Mark:
+    def mark(self) -> "_Mark":
         """Return where everything stands, for `undo`."""
         return _Mark(self.build.mark(), dict(self.columns.slots), dict(self.acting.code.slots), list(self.chosen))
 
-    def undo(self, before: _Mark) -> None:
+    def undo(self, before: "_Mark") -> None:
         self.build.undo(before.build)
         self.columns.slots, self.acting.code.slots, self.chosen = before.columns, before.code, before.chosen
 

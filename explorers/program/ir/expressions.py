@@ -1,20 +1,16 @@
 """Expressions of a checked function as nodes."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from fencepost.explorers.program.ir import lifted, nodes, views
 from fencepost.explorers.program.ir.nodes import Expression, Failures, Source, Type
+from fencepost.explorers.program.ir.views import Made
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Consts, Function, Int, Nothing, Queue, Rec
 from fencepost.explorers.program.subset.kinds import Among as How
 from fencepost.explorers.program.subset.kinds import Type as SubsetType
 from fencepost.explorers.program.subset.places import Scope
 from fencepost.explorers.program.subset.program import Program
-
-if TYPE_CHECKING:
-    from fencepost.explorers.program.ir.views import Made
 
 _BINARY: dict[type[ast.operator], nodes.BinaryOp] = {
     ast.Add: nodes.BinaryOp.ADD,

@@ -4,8 +4,6 @@ The greatest of a generator, what `in` looks through, the messages of a channel,
 field by field.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol

@@ -9,8 +9,6 @@ A property holds because there is nothing that it is about if no action which ha
 certain, and not all that is so: only bags are followed, and numbers that messages are given as they are sent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from fencepost.explorers.program.ir import nodes

@@ -1,7 +1,5 @@
 """An action's nest of loops over its parameters, with each guard as far out as what it reads allows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from fencepost.explorers.program.ir.nodes import Assign, Block, Call, Local, Node, Require, Slot

@@ -4,8 +4,6 @@
 Nodes are compared by identity: two places in a text are two nodes, even where they read the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
@@ -342,8 +340,8 @@ class If(Node):
     """Run one of two blocks."""
 
     test: Expression
-    then: Block
-    other: Block
+    then: "Block"
+    other: "Block"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -356,7 +354,7 @@ class For(Node):
 
     slot: Slot
     source: Source
-    body: Block
+    body: "Block"
     stores: bool
 
 

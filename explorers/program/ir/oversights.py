@@ -3,8 +3,6 @@
 A pass over the program, so that every engine warns of the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 As text, for people, `fencepost.dump(...)` shows it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass

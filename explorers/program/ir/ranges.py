@@ -4,8 +4,6 @@ Every slot and every function has one span, which holds all that is assigned or 
 nothing until they hold; an end that keeps growing is let go to 64 bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from math import prod

@@ -1,7 +1,5 @@
 """Spans: between which sums of constants a number lies, and what holds of that for all constants of a machine."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

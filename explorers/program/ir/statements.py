@@ -1,25 +1,19 @@
 """Statements of a checked function as nodes."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.expressions import Expressions, Functions, kind_of_value, named, where
 from fencepost.explorers.program.ir.lifted import field_of
 from fencepost.explorers.program.ir.nodes import At, Block, Expression, Failures, Slot, Statement
 from fencepost.explorers.program.ir.program import inside
-from fencepost.explorers.program.ir.views import Channels, view_of
+from fencepost.explorers.program.ir.views import Channels, Made, view_of
 from fencepost.explorers.program.subset.kinds import CONSTS, INT, Arr, BagRef, Function, Queue, Rec, Several
 from fencepost.explorers.program.subset.program import is_require
 from fencepost.model.language.acting import is_choice
 from fencepost.model.language.domains import Domain
 from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
-
-if TYPE_CHECKING:
-    from fencepost.explorers.program.ir.views import Made
 
 VALUE: Failures = frozenset([nodes.Failure.VALUE])
 

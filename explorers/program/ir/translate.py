@@ -1,7 +1,5 @@
 """From a checked model to its typed program."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -6,13 +6,10 @@ the items at that number.
 A channel is the record that engines see: an array of messages, and how many of its places are in use.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from fencepost.explorers.program.ir.lifted import field_of
 from fencepost.explorers.program.ir.nodes import (
@@ -40,10 +37,9 @@ from fencepost.explorers.program.subset.kinds import INT, Arr, Function, Queue, 
 from fencepost.explorers.program.subset.sources import step_of
 from fencepost.model.language.records import Nested, Record, Scalar, fields, is_row
 
-if TYPE_CHECKING:
-    Made = Callable[[], Expression]
-    """Makes an expression: a new one each time, because every node stands in one place."""
-    Items = Made | tuple["Items", ...]
+Made = Callable[[], Expression]
+"""Makes an expression: a new one each time, because every node stands in one place."""
+Items = Made | tuple["Items", ...]
 
 NUMBER = frozenset([Failure.NUMBER])
 INDEX = frozenset([Failure.INDEX])

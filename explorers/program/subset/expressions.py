@@ -1,7 +1,5 @@
 """Expressions: their types, and what no engine could be trusted with."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import types

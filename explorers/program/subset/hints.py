@@ -1,7 +1,5 @@
 """Advice on what to write instead, the last sentence that ends a refusal, by what a Python programmer meant."""
 
-from __future__ import annotations
-
 import ast
 import os
 import types

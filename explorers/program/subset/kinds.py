@@ -1,7 +1,5 @@
 """Types: what an expression of a model denotes."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -99,7 +97,7 @@ class Function:
     params: dict[str, Type]
     types: dict[ast.AST, Type] = field(default_factory=dict)
     static: dict[ast.AST, int] = field(default_factory=dict)
-    calls: dict[ast.AST, Function] = field(default_factory=dict)
+    calls: "dict[ast.AST, Function]" = field(default_factory=dict)
     returns: Type = NOTHING
     writes: bool = False
     reads_ghost: str = ""

@@ -4,8 +4,6 @@ A place is a path from a parameter with indices left out: `s.replica[].log[]`. A
 a helper does to the places it is given is noted once, from its parameters, and carried over to each call.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import re

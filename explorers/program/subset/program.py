@@ -1,7 +1,5 @@
 """A machine checked against the language: every function it uses, with the type of every expression."""
 
-from __future__ import annotations
-
 import ast
 import textwrap
 from collections.abc import Callable, Iterable

@@ -3,8 +3,6 @@
 Every number that a machine declares must fit what all engines have: 62 bits and a sign.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 from collections.abc import Iterator

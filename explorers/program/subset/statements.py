@@ -1,7 +1,5 @@
 """Statements: assignments, branches and loops, in the order of execution."""
 
-from __future__ import annotations
-
 import ast
 
 from fencepost.explorers.program.subset import hints, sources, written

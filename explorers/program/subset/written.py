@@ -1,7 +1,5 @@
 """Records that are written out, records that are compared, and what `in` looks through."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 from typing import Any

@@ -1,7 +1,5 @@
 """HYP-1: a leader that is elected again keeps what it knew of its followers."""
 
-from __future__ import annotations
-
 from fencepost.kafka.clusters.cluster import CONTROLLER
 from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import Stage, fetches, metadata

@@ -1,7 +1,5 @@
 """HYP-10: the ELR keeps a replica that a reassignment has removed, and trusts it when it comes back empty."""
 
-from __future__ import annotations
-
 from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import Stage
 

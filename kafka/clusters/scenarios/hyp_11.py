@@ -1,7 +1,5 @@
 """HYP-11: min.insync.replicas is raised, and a leader that learns of it late acknowledges alone."""
 
-from __future__ import annotations
-
 from fencepost.kafka.clusters.cluster import CONTROLLER
 from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import Stage, fetches, metadata

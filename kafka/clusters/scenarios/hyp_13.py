@@ -1,7 +1,5 @@
 """HYP-13: the controller's index of the ELR keeps who was cleared, and fails when such a broker registers."""
 
-from __future__ import annotations
-
 from fencepost.kafka.clusters.cluster import CONTROLLER
 from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import Stage

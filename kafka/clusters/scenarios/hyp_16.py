@@ -5,8 +5,6 @@ and broker 1, which led last, is the only one that can be elected: in this order
 HYP-17 it loses them, and the repair of this finding does not help.
 """
 
-from __future__ import annotations
-
 from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import Stage
 

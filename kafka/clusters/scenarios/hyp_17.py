@@ -5,8 +5,6 @@ Before 4.3 the assignment of a directory empties the ELR of all replicas
 leader is the only one that can be elected.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from fencepost.kafka.clusters.cluster import CONTROLLER

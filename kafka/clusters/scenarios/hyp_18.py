@@ -4,8 +4,6 @@ ReplicationControlManager.ineligibleReplicasForIsr looks at registration, fence,
 member, and at no directory.
 """
 
-from __future__ import annotations
-
 from fencepost.kafka.clusters.cluster import CONTROLLER
 from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import Stage, alterations

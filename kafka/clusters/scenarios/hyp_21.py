@@ -4,8 +4,6 @@ ConfigurationsDelta.replay(RemoveTopicRecord) deletes the settings that the imag
 same delta has brought. A broker that starts reads all that came after its last snapshot as one delta.
 """
 
-from __future__ import annotations
-
 from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import Stage
 

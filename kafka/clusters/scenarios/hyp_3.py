@@ -1,7 +1,5 @@
 """HYP-3: metadata with an equal partition epoch wipes a pending change of the ISR."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from fencepost.kafka.clusters.scenario import Cause, Scenario

@@ -3,8 +3,6 @@
 Without Node.js, or without a way to its registry, this says so in one line; the tests that need it are then skipped.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

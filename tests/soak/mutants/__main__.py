@@ -3,15 +3,14 @@
 Each mutant meets a few random machines, then the tests of the suite that run the changed line, the quickest first.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.invariants.figures.store import load, save
 
@@ -19,9 +18,6 @@ from tests.random_machines.run import added_to, sources
 from tests.random_machines.run import rows_in as kept_rows
 from tests.soak.mutants.changes import FILES, Mutant, drawn, every, identity
 from tests.soak.mutants.session import Runs, Session, collected, forget_proofs, measured, tests_of, tried
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 UNIT = [f"tests/unit/{room}" for room in ("explorers", "model", "api", "counterexamples", "invariants")]
 TESTS = {"default": ["tests/agreement", "tests/catalogue", *UNIT], "all": ["tests/soak/test_theorems.py"]}

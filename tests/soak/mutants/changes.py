@@ -1,24 +1,20 @@
 """What is changed: mutants are drawn by seed, the same number from every pass, and put into the functions that were
 imported."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import gc
 import hashlib
 import importlib
 import random
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.model.language.trees import module_of
 
 from tests.helpers.places import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 FILES = {
     name: [f"explorers/{folder}/{module}.py" for module in modules.split()]

@@ -1,8 +1,6 @@
 """A session of pytest that has collected its tests: they are run one by one, or a few of them in a forked process for
 each mutant."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os
@@ -12,10 +10,12 @@ import signal
 import tempfile
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
+import coverage
 import pytest
 from fencepost.explorers.running.files import write_file
 
@@ -25,11 +25,6 @@ from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load as load_machine
 from tests.random_machines.run import look_at
 from tests.soak.mutants.changes import FILES, ROOT, Mutant, put
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import coverage
 
 Runs = dict[str, dict[str, Any]]
 """By test: the seconds that it takes, and by file the lines of ours that it runs."""
@@ -56,7 +51,7 @@ MOST_MEMORY = 8 << 30
 class Session:
     """A plugin of pytest: what is done with the tests once they are collected."""
 
-    def __init__(self, work: Callable[[Session], None]) -> None:
+    def __init__(self, work: "Callable[[Session], None]") -> None:
         self.work, self.failed = work, ""
         self.items: dict[str, pytest.Item] = {}
 

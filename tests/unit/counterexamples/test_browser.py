@@ -1,7 +1,5 @@
 """The explorer's engine, by the entry point that the browser calls: links, states, refusals, traces, stories."""
 
-from __future__ import annotations
-
 import json
 import random
 import socket

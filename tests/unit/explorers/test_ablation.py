@@ -1,9 +1,9 @@
 """A guard that is removed while compiled code runs is removed as the plain semantics removes it, and its purpose is
 found."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from fencepost.explorers.program.removal import Guard, find_guard, guards, witho
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
-from fencepost.model.language import Kind
+from fencepost.model.language import Kind, Machine, Property
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
@@ -25,12 +25,6 @@ from tests.helpers import search as reference
 from tests.helpers.written import HEAD, machine_of, texts
 from tests.machines import doubles, lamps, mailbox, places, planted, shifted
 from tests.random_machines.engines import load
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from fencepost.model.language import Machine, Property
 
 OWN = {item.MACHINE.name: item for item in (mailbox, lamps, planted, doubles, shifted)}
 ALONE = Options(workers=1)

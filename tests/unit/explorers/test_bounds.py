@@ -1,9 +1,9 @@
 """Bounds that a search reached: what cut off a step that was otherwise possible, on every engine alike, and what
 raising them shows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost import api
@@ -15,7 +15,7 @@ from fencepost.explorers.program.ir.oversights import unshared_bounds
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.search import search as native
-from fencepost.explorers.verdict import BoundCount, Options
+from fencepost.explorers.verdict import BoundCount, Options, Result
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine, Range, action, fits, require
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
@@ -25,12 +25,6 @@ from tests.helpers.commands import fencepost
 from tests.helpers.written import machine_of
 from tests.machines import errands, shelf, shifted
 from tests.machines.errands import C, State
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from fencepost.explorers.verdict import Result
 
 
 def counts(result: Result) -> dict[str, BoundCount]:

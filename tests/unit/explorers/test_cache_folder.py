@@ -1,7 +1,5 @@
 """Files of other users are never executed: the folders that may hold the cache, and what happens with others."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

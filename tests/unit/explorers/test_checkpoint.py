@@ -1,7 +1,5 @@
 """A search that was stopped goes on from its checkpoint as if it had never stopped, or says why it cannot."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -10,11 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.explorers.native import checkpoint, store
+from fencepost.explorers.native.search import Search
 from fencepost.explorers.running import files, sealed
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result, Verdict
@@ -24,12 +25,6 @@ from tests.helpers.commands import fencepost
 from tests.helpers.places import ROOT
 from tests.helpers.questions import MACHINES, group, is_valid, shared
 from tests.machines import grid
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from fencepost.explorers.native.search import Search
 
 VALUES = {"replicas": 3, "max_leader_epoch": 1}
 RUN = Options(workers=2, deadlock=True)

@@ -1,11 +1,10 @@
 """Two machines are compared by what is seen of them: the same as a comparison by sets on the plain semantics, and no
 more."""
 
-from __future__ import annotations
-
 from collections import deque
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,21 +16,16 @@ from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language import always
+from fencepost.model.language import Machine, always
 from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.records import Key
 from rich.console import Console
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import MACHINES as HERE
 from tests.helpers.written import file_of, machine_of
 from tests.machines import planted, respelt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from fencepost.model.language import Machine
-    from fencepost.model.language.records import Key
 
 COIN = """
 class C(Constants):

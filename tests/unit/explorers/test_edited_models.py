@@ -1,19 +1,14 @@
 """A model that was edited between two runs is another one: nothing that was kept of the first answers for it."""
 
-from __future__ import annotations
-
 import importlib
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import fencepost.api as f
 import pytest
 
 from tests.helpers.blocks import whole
 from tests.helpers.written import HEAD
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODEL = HEAD + whole("""
 class Size(IntEnum):

@@ -1,10 +1,9 @@
 """The fewest faults that break a property are found, all minimal ones and no others, and what settings tolerate."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost import api
@@ -22,9 +21,6 @@ from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import MACHINES
 from tests.helpers.written import file_of, machine_of
 from tests.machines import vault
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 VAULT = str(MACHINES / "vault.py")
 KINDS = ("crashes", "floods", "drills")

@@ -1,21 +1,17 @@
 """Fingerprints of kept proofs: they change with all that a model means, and with nothing else."""
 
-from __future__ import annotations
-
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 from fencepost.explorers.program.fingerprint import ends, plain_texts
 from fencepost.explorers.symbolic.cache import cached, digest
 from fencepost.explorers.symbolic.proof import Settings
 from fencepost.explorers.verdict import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-    from types import ModuleType
 
 MODEL = '''"""A model."""
 

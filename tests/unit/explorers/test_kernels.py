@@ -1,7 +1,5 @@
 """Each kernel that does not depend on the model, against the shortest way to say the same."""
 
-from __future__ import annotations
-
 import mmap
 import random
 from typing import Any

@@ -1,10 +1,9 @@
 """States kept as keys are the states: a table against a dictionary, searches against rows, and a damaged node."""
 
-from __future__ import annotations
-
 import random
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +15,6 @@ from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import MismatchError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODULE = SimpleNamespace(**shared())
 

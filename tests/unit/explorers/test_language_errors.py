@@ -1,13 +1,12 @@
 """Models that engines would misread are refused, with the place, the cause and what to write instead."""
 
-from __future__ import annotations
-
 import ast
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import fencepost.explorers.program.subset as language
 import pytest
@@ -33,9 +32,6 @@ from fencepost.model.language.records import fields
 
 from tests.helpers import refusal
 from tests.refusals.schema import C, Message, Small, State, machine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.mark.parametrize("item", refusal.all_refusals(), ids=lambda item: item.title)

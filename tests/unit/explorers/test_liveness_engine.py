@@ -1,11 +1,9 @@
 """The native engine of whole behaviours: as the reference on larger machines, for any number of workers, and honest
 when cut short."""
 
-from __future__ import annotations
-
 import random
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import fencepost.api as f
 import networkx as nx
@@ -18,7 +16,7 @@ from fencepost.explorers.liveness.behaviours import THEN, WHEN, Rows, Terms, ana
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.explorers.search import search as native
-from fencepost.explorers.verdict import Options, Reach, Verdict
+from fencepost.explorers.verdict import Options, Reach, Result, Verdict
 from fencepost.model.language import always, at_most, eventually, leads_to, strong, weak
 from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.lineage import kip320
@@ -29,9 +27,6 @@ from tests.helpers.questions import DIFFERENT, shared
 from tests.helpers.written import machine_of
 from tests.machines import mailbox, parcels
 from tests.machines.mailbox import Client, Phase
-
-if TYPE_CHECKING:
-    from fencepost.explorers.verdict import Result
 
 
 def is_waiting(s: mailbox.State, c: mailbox.C, client: int) -> bool:

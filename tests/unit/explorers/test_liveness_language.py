@@ -1,7 +1,5 @@
 """What a leads-to or at-most property may be made of, and what is refused with what to write instead."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,27 +1,21 @@
 """On hundreds of random graphs, and on thousands with `tox -e long`, with random fairness the engines say what brute
 force says."""
 
-from __future__ import annotations
-
 import random
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fencepost.explorers.liveness.reference import judge
 from fencepost.explorers.native.compile import Kernels, compiled
 from fencepost.explorers.search import search as native
-from fencepost.explorers.verdict import Options, Reach, Verdict
-from fencepost.model.language import at_most, leads_to, strong, weak
+from fencepost.explorers.verdict import Options, PropertyResult, Reach, Verdict
+from fencepost.model.language import Fairness, Property, at_most, leads_to, strong, weak
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers.brute import KINDS, Maze, Promise
 from tests.machines import maze
 from tests.machines.maze import MACHINE, NODES
-
-if TYPE_CHECKING:
-    from fencepost.explorers.verdict import PropertyResult
-    from fencepost.model.language import Fairness, Property
 
 ACTIONS = {"a": maze.a, "b": maze.b, "d": maze.d}
 GRAPHS = 2000

@@ -3,27 +3,20 @@
 A graph is written as `kind from>to`: `a 0>1` is a step of kind a from node 0 to node 1. The walk begins at node 0.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import pytest
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.search import search as native
-from fencepost.explorers.verdict import Options, PropertyResult, Reach, Verdict
-from fencepost.model.language import at_most, eventually, leads_to, strong, weak
+from fencepost.explorers.verdict import Options, PropertyResult, Reach, Result, Verdict
+from fencepost.model.language import Fairness, Property, at_most, eventually, leads_to, strong, weak
 from fencepost.model.language.errors import DomainError
 
 from tests.machines import maze
 from tests.machines.maze import MACHINE, a, b, d
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from fencepost.explorers.verdict import Result
-    from fencepost.model.language import Fairness, Property
-
-    Engine = Callable[..., Result]
+Engine = Callable[..., Result]
 
 ENGINES = {"plain": plain, "native": native}
 HOLDS, VIOLATED = Verdict.HOLDS, Verdict.VIOLATED

@@ -1,18 +1,14 @@
 """The back end on small texts: whatever LLVM does to them, they mean what Python says."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from fencepost.explorers.native.llvm.libraries import Library
 from fencepost.explorers.native.llvm.objects import compiled
 from fencepost.explorers.native.llvm.types import Unit, described
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LEVELS = (0, 1, 2, 3)
 LEAST, GREATEST, MOST = -(1 << 63), (1 << 63) - 1, (1 << 62) - 1

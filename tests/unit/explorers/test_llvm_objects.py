@@ -1,7 +1,5 @@
 """Objects: for other processors, kept on disk, loaded and freed."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 import logging
@@ -11,16 +9,17 @@ import struct
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import llvmlite.binding as llvm
 import numpy as np
 import psutil
 import pytest
 from fencepost.explorers.native import compile as compiling
-from fencepost.explorers.native.compile import NAMED, Tier, generate, load
+from fencepost.explorers.native.compile import NAMED, Source, Tier, generate, load
 from fencepost.explorers.native.llvm import aside, libraries
 from fencepost.explorers.native.llvm.libraries import Library, file_of, read
 from fencepost.explorers.native.llvm.objects import (
@@ -45,12 +44,6 @@ from tests.helpers.parameters import few
 from tests.machines import id_sequence, mailbox
 from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load as load_machine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from fencepost.explorers.native.compile import Source
 
 TEXT = "@kernel\ndef more(a: I64) -> I64:\n    return a + {}\n"
 ARM = Target("aarch64-unknown-linux-gnu")

@@ -1,11 +1,9 @@
 """Operators of the typed program as compiled code: equal to Python's on edge values, and what does not fit 64 bits
 leaves its code."""
 
-from __future__ import annotations
-
 import itertools
 import operator
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -26,9 +24,6 @@ from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers.engines import layout_under
 from tests.machines import id_sequence, mailbox, wide
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 HERE = At(1, 0, 1, 0)
 LEVELS = (0, 1, 2, 3)

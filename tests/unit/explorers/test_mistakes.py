@@ -1,17 +1,12 @@
 """Mistakes of a Python programmer in a first model are answered with the place, the cause, and what to write."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests import mistakes
 from tests.helpers.commands import fencepost
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("item", mistakes.every(), ids=lambda item: item.title)

@@ -1,34 +1,26 @@
 """An error of a model ends as the plain semantics' error on every engine: compiled code notices, plain
 explains."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from fencepost.explorers.native.compile import generate, load
+from fencepost.explorers.native.compile import Kernels, generate, load
 from fencepost.explorers.native.expansion import Worker, WorkerPool
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.search import search as native
-from fencepost.explorers.verdict import Options
-from fencepost.model.language import Bag, BitSet, Constants, Record, Size, bound, capacity
+from fencepost.explorers.verdict import Options, Result
+from fencepost.model.language import Bag, BitSet, Constants, Machine, Property, Record, Size, bound, capacity
 from fencepost.model.language.domains import Domain, Range
 from fencepost.model.language.errors import DomainError, ModelError
 
 from tests.machines import wide
 from tests.machines.faulty import MACHINE, PROPERTIES, Fault
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.verdict import Result
-    from fencepost.model.language import Machine, Property
 
 MESSAGES = {
     Fault.VALUE: "store: State.three: 4 is out of its domain 0..3.",

@@ -1,8 +1,6 @@
 """The native search finds exactly what the plain search finds, for any number of workers, and says when it did not
 finish."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """`fencepost prove`: what it proves, what it refuses, and how it ends."""
 
-from __future__ import annotations
-
 import builtins
 import importlib.util
 import os

@@ -1,9 +1,5 @@
 """Properties that are judged only where they are named are evaluated there: nothing holds because it was not judged."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from fencepost.api.asking import targets
 from fencepost.api.asking.targets import Question
@@ -14,14 +10,11 @@ from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.search import search, source_of
 from fencepost.explorers.verdict import Options
 from fencepost.explorers.walk.walker import Walker
-from fencepost.invariants.catalogue import runs, values_of
+from fencepost.invariants.catalogue import Run, runs, values_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import MismatchError
 
 from tests.helpers.commands import data_of, fencepost
-
-if TYPE_CHECKING:
-    from fencepost.invariants.catalogue import Run
 
 
 def violating() -> dict[str, Run]:

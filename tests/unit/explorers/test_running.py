@@ -1,17 +1,12 @@
 """Files are whole or absent, folders are locked, and JSON that is read back has the shape that a type says."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from fencepost.explorers.running import sealed
 from fencepost.explorers.running.files import lock_folder, remove_leftovers, write_file
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_sealed_file_is_read_as_it_was_written_or_refused() -> None:

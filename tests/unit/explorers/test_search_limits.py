@@ -1,17 +1,16 @@
 """A search that did not finish says so, and never that something holds."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import replace
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from fencepost.explorers.native import expansion, store
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.search import Search
+from fencepost.explorers.native.store import Progress
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Verdict
@@ -21,9 +20,6 @@ from fencepost.model.language.errors import ModelError, UsageError
 from tests.helpers.questions import ALONE, MACHINES, ask, case, found, group
 from tests.helpers.written import machine_of
 from tests.machines import grid
-
-if TYPE_CHECKING:
-    from fencepost.explorers.native.store import Progress
 
 
 @pytest.mark.parametrize(("name", "values"), [case("kip320", {"replicas": 2}), case("grid", {"width": 9, "starts": 2})])

@@ -1,9 +1,7 @@
 """Hypothesis finds planted bugs by choosing schedules, and its findings become short traces."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from fencepost.api.calls import first_model as first
@@ -24,9 +22,6 @@ from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.language.errors import UsageError
 
 from tests.machines import dial, grid, lamps, mailbox
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FIXED = Profile("test", 300, fixed=True)
 SMALL = PROTOCOLS["kip320"].machine.set_constants({"replicas": 2})

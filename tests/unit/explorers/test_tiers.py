@@ -1,10 +1,10 @@
 """Whatever code a search runs, cheap or optimized or now this and now that, it finds the same, trace for trace."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.explorers.native import tiers
@@ -16,10 +16,6 @@ from fencepost.explorers.verdict import Options, Result
 
 from tests.helpers.commands import KIP320, fencepost
 from tests.helpers.questions import MACHINES, group, shared
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 GRID = {"width": 60, "starts": 4, "resting": 1}
 KIP101 = {"replicas": 2}

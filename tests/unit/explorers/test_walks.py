@@ -1,35 +1,29 @@
 """Random walks are walks of the plain semantics, given by seed and number, chosen with the right odds, and judged like
 it."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from fencepost.explorers.verdict import LEFT, Verdict
 from fencepost.explorers.walk.measures import deepest_log, divergence, estimate, faults_used
-from fencepost.explorers.walk.sample import Plan, nothing, sample
+from fencepost.explorers.walk.sample import Plan, Sample, nothing, sample
 from fencepost.explorers.walk.walker import REGISTERS, End, Walker, walks
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Kind
 from fencepost.model.language.errors import DomainError, UsageError
+from fencepost.model.language.records import Key
 
 from tests.helpers.commands import fencepost
 from tests.helpers.written import file_of, machine_of
 from tests.machines import faulty, grid, lamps, mailbox
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fencepost.explorers.walk.sample import Sample
-    from fencepost.model.language.records import Key
 
 SMALL: dict[str, Any] = {item.MACHINE.name: item for item in (grid, lamps, mailbox)}
 WALKED: list[tuple[str, dict[str, int], int]] = [

@@ -1,7 +1,5 @@
 """Histories of the client models told step by step, which no single property is about."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fencepost.invariants.protocols import protocol
@@ -30,7 +28,7 @@ class Story:
             if all(dict(zip(names, item.step.args, strict=True))[name] == value for name, value in arguments.items())
         ]
 
-    def do(self, action: str, **arguments: int) -> Story:
+    def do(self, action: str, **arguments: int) -> "Story":
         (only,) = self.can(action, **arguments)
         self.key = only.after
         return self

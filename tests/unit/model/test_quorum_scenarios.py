@@ -1,7 +1,5 @@
 """The rules of the quorum model one by one, and histories told step by step."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 
@@ -37,12 +35,12 @@ class Story:
         )
         return found
 
-    def do(self, action: str, *arguments: int) -> Story:
+    def do(self, action: str, *arguments: int) -> "Story":
         (self.step,) = self.can(action, *arguments)
         self.before, self.key = self.key, self.step.after
         return self
 
-    def round_trip(self, follower: int) -> Story:
+    def round_trip(self, follower: int) -> "Story":
         """A follower's fetch is answered at once, and the answer arrives."""
         return self.do("leader-handles-fetch", 0, follower).do("follower-appends", follower)
 

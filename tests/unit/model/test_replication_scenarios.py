@@ -1,7 +1,5 @@
 """Histories of the replication model told step by step, in the order in which their sources tell them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -37,7 +35,7 @@ class Story:
             )
         ]
 
-    def do(self, action: str, **arguments: int) -> Story:
+    def do(self, action: str, **arguments: int) -> "Story":
         (only,) = self.can(action, **arguments)
         self.before, self.step = self.key, only
         self.key = only.after
