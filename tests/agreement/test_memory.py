@@ -115,6 +115,7 @@ def test_compiled_code_reads_and_writes_nothing_but_states() -> None:
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         check=False,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == said("plain")

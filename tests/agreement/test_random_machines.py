@@ -151,7 +151,11 @@ def test_a_number_is_the_same_machine_in_every_process() -> None:
     ask = "from tests.random_machines.drawing import numbered; print([numbered(seed) for seed in range(40)])"
     said = {
         subprocess.run(
-            [sys.executable, "-c", ask], capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
+            [sys.executable, "-c", ask],
+            capture_output=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            timeout=300,
         ).stdout
         for seed in "12"
     }

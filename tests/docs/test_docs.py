@@ -33,7 +33,7 @@ def lines(*pages: str) -> list[str]:
 def run(line: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
     tool, *words = shlex.split(line, comments=True)
     command = [sys.executable, "-m", tool, *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=300)
 
 
 def test_the_model_of_the_first_page_can_be_checked_as_it_stands(tmp_path: Path) -> None:

@@ -55,5 +55,8 @@ def start(*args: str, stdout: int = subprocess.PIPE, **environment: str) -> subp
 
 def wait_for_work(process: subprocess.Popen[str], seconds: float = 2.5) -> None:
     """Wait until a process that was started has worked for so many seconds of a processor: starting takes one."""
+    end = time.monotonic() + 300
     while psutil.Process(process.pid).cpu_times().user < seconds:
+        assert process.poll() is None, "it has ended"
+        assert time.monotonic() < end, "it waits"
         time.sleep(0.05)

@@ -55,7 +55,7 @@ def test_loading_the_plugin_loads_nothing_heavy() -> None:
         "import sys, pytest; before = set(sys.modules); import fencepost.testing.plugin; "
         "print(*sorted(set(sys.modules) - before))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.split() == ["fencepost", "fencepost.testing", "fencepost.testing.plugin"]
 
 

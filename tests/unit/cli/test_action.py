@@ -38,6 +38,7 @@ def run(step: str, folder: Path, **inputs: str) -> subprocess.CompletedProcess[s
         capture_output=True,
         text=True,
         check=False,
+        timeout=300,
     )
 
 

@@ -36,7 +36,7 @@ def test_json_of_a_check_has_the_keys_of_the_contract() -> None:
 
 def test_the_command_is_a_module_too(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "fencepost", "chek"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("fencepost: There is no command 'chek'.")
 

@@ -60,7 +60,12 @@ def test_memory_that_runs_out_is_undetermined(monkeypatch: pytest.MonkeyPatch) -
 def test_output_that_cannot_be_written_ends_with_status_2(command: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "fencepost", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-m", "fencepost", *command],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=300,
         )
     assert (
         done.stderr
@@ -184,7 +189,7 @@ def test_what_long_work_found_is_told_where_there_is_no_room_to_keep_it(
         file.write_text("mine")
     process = subprocess.run(
         [sys.executable, "-m", "fencepost", *command, "--quiet", *json, *option],
-        preexec_fn=full(10), capture_output=True, text=True, cwd=tmp_path, check=False,
+        preexec_fn=full(10), capture_output=True, text=True, cwd=tmp_path, check=False, timeout=300,
     )  # fmt: skip
     assert word in process.stdout
     assert (process.returncode, process.stderr.count("\n")) == (2, 1), process.stderr
@@ -194,7 +199,7 @@ def test_what_long_work_found_is_told_where_there_is_no_room_to_keep_it(
 
 def _ended(command: list[str], **streams: Any) -> tuple[int, str]:
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **streams}
-    done = subprocess.run([sys.executable, "-m", "fencepost", *command], text=True, check=False, **streams)
+    done = subprocess.run([sys.executable, "-m", "fencepost", *command], text=True, check=False, timeout=300, **streams)
     said = done.stderr or ""
     return done.returncode, said if "unforeseen" in said or "Traceback" in said else ""
 
@@ -242,7 +247,7 @@ def test_a_trace_that_goes_to_stdout_replaces_no_file(tmp_path: Path) -> None:
             "--trace",
             "/dev/stdout",
         ]
-        assert subprocess.run(command, stdout=file, stderr=subprocess.PIPE, check=False).returncode == 1
+        assert subprocess.run(command, stdout=file, stderr=subprocess.PIPE, check=False, timeout=300).returncode == 1
         assert os.fstat(file.fileno()).st_ino == out.stat().st_ino
     assert out.read_text().startswith("earlier\n")
     assert "is violated" in out.read_text()

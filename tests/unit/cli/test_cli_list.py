@@ -2,6 +2,7 @@
 
 import os
 import pty
+import select
 import subprocess
 import sys
 
@@ -18,7 +19,7 @@ def test_listing_and_help_are_instant_for_they_import_neither_llvmlite_nor_numpy
         "    assert CliRunner().invoke(run, words.split()).exit_code == 0\n"
         "assert not {'llvmlite', 'numpy', 'psutil'} & sys.modules.keys()\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
 
 
 def test_the_list_as_json_says_all_of_every_protocol() -> None:
@@ -58,7 +59,7 @@ def test_a_terminal_gets_colours_unless_it_wants_none(no_color: str, *, coloured
     process = start(*KIP320, "--quiet", stdout=inner, NO_COLOR=no_color, TERM="xterm-256color")
     os.close(inner)
     text = b""
-    while True:
+    while select.select([outer], [], [], 300)[0]:
         try:
             piece = os.read(outer, 4096)
         except OSError:  # Linux says so when the other end is closed
@@ -68,6 +69,6 @@ def test_a_terminal_gets_colours_unless_it_wants_none(no_color: str, *, coloured
         text += piece
     os.close(outer)
     with process:
-        assert process.wait() == 0
+        assert process.wait(timeout=300) == 0
     assert (b"\x1b[1;" in text) is coloured
     assert b"holds" in text

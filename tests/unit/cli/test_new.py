@@ -28,6 +28,7 @@ def test_a_new_model_and_its_test_run_as_they_are(tmp_path: Path, monkeypatch: p
         text=True,
         check=False,
         env=dict(os.environ),
+        timeout=300,
     )
     assert "2 passed" in ran.stdout, ran.stdout
 

@@ -281,7 +281,7 @@ def test_what_the_browser_loads_is_enough_and_asks_for_the_standard_library_only
         "assert not {'jinja2', 'numpy', 'rich', 'click', 'llvmlite', 'networkx'} & sys.modules.keys()\n"
         f"assert sys.modules['fencepost.counterexamples.browser.session'].__file__.startswith({str(tmp_path)!r})\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, timeout=300)
 
 
 @pytest.mark.parametrize("story", few(stories(), 2), ids=lambda story: story.name)
@@ -354,7 +354,7 @@ def test_the_server_gives_modules_and_webassembly_their_types_and_refuses_a_port
         threading.Thread(target=made.serve_forever, daemon=True).start()
         types = {}
         for name in ("a.mjs", "a.js", "a.wasm", "a.json"):
-            with urlopen(f"http://{HOST}:{made.server_port}/{name}") as answer:
+            with urlopen(f"http://{HOST}:{made.server_port}/{name}", timeout=60) as answer:
                 types[name] = answer.headers["Content-Type"]
         with pytest.raises(UsageError, match="cannot be used"), server(tmp_path, made.server_port):
             pass

@@ -51,10 +51,10 @@ def test_a_pasted_test_of_an_own_protocol_runs_in_pytest(tmp_path: Path) -> None
     made = follow(mailbox_trace("requests-run-once", version="careless", clients=1, deduplicate=0))
     (tmp_path / "test_pasted.py").write_text(render("pytest", made, "mailbox.py"))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"{tmp_path.name}/test_pasted.py"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path.parent)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path.parent, timeout=300)
     assert done.returncode == 0, done.stdout
     model.write_text(inspect.getsource(mailbox).replace("if is_new or not c.deduplicate:", "if is_new:"))
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path.parent)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path.parent, timeout=300)
     assert done.returncode == 1
     assert "all steps can happen, but property 'requests-run-once' is not violated at the end" in done.stdout
 

@@ -39,6 +39,7 @@ def asked_elsewhere(tmp_path: Path, **environment: str) -> subprocess.CompletedP
         capture_output=True,
         text=True,
         check=True,
+        timeout=300,
     )
 
 

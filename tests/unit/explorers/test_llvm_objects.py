@@ -172,7 +172,7 @@ def test_processes_that_compile_the_same_at_once_all_get_it(folder: Path) -> Non
     )
     command = [sys.executable, "-c", code]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    assert [process.communicate()[0] for process in running] == ["42\n"] * 4
+    assert [process.communicate(timeout=300)[0] for process in running] == ["42\n"] * 4
     found = read(folder, digest(Unit(TEXT.format(40))))
     assert found is not None
     assert Library(found).kernels()["more"](0) == 40
@@ -309,7 +309,7 @@ def test_a_process_that_compiles_and_is_lost_is_replaced(folder: Path, monkeypat
         libraries.library(Unit("@kernel\ndef lost() -> I64:\n    return nowhere\n"))
     assert aside._process is not None
     aside._process.kill()
-    aside._process.wait()
+    aside._process.wait(timeout=300)
     assert answer(Unit(TEXT.format(2))) == (3, True)
 
 
@@ -330,7 +330,7 @@ def test_a_process_that_is_forked_compiles_for_itself(folder: Path) -> None:
             assert os.waitpid(child, 0)[1] == 0
             print(asked(7))
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300)
     assert sorted(done.stdout.split()) == ["3", "4", "5", "6", "7"], done.stderr
 
 

@@ -114,7 +114,7 @@ def test_a_search_goes_on_with_the_code_that_it_has_if_the_other_process_is_lost
     def kill(_: object) -> None:
         if tiers._optimizer._running is not None:
             tiers._optimizer._running[1]._process.kill()
-            tiers._optimizer._running[1]._process.wait()
+            tiers._optimizer._running[1]._process.wait(timeout=300)
 
     found = ask("grid", {"width": 20}, Options(workers=1), tell=kill)
     assert tiers_of(found) == ["cheap"]

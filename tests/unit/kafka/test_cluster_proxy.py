@@ -164,4 +164,4 @@ def test_closing_ends_connections_that_are_held() -> None:
         proxy.close()
         assert client.recv(1) == b""
         with pytest.raises(OSError, match=r".*"):
-            socket.create_connection(("127.0.0.1", port)).recv(1)
+            connected(port).recv(1)
