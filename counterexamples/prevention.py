@@ -145,7 +145,9 @@ def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]
     """Yield every other value of every switch: what is read at run time, and sizes or fills nothing."""
     machine = trace.protocol.machine
     usual = dict(machine.version(trace.version).values) if trace.version else {}
-    sizes = _sizing(machine) | _read(definition_of(machine.initial.function))
+    sizes = {name for _, field in fields(machine.state) for name in _terms(field)} | _read(
+        definition_of(machine.initial.function)
+    )
     for name, constant in machine.constants.declared().items():
         now = int(trace.constants.values[name])
         if (
@@ -248,11 +250,6 @@ def _is_constant(node: ast.AST, name: str) -> TypeGuard[ast.Attribute]:
         and isinstance(node.value, ast.Name)
         and node.value.id == "c"
     )
-
-
-def _sizing(machine: Machine) -> set[str]:
-    """Return the constants that bound a field: sizes and budgets."""
-    return {name for _, field in fields(machine.state) for name in _terms(field)}
 
 
 def _terms(field: FieldType) -> Iterator[str]:

@@ -17,18 +17,8 @@ from fencepost.api.asking.targets import Question
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.check import answer, with_difference, with_memory_explained
 from fencepost.api.files import Kept, keeps_search, make_sure_folder, slug
+from fencepost.explorers import verdict
 from fencepost.explorers.running.interrupts import default_memory, interruptible
-from fencepost.explorers.verdict import (
-    Cause,
-    CrossCheckError,
-    Options,
-    Problem,
-    ProblemKind,
-    Reason,
-    cause_of,
-    ended_by_signal,
-    not_kept,
-)
 from fencepost.invariants.catalogue import Profile, Run, runs, values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language import Property
@@ -72,12 +62,12 @@ class Runs:
     ) -> None:
         self.runs, self.watch = tuple(runs), watch
         self.usual_memory = limits["memory"] is None
-        made = Options(**limits)
+        made = verdict.Options(**limits)
         self.options = replace(made, memory=default_memory()) if self.usual_memory else made
         self.kept = Kept(checkpoint, "", resume=resume)
         self.budget = self.left = self.options.budget
 
-    def out_of_time(self) -> Reason | None:
+    def out_of_time(self) -> verdict.Reason | None:
         """Return why no further run is begun, or None."""
         return None if self.left is None or self.left > 0 else self._whole_budget()
 
@@ -97,13 +87,13 @@ class Runs:
             options = replace(self._options_for(run), budget=self.left)
             try:
                 made = judge(run, options, self.watch.telling(run.name))
-            except CrossCheckError as error:
+            except verdict.CrossCheckError as error:
                 raise with_difference(question_of(run), error, normalize=options.normalize) from error
             result, differences = made.result, made.differences
         del loaded
         if self.left is not None:
             self.left -= time.perf_counter() - began  # the seconds of a result are also those before it was resumed
-        if cause_of(result.why_stopped) is Cause.BUDGET:
+        if verdict.cause_of(result.why_stopped) is verdict.Cause.BUDGET:
             result = replace(result, why_stopped=self._whole_budget())
         if self.usual_memory:
             result = with_memory_explained(result)
@@ -114,7 +104,7 @@ class Runs:
             try:
                 self.kept.keep(run.name, data, self._mark(run))
             except UnkeptError as error:
-                return data, replace(found, problems=(not_kept(error),))
+                return data, replace(found, problems=(verdict.not_kept(error),))
             discard(self.kept.folder / slug(run.name))
         return data, found
 
@@ -128,10 +118,10 @@ class Runs:
         with self.watch.compiling(run.name), interruptible(f"compiling {run.name}"):
             return [begin(source) for source in sources]
 
-    def _whole_budget(self) -> Reason:
-        return Reason(f"the time budget of {self.budget:g} s for all runs ran out", Cause.BUDGET)
+    def _whole_budget(self) -> verdict.Reason:
+        return verdict.Reason(f"the time budget of {self.budget:g} s for all runs ran out", verdict.Cause.BUDGET)
 
-    def _options_for(self, run: Run) -> Options:
+    def _options_for(self, run: Run) -> verdict.Options:
         """Return the options with the run's own checkpoint, resumed only where there is one."""
         if not self.kept.folder:
             return self.options
@@ -182,7 +172,7 @@ class CatalogueResult(Printed):
     runs: tuple[dict[str, Any], ...]
     not_run: tuple[str, ...]
     why_stopped: str = ""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[verdict.Problem, ...] = ()
 
     def __repr__(self) -> str:
         return f"CatalogueResult({self.profile}: {counted(len(self.runs), 'run')}, {len(self.not_run)} not run)"
@@ -246,7 +236,7 @@ def catalogue(
         cross_check=AT_LEAST if profile_named(profile) is Profile.FULL else None,
     )
     done: list[dict[str, Any]] = []
-    problems: list[Problem] = []
+    problems: list[verdict.Problem] = []
     why = ""
     for run in chosen:
         doing = "preparing the runs"
@@ -258,14 +248,14 @@ def catalogue(
                     break
                 doing = f"preparing {run.name}"
                 data, result = every.check(run)
-                why = result.why_stopped if ended_by_signal(result.why_stopped) else ""
+                why = result.why_stopped if verdict.ended_by_signal(result.why_stopped) else ""
                 problems += result.problems
                 why = "a run could not be kept" if problems else why
         except FencepostError as error:
             if not done:
                 raise
             why = f"{run.name} ended in an error"
-            problems.append(Problem(ProblemKind.UNANSWERED, str(error), error))
+            problems.append(verdict.Problem(verdict.ProblemKind.UNANSWERED, str(error), error))
             break
         except KeyboardInterrupt:  # while a machine was compiled: a search that is interrupted has a result
             why = f"SIGINT was received while {doing}"

@@ -18,29 +18,17 @@ from fencepost.counterexamples.values import arguments, describe
 from fencepost.explorers.paths import values_of
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.invariants.protocols import Protocol
-from fencepost.model.language import Constants, Machine, Property
+from fencepost.model.language import Constants, Machine, Property, records
 from fencepost.model.language.actions import Action
 from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import DisabledError, UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter, Step
-from fencepost.model.language.records import (
-    ArrayOf,
-    BagOf,
-    Channel,
-    FieldType,
-    Key,
-    Record,
-    Row,
-    Scalar,
-    fields,
-    key_of,
-)
 
 
 class Held:
     """A state: its fields are read as a model reads them. Two are equal if their content is."""
 
-    def __init__(self, hand: "InHand", key: Key) -> None:
+    def __init__(self, hand: "InHand", key: records.Key) -> None:
         self._hand, self._key = hand, key
         self._record = hand.plain.schema.restore(key)
 
@@ -171,7 +159,7 @@ class InHand:
             return self._parameter(item, name, domain, value)
         kind = self.plain.message_class(domain)
         if isinstance(value, kind):
-            return key_of(value)
+            return records.key_of(value)
         _look_at(f"parameter {name!r}", value, Mapping, "a dictionary of fields of a message in flight")
         for field in value:
             _field(kind, field)
@@ -185,7 +173,7 @@ class InHand:
         ]
         if not found:
             raise UsageError(f"there is no message {value!r} in {domain.bag}: name fields of one that is in flight.")
-        return key_of(found[0])
+        return records.key_of(found[0])
 
     def _parameter(self, item: Action, name: str, domain: Domain, value: Any) -> int:
         """Return a value of a parameter; raise UsageError where an explorer would never try it."""
@@ -214,9 +202,9 @@ def in_hand(
     return InHand(machine, question.protocol.properties, Interpreter(machine, question.constants))
 
 
-def _field(record: type[Record], name: str) -> FieldType:
+def _field(record: type[records.Record], name: str) -> records.FieldType:
     """Return a field of a record; raise UsageError if the name is unknown."""
-    known = dict(fields(record))
+    known = dict(records.fields(record))
     if name not in known:
         raise UsageError(
             f"record {record.__name__} has no field {name!r}.{nearest(str(name), list(known))} Fields are: "
@@ -225,9 +213,9 @@ def _field(record: type[Record], name: str) -> FieldType:
     return known[name]
 
 
-def _words(record: type[Record], name: str) -> dict[str, int]:
+def _words(record: type[records.Record], name: str) -> dict[str, int]:
     kind = _field(record, name)
-    return kind.domain.spellings() if isinstance(kind, Scalar) else {}
+    return kind.domain.spellings() if isinstance(kind, records.Scalar) else {}
 
 
 def _number(what: str, words: Mapping[str, int], value: Any) -> int:
@@ -247,41 +235,41 @@ def _look_at(what: str, value: Any, kind: type, wanted: str) -> None:
         raise UsageError(f"{what} was given {value!r}: write {wanted}.")
 
 
-def _fill(record: Any, kind: type[Record], values: Mapping[str, Any]) -> None:
+def _fill(record: Any, kind: type[records.Record], values: Mapping[str, Any]) -> None:
     _look_at(f"record {kind.__name__}", values, Mapping, "a dictionary of its fields")
     for name, value in values.items():
         field = _field(kind, name)
-        if isinstance(field, Scalar):
+        if isinstance(field, records.Scalar):
             setattr(record, name, _number(f"{kind.__name__}.{name}", field.domain.spellings(), value))
         else:
             _fill_place(getattr(record, name), field, value)
 
 
-def _fill_place(place: Any, field: FieldType, value: Any) -> None:
+def _fill_place(place: Any, field: records.FieldType, value: Any) -> None:
     """Fill what is not a number: a record, an array, a bag, a channel."""
-    if isinstance(field, BagOf) or isinstance(place, Channel):
-        for message in list(place) if isinstance(field, BagOf) else ():
+    if isinstance(field, records.BagOf) or isinstance(place, records.Channel):
+        for message in list(place) if isinstance(field, records.BagOf) else ():
             place.remove(message)
-        if isinstance(place, Channel):
+        if isinstance(place, records.Channel):
             place.clear()
         _look_at("what is in flight", value, Iterable, "a list of messages")
         for item in value:
-            _fill(place.add(), field.record if isinstance(field, BagOf) else _message_of(field), item)
-    elif isinstance(field, ArrayOf):
+            _fill(place.add(), field.record if isinstance(field, records.BagOf) else _message_of(field), item)
+    elif isinstance(field, records.ArrayOf):
         _look_at("an array", value, Iterable, "a list, or a dictionary by index")
         for index, item in value.items() if isinstance(value, Mapping) else enumerate(value):
             _look_at("an index", index, Integral, "a whole number")
-            if isinstance(field.element, Scalar):
+            if isinstance(field.element, records.Scalar):
                 place[index] = _number(f"element {index}", field.element.domain.spellings(), item)
             else:
                 _fill_place(place[index], field.element, item)
-    elif isinstance(place, Row):
-        _fill_place(place.items, dict(fields(field.record))["items"], value)  # type: ignore[union-attr]
+    elif isinstance(place, records.Row):
+        _fill_place(place.items, dict(records.fields(field.record))["items"], value)  # type: ignore[union-attr]
     else:
         _fill(place, field.record, value)  # type: ignore[union-attr]
 
 
-def _message_of(field: FieldType) -> type[Record]:
-    items = dict(fields(field.record))["items"]  # type: ignore[union-attr]
-    assert isinstance(items, ArrayOf)
+def _message_of(field: records.FieldType) -> type[records.Record]:
+    items = dict(records.fields(field.record))["items"]  # type: ignore[union-attr]
+    assert isinstance(items, records.ArrayOf)
     return items.element.record  # type: ignore[union-attr]

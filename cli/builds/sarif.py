@@ -74,17 +74,13 @@ def _result(item: Outcome, rule: int) -> dict[str, Any]:
         "kind": "open" if undetermined else "fail",
         "level": "none" if undetermined else "error",
         "message": {"text": f"{item.report.name}: {item.message}."},
-        "locations": [_location(_subject(item))],
+        "locations": [_location(item.prop.function if item.prop else item.report.found.machine.initial.function)],
         "partialFingerprints": {"finding/v1": _fingerprint(item)},
         "properties": {"verdict": item.verdict, "constants": dict(item.report.data["constants"])},
     }
     if item.steps:
         found["codeFlows"] = [{"threadFlows": [{"locations": list(_flow(item.report.found, item.steps))}]}]
     return found
-
-
-def _subject(item: Outcome) -> Callable[..., Any]:
-    return item.prop.function if item.prop else item.report.found.machine.initial.function
 
 
 def _flow(found: Protocol, steps: Iterable[str]) -> Iterable[dict[str, Any]]:

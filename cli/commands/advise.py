@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.files import write_text
-from fencepost.api.topics.advice_words import (
-    SAID,
-    UNCHANGED,
-    broken_by,
-    change_of,
-    headline,
-    lines_of,
-    proofs_of,
-    released_of,
-    row_of,
-)
+from fencepost.api.topics import advice_words
 from fencepost.api.topics.advising import AdviceResult, may_have_elr, notes
 from fencepost.api.topics.advising import advise as advised
 from fencepost.cli.commands import options
@@ -137,9 +127,9 @@ def print_advice(
     """Print the answer, and a row for each operation; with `verbose` all that was seen, and what crashes do."""
     data = made.to_dict()
     rows: list[tuple[Text | str, ...]] = []
-    print_lines(console, headline(data), style="bold")
+    print_lines(console, advice_words.headline(data), style="bold")
     for item in data["operations"]:
-        title, fact, instead = row_of(item)
+        title, fact, instead = advice_words.row_of(item)
         rows.append((title, styled(fact, STYLES.get(item["outcome"], "yellow")), instead))
     print_rows(console, rows)
     if not verbose:
@@ -150,8 +140,8 @@ def print_advice(
         return
     for item in data["operations"]:
         console.print()
-        print_lines(console, heading(f"{item['title']}: {SAID[item['outcome']]}"))
-        print_lines(console, *lines_of(item), *proofs_of(item), indent=2)
+        print_lines(console, heading(f"{item['title']}: {advice_words.SAID[item['outcome']]}"))
+        print_lines(console, *advice_words.lines_of(item), *advice_words.proofs_of(item), indent=2)
     console.print()
     print_lines(console, heading("Crashes that lose logs"))
     if read:
@@ -162,9 +152,11 @@ def print_advice(
     else:
         print_lines(console, f"By crashes alone an acknowledged record {crashes['outcome']}.")
         for lost, steps in zip(crashes["front"], crashes["told"], strict=True):
-            print_lines(console, f"{broken_by(lost)}:", indent=2)
+            print_lines(console, f"{advice_words.broken_by(lost)}:", indent=2)
             print_lines(console, *(f"{number}. {step}" for number, step in enumerate(steps, 1)), indent=4)
         print_lines(console, "`--trace FILE` writes it, and `fencepost explore FILE` opens it.", style="dim")
-    print_lines(console, released_of(data))
+    print_lines(console, advice_words.released_of(data))
     print_lines(console, *notes(made.settings, data), style="dim")
-    print_rows(console, [change_of(item) for item in data["changes"]] or [("-", UNCHANGED)], indent=2)
+    print_rows(
+        console, [advice_words.change_of(item) for item in data["changes"]] or [("-", advice_words.UNCHANGED)], indent=2
+    )

@@ -6,17 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 import click
-from fencepost.api.topics.evidence import (
-    GUARANTEES,
-    KINDS,
-    answer_of,
-    cases_of,
-    classes_of,
-    of_kind,
-    seen_on_kafka,
-    standing_of,
-    trace_of_case,
-)
+from fencepost.api.topics import evidence
 from fencepost.api.topics.evidence import guarantees as find_entries
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
@@ -37,13 +27,13 @@ _STANDS = {"kept": "green", "kept-in-the-model": "green", "finding": "red", "bro
 def print_settled(console: Console) -> None:
     """Print every entry that has a verdict, and how many of each kind are open."""
     open_ones = []
-    for kind in KINDS:
-        everything = of_kind(kind)
+    for kind in evidence.KINDS:
+        everything = evidence.of_kind(kind)
         settled = [entry for entry in everything if status(entry) != "open"]
         open_ones.append((kind, str(len(everything) - len(settled)), str(len(everything))))
         for entry in settled:
             _head(console, entry)
-            rows = [(case.run.name, case.prop, _expected(case)) for case in cases_of(entry)]
+            rows = [(case.run.name, case.prop, _expected(case)) for case in evidence.cases_of(entry)]
             if rows:
                 print_rows(console, rows, indent=2)
             console.print()
@@ -61,9 +51,9 @@ def print_entry(console: Console, entry: Entry) -> None:
     _head(console, entry)
     if entry.same_as:
         print_lines(console, f"same as {', '.join(entry.same_as)}", indent=2)
-    for row in classes_of(entry):
+    for row in evidence.classes_of(entry):
         print_lines(console, f"Kafka {row['kafka']}: {row['verdict']}, {row['seen']}", indent=2)
-    for run, together in groupby(cases_of(entry), lambda case: case.run):
+    for run, together in groupby(evidence.cases_of(entry), lambda case: case.run):
         cases, machine = list(together), protocol(run.protocol).machine
         console.print()
         print_lines(console, heading(run.name), indent=2)
@@ -71,7 +61,7 @@ def print_entry(console: Console, entry: Entry) -> None:
         size = f"; {run.distinct:,} states, depth {run.depth}" if run.distinct else ""
         print_lines(console, f"{constants}{size}, profile {run.profile}", style="dim", indent=4)
         print_rows(console, [(case.prop, _expected(case)) for case in cases], indent=4)
-        for trace in dict.fromkeys(filter(None, map(trace_of_case, cases))):
+        for trace in dict.fromkeys(filter(None, map(evidence.trace_of_case, cases))):
             console.print(f"    {trace}", soft_wrap=True)
         if any(case.expect == "holds" for case in cases) and (found := reached_by(run)) is not None:
             bounds = " ".join(f"{name}={value}" for name, value in found.items() if value)
@@ -81,14 +71,14 @@ def print_entry(console: Console, entry: Entry) -> None:
 
 
 def _head(console: Console, entry: Entry) -> None:
-    stands = standing_of(entry) if entry.kind in GUARANTEES else None
+    stands = evidence.standing_of(entry) if entry.kind in evidence.GUARANTEES else None
     is_broken = stands is not None and stands.word in ("finding", "conjecture", "broken")
     word = "broken" if is_broken else status(entry)
     print_rows(console, [(heading(entry.id), styled(word, _STYLES.get(word, "")), entry.sentence)])
     print_lines(console, entry.source, style="dim", indent=2)
     if stands is not None and stands.word:
         print_lines(console, f"{stands.text}.", style=_STANDS.get(stands.word, "yellow"), indent=2)
-    for text in filter(None, (answer_of(entry), seen_on_kafka(entry))):
+    for text in filter(None, (evidence.answer_of(entry), evidence.seen_on_kafka(entry))):
         print_lines(console, text, indent=2)
 
 

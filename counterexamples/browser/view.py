@@ -64,7 +64,12 @@ def view(
 def itself(setting: Setting, key: Key, *, explained: bool = False, acts: bool = True) -> View:
     """Return the view of a state that does not depend on the step before it."""
     return {
-        "messages": _messages(setting, key),
+        "messages": [
+            (f"{part.label}.{cell.name}" if part.label else cell.name, text)
+            for part in parts(setting.plain.machine.state, key)
+            for cell in part.cells
+            for text in cell.messages or ()
+        ],
         "actions": [_action(setting, item, key, explained=explained) for item in setting.plain.machine.actions if acts],
         "properties": properties(
             setting, [item for item in setting.protocol.every_property if not item.over_steps], key
@@ -82,16 +87,6 @@ def arrival(setting: Setting, key: Key, before: Key | None = None, came: Transit
         "folded": folded(setting.plain.machine.state, raw, key) if came is not None else "",
         "of_step": properties(setting, of_steps, key, before, came),
     }
-
-
-def _messages(setting: Setting, key: Key) -> list[tuple[str, str]]:
-    """Return the messages in flight, each with the name of what holds it."""
-    return [
-        (f"{part.label}.{cell.name}" if part.label else cell.name, text)
-        for part in parts(setting.plain.machine.state, key)
-        for cell in part.cells
-        for text in cell.messages or ()
-    ]
 
 
 def _changes(setting: Setting, before: Key, after: Key) -> list[str]:

@@ -18,20 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fencepost.counterexamples.history import transitions
 from fencepost.counterexamples.prevention import Line, known_as, preventions
 from fencepost.counterexamples.promises import kept
+from fencepost.counterexamples.render import story
 from fencepost.counterexamples.render.markup import card_html
 from fencepost.counterexamples.render.parties import ELSEWHERE, Lane
 from fencepost.counterexamples.render.pictures import Card, cards
-from fencepost.counterexamples.render.story import (
-    FORGOTTEN,
-    GONE,
-    IN_FLIGHT,
-    LOST,
-    RECEIVED,
-    Event,
-    Flight,
-    Story,
-    story,
-)
 from fencepost.counterexamples.sources import place_of, promises
 from fencepost.counterexamples.trace import Trace
 from fencepost.counterexamples.violating_binding import violated_for, violating_binding
@@ -91,7 +81,7 @@ class Drawing:
         return self.height - 14
 
 
-def drawing(history: Story) -> Drawing:
+def drawing(history: story.Story) -> Drawing:
     """Return the diagram of a history."""
     lanes = [lane.title for lane in history.parties.lanes]
     if not lanes or any(
@@ -111,7 +101,7 @@ def drawing(history: Story) -> Drawing:
 class _Drawing:
     """Places in one drawing."""
 
-    def __init__(self, history: Story, count: int) -> None:
+    def __init__(self, history: story.Story, count: int) -> None:
         self.history, self.count = history, count
 
     def at(self, place: int) -> float:
@@ -145,16 +135,16 @@ class _Drawing:
         for flight in self.history.flights:
             yield self.flight(flight)
 
-    def flight(self, flight: Flight) -> Arrow:
+    def flight(self, flight: story.Flight) -> Arrow:
         """Return the arrow of one message, which ends in nothing if no one received it."""
         last = flight.ended or len(self.history.events) + 1
         x, y, end_y = self.x(flight.sender), self.y(flight.sent), self.y(last)
-        to = self.x(flight.receiver) if flight.fate == RECEIVED else x + LANE * 0.35
-        if flight.fate == IN_FLIGHT:
+        to = self.x(flight.receiver) if flight.fate == story.RECEIVED else x + LANE * 0.35
+        if flight.fate == story.IN_FLIGHT:
             end_y -= ROW // 2
         where = {
-            RECEIVED: f"received in step {last}",
-            FORGOTTEN: f"dropped in step {last}: it can no longer be observed",
+            story.RECEIVED: f"received in step {last}",
+            story.FORGOTTEN: f"dropped in step {last}: it can no longer be observed",
         }
         title = f"{flight.name} {flight.text}: sent in step {flight.sent}, {where.get(flight.fate, flight.fate)}"
         kind = flight.fate.replace(" ", "-")
@@ -164,9 +154,9 @@ class _Drawing:
             return Arrow(kind, flight.sent, last, path, title, flight.name, bend, (y + end_y) / 2)
         length = ((to - x) ** 2 + (end_y - y) ** 2) ** 0.5
         dx, dy = (to - x) / length, (end_y - y) / length
-        tip = GAP if flight.fate == RECEIVED else 0
+        tip = GAP if flight.fate == story.RECEIVED else 0
         path = f"M{x + dx * GAP:.1f} {y + dy * GAP:.1f} L{to - dx * tip:.1f} {end_y - dy * tip:.1f}"
-        if flight.fate == RECEIVED:
+        if flight.fate == story.RECEIVED:
             return Arrow(kind, flight.sent, last, path, title, flight.name, x + (to - x) * 0.5, y + (end_y - y) * 0.5)
         return Arrow(kind, flight.sent, last, path, title, flight.name, to + LANE * 0.3, end_y + 9)
 
@@ -184,23 +174,23 @@ class Scene(NamedTuple):
     source: str
     actor: str
     cards: list[Card]
-    taken: list[Flight]
-    sent: list[Flight]
-    flying: list[Flight]
-    ended: list[Flight]
+    taken: list[story.Flight]
+    sent: list[story.Flight]
+    flying: list[story.Flight]
+    ended: list[story.Flight]
     folded: str
 
 
 def render(made: Replay, _model: str = "", *, more: str = "") -> str:
     """Return the page as text; `more` is a piece of HTML that stands at its end."""
-    return _filled(TEMPLATE, {**_content(made, story(made.trace, made.path)), "more": more})
+    return _filled(TEMPLATE, {**_content(made, story.story(made.trace, made.path)), "more": more})
 
 
 def figure(trace: Trace, path: Path) -> str:
     """Return the diagram alone, as a piece of another page."""
     sentence = trace.prop.sentence if trace.prop else ""
     shown = {"finding": violated_for(trace, path), "states": path.length, "sentence": sentence}
-    return _filled(FIGURE, {**shown, "drawing": drawing(story(trace, path))})
+    return _filled(FIGURE, {**shown, "drawing": drawing(story.story(trace, path))})
 
 
 def _filled(template: str, content: dict[str, Any]) -> str:
@@ -222,7 +212,7 @@ def _templates() -> Environment:
     )
 
 
-def _content(made: Replay, history: Story) -> dict[str, Any]:
+def _content(made: Replay, history: story.Story) -> dict[str, Any]:
     trace = made.trace
     found = preventions(trace, made.path)
     first = [item for number, item in enumerate(found) if number == 0 or item.is_usual]
@@ -284,7 +274,7 @@ def _broken(made: Replay) -> list[tuple[Property, int]]:
     return sorted(found, key=lambda item: item[1])
 
 
-def _scenes(made: Replay, history: Story) -> list[Scene]:
+def _scenes(made: Replay, history: story.Story) -> list[Scene]:
     start, initial = made.path.start, made.trace.protocol.machine.initial
     flying = [flight for flight in history.flights if not flight.sent]
     scenes = [
@@ -309,7 +299,7 @@ def _scenes(made: Replay, history: Story) -> list[Scene]:
     return scenes
 
 
-def _scene(history: Story, event: Event, shown: list[Card]) -> Scene:
+def _scene(history: story.Story, event: story.Event, shown: list[Card]) -> Scene:
     number = event.number
     return Scene(
         number,
@@ -322,7 +312,11 @@ def _scene(history: Story, event: Event, shown: list[Card]) -> Scene:
         event.takes,
         event.sends,
         [item for item in history.flights if item.sent < number and (not item.ended or item.ended > number)],
-        [item for item in history.flights if item.ended == number and item.fate in (FORGOTTEN, LOST, GONE)],
+        [
+            item
+            for item in history.flights
+            if item.ended == number and item.fate in (story.FORGOTTEN, story.LOST, story.GONE)
+        ],
         event.folded,
     )
 

@@ -187,7 +187,7 @@ class KeyTable:
         limit = min(int(slots * FILL), MOST_KEYS)
         width, number_bits = open_bits + 2, limit.bit_length()
         places = slots + packed.REACH + 1
-        self.table, self.numbers = (_zeros(places * bits // 64 + 2) for bits in (width, number_bits))
+        self.table, self.numbers = (np.zeros(places * bits // 64 + 2, np.uint64) for bits in (width, number_bits))
         facts = self.facts
         facts[packed.LEFTS], facts[packed.RIGHTS], facts[packed.SIZE] = lefts, rights, size
         facts[packed.SLOTS], facts[packed.LIMIT] = slots, limit
@@ -196,7 +196,3 @@ class KeyTable:
 
     def _bits(self) -> tuple[int, int]:
         return self.trees.bits if self.trees else (0, 0)
-
-
-def _zeros(words: int) -> Array:
-    return np.zeros(words, np.uint64)

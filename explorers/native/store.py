@@ -10,27 +10,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from fencepost.explorers.native import packed
 from fencepost.explorers.native.compile import Kernels
 from fencepost.explorers.native.keys import MOST_KEYS, KeyTable, Trees, missing
 from fencepost.explorers.native.llvm.libraries import reserved
-from fencepost.explorers.native.packed import (
-    ANCESTORS,
-    BASE,
-    DONE,
-    EXPANDED,
-    FACTS,
-    KEPT,
-    KNOWN,
-    LEFT,
-    LIMIT,
-    OWNER_SHIFT,
-    OWNERS,
-    RING,
-    ROOM,
-    SLOTS,
-    STORED,
-    TABLE,
-)
 from fencepost.model.language.errors import UsageError
 
 MOST_STATES = (1 << 24) - 2
@@ -124,7 +107,7 @@ class Buffers:
                 "search may have. Give the parameters of actions smaller domains, or ask with `engine='plain'`."
             ) from error
         self.words = self.rows.view(np.uint64).reshape(batches, room, row.itemsize // WORD)
-        self.starts = np.zeros((batches, OWNERS + 1), np.int64)
+        self.starts = np.zeros((batches, packed.OWNERS + 1), np.int64)
 
     def flat(self) -> tuple[np.ndarray[Any, Any], ...]:
         """Return words, hashes and parents of all batches as one, and what says whose they are."""
@@ -132,7 +115,7 @@ class Buffers:
         return words, self.hashes.reshape(-1), self.parents.reshape(-1), self.order, self.starts
 
     def new_queue(self) -> np.ndarray[Any, Any]:
-        return np.empty(RING + self.hashes.size, np.int64)
+        return np.empty(packed.RING + self.hashes.size, np.int64)
 
     @cached_property
     def queue(self) -> np.ndarray[Any, Any]:
@@ -163,7 +146,7 @@ class Partition:
     ) -> None:
         self.kernels, self.compact, self.owner = kernels, compact, owner
         self.dtype = row
-        self.facts = np.zeros(FACTS, np.int64) if facts is None else facts
+        self.facts = np.zeros(packed.FACTS, np.int64) if facts is None else facts
         """Where the arrays are and how they are filled, as the kernel that inserts reads it."""
         self.trees: Trees | None = None
         self.keys = KeyTable(kernels.module, self.facts, None) if compact else None
@@ -176,12 +159,12 @@ class Partition:
 
     @property
     def count(self) -> int:
-        return int(self.facts[KNOWN])
+        return int(self.facts[packed.KNOWN])
 
     @property
     def fresh_base(self) -> int:
         """Number of the first row in the array that new states go to."""
-        return int(self.facts[BASE])
+        return int(self.facts[packed.BASE])
 
     @property
     def levels(self) -> tuple[int, int]:
@@ -223,7 +206,7 @@ class Partition:
     def all_hashes(self) -> np.ndarray[Any, Any]:
         """Return the hashes of all states, kept or computed."""
         if self.compact:
-            return self.all_keys() | np.uint64(self.owner << OWNER_SHIFT)
+            return self.all_keys() | np.uint64(self.owner << packed.OWNER_SHIFT)
         rows, hashes = self.read(), np.empty(self.count, np.uint64)
         self.kernels.module.hash_rows(self._words(rows), hashes)
         return hashes
@@ -244,20 +227,20 @@ class Partition:
         if self.keys:
             self.rows, self.fresh = self.fresh[: self.count - self.fresh_base], np.empty(FIRST_ROWS, self.rows.dtype)
             self.base = self.fresh_base
-            self.facts[BASE] = self.count
+            self.facts[packed.BASE] = self.count
             self._bind()
 
     def make_room(self) -> None:
         """Make room for what was left when inserting stopped."""
         if self.count >= (MOST_KEYS if self.keys else MOST_STATES):
             raise TooManyStates
-        if self.count >= self.facts[LIMIT]:
+        if self.count >= self.facts[packed.LIMIT]:
             if self.keys:
                 self.keys.grow()
             else:
                 slots = len(self.table)
                 self.rebuild(2 * slots if slots < SMALL else int(slots * GROWTH))
-        self._reserve(int(self.facts[LEFT]))
+        self._reserve(int(self.facts[packed.LEFT]))
 
     def pack(self, trees: Trees, base: int, fresh_base: int) -> None:
         """Keep keys from here on: the level being expanded begins with state `base`, the next with `fresh_base`."""
@@ -266,7 +249,7 @@ class Partition:
         self.trees, self.base, self.table = trees, base, self.table[:0]
         self.rows, self.fresh = keys[base:fresh_base].copy(), keys[fresh_base:].copy()
         self.keys = KeyTable(self.kernels.module, self.facts, trees, self.count)
-        self.facts[[KNOWN, BASE, DONE]] = 0, fresh_base, 0
+        self.facts[[packed.KNOWN, packed.BASE, packed.DONE]] = 0, fresh_base, 0
         self.keys.enter(keys)
         self._bind()
 
@@ -295,12 +278,12 @@ class Partition:
     def restore(self, arrays: dict[str, np.ndarray[Any, Any]], count: int, base: int, fresh_base: int) -> None:
         self.parents = arrays["parents"]
         self.rows = arrays["rows"]
-        self.facts[[KNOWN, BASE, DONE]] = count, fresh_base, 0
+        self.facts[[packed.KNOWN, packed.BASE, packed.DONE]] = count, fresh_base, 0
         self.base = base
         if self.compact:
             self.fresh = arrays["fresh"]
             self.keys = KeyTable(self.kernels.module, self.facts, None, count)
-            self.facts[KNOWN] = 0
+            self.facts[packed.KNOWN] = 0
             self.keys.enter(arrays["hashes"])
             self._bind()
         else:
@@ -335,12 +318,12 @@ class Partition:
     def _bind(self) -> None:
         facts = self.facts
         self._stored = self._words(self.fresh if self.keys else self.rows)
-        facts[[STORED, KEPT]] = _address(self._stored), len(self._stored)
-        facts[EXPANDED] = _address(self.rows)
-        facts[[ANCESTORS, ROOM]] = _address(self.parents), len(self.parents)
+        facts[[packed.STORED, packed.KEPT]] = _address(self._stored), len(self._stored)
+        facts[packed.EXPANDED] = _address(self.rows)
+        facts[[packed.ANCESTORS, packed.ROOM]] = _address(self.parents), len(self.parents)
         if not self.keys:
-            facts[LIMIT] = min(int(len(self.table) * FILL), MOST_STATES)
-            facts[[TABLE, SLOTS]] = _address(self.table), len(self.table)
+            facts[packed.LIMIT] = min(int(len(self.table) * FILL), MOST_STATES)
+            facts[[packed.TABLE, packed.SLOTS]] = _address(self.table), len(self.table)
 
 
 def _grown(array: np.ndarray[Any, Any], size: int, used: int) -> np.ndarray[Any, Any]:

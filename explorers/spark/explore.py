@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
+from fencepost.explorers import verdict
 from fencepost.explorers.cross_check import cross_check
 from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import NO_PARENT, Kernels
@@ -53,18 +54,6 @@ from fencepost.explorers.spark.work import (
     send,
     targets,
 )
-from fencepost.explorers.verdict import (
-    LEFT,
-    VIOLATED,
-    Cause,
-    Options,
-    PropertyResult,
-    Reason,
-    Result,
-    cause_of,
-    deep_enough,
-    model_error,
-)
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
@@ -85,18 +74,18 @@ class Explore:
     machine: Machine
     constants: Constants
     properties: tuple[Property, ...]
-    options: Options
+    options: verdict.Options
     origin: Origin
     kernels: Kernels
     partitions: int
     handover: int
     tell: Callable[[Progress], None] | None = None
-    summed: Callable[[Result], bool] | None = None
+    summed: Callable[[verdict.Result], bool] | None = None
     """Says whether the result of a complete search needs a digest of its states and steps."""
     level_metrics: list[Metrics] = field(default_factory=list)
     """For each level that Spark did, what it cost."""
 
-    def run(self, start: Callable[[], AbstractContextManager[SparkContext]]) -> Result:
+    def run(self, start: Callable[[], AbstractContextManager[SparkContext]]) -> verdict.Result:
         """Search until everything is reached, or until a limit. Spark is started when it is needed."""
         _require_kinds(self.properties)
         temporary = "" if self.options.checkpoint else tempfile.mkdtemp(prefix="fencepost-levels-")
@@ -107,7 +96,7 @@ class Explore:
             if temporary:
                 shutil.rmtree(temporary, ignore_errors=True)
 
-    def _run(self, start: Callable[[], AbstractContextManager[SparkContext]], store: Store) -> Result:
+    def _run(self, start: Callable[[], AbstractContextManager[SparkContext]], store: Store) -> verdict.Result:
         native = Search(
             self.machine, self.constants, self.properties,
             replace(self.options, checkpoint=None, resume=False, memory=None),
@@ -151,12 +140,12 @@ class Explore:
             except DomainError as error:
                 if not self._violated(manifest):
                     raise
-                result = result_of(native, store, manifest, LEFT, context.defaultParallelism)
-                return replace(result, problems=(model_error(error),))
+                result = result_of(native, store, manifest, verdict.LEFT, context.defaultParallelism)
+                return replace(result, problems=(verdict.model_error(error),))
             except UsageError as error:
                 if not self._violated(manifest):
                     raise
-                why = Reason(str(error).rstrip("."), Cause.ERROR)
+                why = verdict.Reason(str(error).rstrip("."), verdict.Cause.ERROR)
             finally:
                 _clean(context, run)
             result = result_of(native, store, manifest, why, context.defaultParallelism)
@@ -164,7 +153,7 @@ class Explore:
                 numbers = context.parallelize(range(work.partitions), work.partitions)
                 sums = numbers.map(partial(digest, replace(work, level=manifest.level))).collect()
                 result = replace(result, digest=sum(sums) % 2**64)
-            if self.options.cross_check != 0 and cause_of(why) is not Cause.ERROR:
+            if self.options.cross_check != 0 and verdict.cause_of(why) is not verdict.Cause.ERROR:
                 blocks = _Blocks(context, work, native, manifest)
                 result = replace(
                     result, cross_check=cross_check(native, result, self.options.cross_check, stored=blocks)
@@ -252,9 +241,9 @@ class Explore:
     def _limit(self, manifest: Manifest, native: Search, seconds: float) -> str:
         options = self.options
         if options.stop_on_violation and self._violated(manifest):
-            return VIOLATED
+            return verdict.VIOLATED
         if options.max_depth is not None and manifest.level >= options.max_depth:
-            return deep_enough(options.max_depth)
+            return verdict.deep_enough(options.max_depth)
         return native.limit(seconds, manifest.distinct)
 
 
@@ -389,13 +378,13 @@ REMEMBERED = 8
 """Blocks that are kept in memory while traces are rebuilt."""
 
 
-def result_of(native: Search, store: Store, manifest: Manifest, why: str, workers: int) -> Result:
+def result_of(native: Search, store: Store, manifest: Manifest, why: str, workers: int) -> verdict.Result:
     """Return the result, and why the search stopped, if it did."""
     trails = _Trails(native, store, manifest)
     deadlock = None
     if native.options.deadlock and manifest.deadlock is not None:
         deadlock = native.plain.retrace(trails.to(manifest.deadlock))
-    return Result(
+    return verdict.Result(
         protocol=native.machine.name,
         constants=native.constants.shown,
         engine="spark",
@@ -418,7 +407,9 @@ def result_of(native: Search, store: Store, manifest: Manifest, why: str, worker
     )
 
 
-def _property(native: Search, trails: _Trails, manifest: Manifest, item: Property, *, complete: bool) -> PropertyResult:
+def _property(
+    native: Search, trails: _Trails, manifest: Manifest, item: Property, *, complete: bool
+) -> verdict.PropertyResult:
     state = manifest.found.get(item.name)
     path = None
     if state is not None:

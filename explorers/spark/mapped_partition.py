@@ -13,22 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fencepost.explorers.native import packed
 from fencepost.explorers.native.compile import Kernels
 from fencepost.explorers.native.layout import Layout
 from fencepost.explorers.native.llvm.libraries import address_of
-from fencepost.explorers.native.packed import (
-    ANCESTORS,
-    FACTS,
-    KEPT,
-    KNOWN,
-    LIMIT,
-    OWNERS,
-    RING,
-    ROOM,
-    SLOTS,
-    STORED,
-    TABLE,
-)
 from fencepost.explorers.native.store import FILL, GROWTH, MOST_STATES, TooManyStates
 from fencepost.explorers.running.files import lock_folder, write_file
 
@@ -55,7 +43,7 @@ class MappedPartition:
 
     def __init__(self, kernels: Kernels, layout: Layout, folder: Path) -> None:
         self.kernels, self.folder = kernels, folder
-        self.owners = OWNERS
+        self.owners = packed.OWNERS
         self.dtype, self.words = layout.dtype, layout.words
         self.counts = np.zeros(self.owners, np.int64)
         self.level = 0
@@ -134,23 +122,28 @@ class MappedPartition:
         positions = np.arange(total, dtype=np.uint32)
         order, starts = np.empty((1, total), np.uint32), np.zeros((1, self.owners + 1), np.int64)
         module.order_by_owner(hashes, total, starts[0], order[0])
-        queue, place, shared = np.empty(RING + total, np.int64), np.ones(2, np.int64), np.ones(1, np.int64)
+        queue, place, shared = np.empty(packed.RING + total, np.int64), np.ones(2, np.int64), np.ones(1, np.int64)
         found = []
         for owner in range(self.owners):
             share = int(starts[0, owner + 1] - starts[0, owner])
             before = int(self.counts[owner])
             self._reserve(before + share)
-            ancestors, facts = np.empty(before + share, np.uint32), np.zeros((1, FACTS), np.int64)
-            facts[0, [KNOWN, ANCESTORS, ROOM]] = before, address_of(ancestors), len(ancestors)
+            ancestors, facts = np.empty(before + share, np.uint32), np.zeros((1, packed.FACTS), np.int64)
+            facts[0, [packed.KNOWN, packed.ANCESTORS, packed.ROOM]] = before, address_of(ancestors), len(ancestors)
             while True:
                 place[0] = owner
                 stored, table = self._stored(owner), self.tables[owner]
-                facts[0, [STORED, KEPT, TABLE, SLOTS]] = address_of(stored), len(stored), address_of(table), len(table)
-                facts[0, LIMIT] = min(int(len(table) * FILL), MOST_STATES)
+                facts[0, [packed.STORED, packed.KEPT, packed.TABLE, packed.SLOTS]] = (
+                    address_of(stored),
+                    len(stored),
+                    address_of(table),
+                    len(table),
+                )
+                facts[0, packed.LIMIT] = min(int(len(table) * FILL), MOST_STATES)
                 stopped = module.insert(
                     words, hashes, positions, order, starts, facts, owner, place, shared, queue, False
                 )
-                self.counts[owner] = facts[0, KNOWN]
+                self.counts[owner] = facts[0, packed.KNOWN]
                 if stopped < 0:
                     break
                 if self.counts[owner] >= MOST_STATES:

@@ -11,17 +11,8 @@ from typing import Any
 
 import z3
 from fencepost.explorers.running.interrupts import Stopped
+from fencepost.explorers.symbolic import models
 from fencepost.explorers.symbolic.induction import open_cuts, state_properties, step_properties
-from fencepost.explorers.symbolic.models import (
-    OpenValueError,
-    arguments,
-    ask_allowed,
-    number_under,
-    strict,
-    strict_arguments,
-    strict_constants,
-    value_under,
-)
 from fencepost.explorers.symbolic.places import Rec, agree, key_under
 from fencepost.explorers.symbolic.pool import Asking, apart
 from fencepost.explorers.symbolic.system import Happening, System
@@ -118,23 +109,23 @@ class Chain:
         """Assume that one of several ways is taken, and leads to a state."""
         self.asking.add(choice >= 0, choice < len(ways))
         for index, item in enumerate(ways):
-            limit = implies(self.inside, both(*strict_arguments(self.system, item)))
+            limit = implies(self.inside, both(*models.strict_arguments(self.system, item)))
             self.asking.add(z3.Implies(choice == index, boolean(both(item.happens, agree(after, item.after), limit))))
 
     def _error_at_start(self) -> History | None:
-        constants = [self.system.lifting.domain(), *strict_constants(self.system)]
+        constants = [self.system.lifting.domain(), *models.strict_constants(self.system)]
         for found in self.starts:
-            limits = [*constants, *strict_arguments(self.system, found)]
+            limits = [*constants, *models.strict_arguments(self.system, found)]
             if found.cut is not False and self.ask_inside(found.cut, *limits) == z3.sat:
                 return error_at_start(self.system, self.asking.solver.model(), found)
         return None
 
     def ask_inside(self, *flags: Flag) -> Any:
         """Return z3's answer on constants that a run may have."""
-        return ask_allowed(self.system, self.asking, *flags, inside=self.inside)
+        return models.ask_allowed(self.system, self.asking, *flags, inside=self.inside)
 
     def _limit(self, state: Rec) -> None:
-        self.asking.add(self.system.typed(state), implies(self.inside, strict(self.system, state)))
+        self.asking.add(self.system.typed(state), implies(self.inside, models.strict(self.system, state)))
 
     def grow(self) -> None:
         number = len(self.states)
@@ -184,7 +175,7 @@ class Chain:
         if said == z3.sat:
             try:
                 found = self.history(self.asking.solver.model(), number + 1)
-            except OpenValueError:
+            except models.OpenValueError:
                 return str(z3.unknown)
             return PropertyFailure(name, number, replace(found, violates=name))
         if self.inside is not True and said == z3.unsat:
@@ -193,12 +184,12 @@ class Chain:
 
     def history(self, model: Any, length: int, last: Happening | None = None) -> History:
         """Return the first `length` states of a model, and one step more if it is given."""
-        value_of, number_of = value_under(model), number_under(model)
+        value_of, number_of = models.value_under(model), models.number_under(model)
         chosen = [self.steps[number][value_of(self.choices[number])] for number in range(length - 1)]
         steps = []
         for number, found in enumerate([*chosen, *([last] if last else [])]):
             assert found.move.action is not None
-            steps.append((found.move.action.name, arguments(model, self.states[number], found)))
+            steps.append((found.move.action.name, models.arguments(model, self.states[number], found)))
         constants = {name: number_of(value) for name, value in self.system.lifting.values.items()}
         first = tuple(map(number_of, self.starts[value_of(_FIRST)].args))
         return History(constants, first, key_under(self.states[0], value_of, number_of), tuple(steps))
@@ -209,10 +200,10 @@ class Chain:
         for happened in self.ways():
             if happened.cut is False:
                 continue
-            limits = strict_arguments(self.system, happened)
+            limits = models.strict_arguments(self.system, happened)
             said = self.ask_inside(happened.cut, *limits) if error else self.asking.ask(happened.cut)
             if error and said == z3.sat:
-                with suppress(OpenValueError):
+                with suppress(models.OpenValueError):
                     return found, self.history(self.asking.solver.model(), len(self.states), happened)
             again = said == z3.unknown or self.inside is not True
             if said == z3.sat or (again and self.asking.ask(happened.cut) != z3.unsat):
@@ -222,7 +213,7 @@ class Chain:
 
 def error_at_start(system: System, model: Any, found: Happening) -> History:
     """Return a run that ends with an error before there is a state."""
-    number_of = number_under(model)
+    number_of = models.number_under(model)
     constants = {name: number_of(value) for name, value in system.lifting.values.items()}
     return History(constants, tuple(map(number_of, found.args)), (), ())
 

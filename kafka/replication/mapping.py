@@ -11,15 +11,7 @@ A model's image is the metadata log up to the end of what one action of the cont
 from typing import Any
 
 from fencepost.kafka.driver.execute import Act
-from fencepost.model.cluster.constants import (
-    Checkpoint,
-    Completion,
-    FencedAnswers,
-    Field,
-    Loss,
-    Truncation,
-    UncleanShutdown,
-)
+from fencepost.model.cluster import constants
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.constants import Constants
 
@@ -309,15 +301,15 @@ def refuse(c: Constants, version: str) -> str | None:
     for name, value in rules(version).items():
         if int(getattr(values, name)) != value:
             return f"{name} is set otherwise than Kafka is built or driven ({name}={value})"
-    if values.restart_high_watermark == Checkpoint.LOG_START:
+    if values.restart_high_watermark == constants.Checkpoint.LOG_START:
         return "restart_high_watermark=log-start: Kafka keeps a file of high watermarks"
     return None
 
 
 AS_DRIVEN: dict[str, int] = {
-    "truncation": int(Truncation.FETCH),
-    "fenced_answers": int(FencedAnswers.IGNORED),
-    "fetches_report": int(Field.ABSENT),
+    "truncation": int(constants.Truncation.FETCH),
+    "fenced_answers": int(constants.FencedAnswers.IGNORED),
+    "fetches_report": int(constants.Field.ABSENT),
     "any_preferred": 0,
     "waits_for_joining": 1,
     "alter_partition_version": 3,
@@ -370,7 +362,7 @@ AS_BUILT: dict[str, int] = {
     "min_isr_opens_partition_epoch": 0,
     "leaderless_elr_is_cleared": 1,
     "stale_elr_elects": 1,
-    "completion": int(Completion.ALL_TARGETS),
+    "completion": int(constants.Completion.ALL_TARGETS),
     "failed_directories_are_reported": 1,
     "failed_directory_leaves_elr": 0,
     "fewer_directories_are_unclean": 0,
@@ -379,7 +371,7 @@ AS_BUILT: dict[str, int] = {
     "directory_check": 1,
     "last_known_leader": 1,
     "last_known_leader_check": 1,
-    "unclean_shutdown": int(UncleanShutdown.PREVIOUS_EPOCH),
+    "unclean_shutdown": int(constants.UncleanShutdown.PREVIOUS_EPOCH),
 }
 """The switches of the model that are Kafka's rules, as 4.1 has them; `rules_as_built` has those of others."""
 
@@ -416,7 +408,7 @@ SMALL: dict[str, int] = {
 }
 """The configuration whose whole state graph is covered unless another is asked for."""
 
-LOSSES = (Loss.NONE, Loss.OUTSIDE_ISR, Loss.ANY)
+LOSSES = (constants.Loss.NONE, constants.Loss.OUTSIDE_ISR, constants.Loss.ANY)
 
 
 def reset(c: Constants) -> str:

@@ -9,16 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from fencepost.kafka.driver import releases
 from fencepost.kafka.driver.process import Driver
-from fencepost.kafka.driver.releases import (
-    JAVA_OPTIONS,
-    Release,
-    classes_in,
-    compile_driver,
-    locate_release,
-    model_of,
-    tool,
-)
 
 SOURCES = Path(__file__).parent / "java"
 RAFT = "org.apache.kafka.raft.KafkaRaftClient"
@@ -26,7 +18,7 @@ MESSAGES = "org.apache.kafka.common.message"
 
 
 @dataclass(frozen=True)
-class Jars(Release):
+class Jars(releases.Release):
     """A release of Kafka with the program compiled against it that knows its message classes."""
 
     def command(self, folder: str) -> list[str]:
@@ -34,13 +26,15 @@ class Jars(Release):
         del folder
         jars = [str(path) for path in sorted(self.jars.glob("*.jar"))]
         path = os.pathsep.join([str(self.classes), *jars])
-        return [tool("java"), *JAVA_OPTIONS, *self.options, "-cp", path, "fencepost.schemas.Schemas"]
+        return [releases.tool("java"), *releases.JAVA_OPTIONS, *self.options, "-cp", path, "fencepost.schemas.Schemas"]
 
 
 def jars_of(version: str) -> Jars:
     """Return a release with the program compiled against it, once."""
-    version, jars, warning = locate_release(version)
-    return Jars(version, model_of(version), jars, compile_driver(version, jars, (SOURCES,)), warning=warning)
+    version, jars, warning = releases.locate_release(version)
+    return Jars(
+        version, releases.model_of(version), jars, releases.compile_driver(version, jars, (SOURCES,)), warning=warning
+    )
 
 
 @dataclass(frozen=True)
@@ -96,7 +90,7 @@ class Classes(Driver):
 
     def named(self, part: str) -> list[str]:
         """Return the simple names of Kafka's classes that have a text in them."""
-        return sorted(name for name in classes_in(self.release.jars) if part in name)
+        return sorted(name for name in releases.classes_in(self.release.jars) if part in name)
 
     def fetch_versions(self) -> dict[str, int]:
         """Return the version of a replica's fetch by metadata version, oldest first."""

@@ -11,18 +11,8 @@ certain, and not all that is so: only bags are followed, and numbers that messag
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir import nodes, oversights
 from fencepost.explorers.program.ir.nodes import BinaryOp, Expression, FoldOp, Node, Order, Slot
-from fencepost.explorers.program.ir.oversights import (
-    Where,
-    is_read,
-    names_in,
-    path_of,
-    shrinking_in_domain,
-    shrinking_in_record,
-    sums_of_program,
-    sums_of_record,
-)
 from fencepost.explorers.program.ir.program import Function, Program, inside
 from fencepost.explorers.program.subset.kinds import BagRef, Rec
 from fencepost.model.language.domains import linear
@@ -58,9 +48,9 @@ def why_not_guards_alone(program: Program, name: str) -> str:
     """Return why it is not shown that only the guards of a bound read it; an empty string where that is shown."""
     if any(isinstance(node, nodes.Fits) and node.bound == name for node in _everything(program)):
         return "an effect is left out where there is no room"
-    if any(name in linear(total).names for total in sums_of_program(program)):
+    if any(name in linear(total).names for total in oversights.sums_of_program(program)):
         return f"a domain ends at {name}"
-    return f"{name} is read elsewhere than in its own guards" if is_read(program, name) else ""
+    return f"{name} is read elsewhere than in its own guards" if oversights.is_read(program, name) else ""
 
 
 def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> str:
@@ -74,7 +64,7 @@ def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> st
     budget = dict(fields(state))[BUDGET]
     assert isinstance(budget, Nested)
     own = dict(fields(budget.record))[field]
-    everywhere = [*sums_of_record(state), *sums_of_program(program, schema=False)]
+    everywhere = [*oversights.sums_of_record(state), *oversights.sums_of_program(program, schema=False)]
     reading = sum(name in linear(total).names for total in everywhere)
     if not _is_from_zero(own, name) or (reading > 1 and errors) or name in _shrinking(program):
         return f"a domain depends on {name}"
@@ -87,11 +77,11 @@ def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> st
 
 def _shrinking(program: Program) -> set[str]:
     """Return the constants of which a larger value may do more than add values that are tried or fit."""
-    found = set(shrinking_in_record(program.machine.state))
+    found = set(oversights.shrinking_in_record(program.machine.state))
     for action in (program.initial, *program.actions):
-        found |= {name for item in action.parameters for name in shrinking_in_domain(item.domain)}
+        found |= {name for item in action.parameters for name in oversights.shrinking_in_domain(item.domain)}
     for prop in program.asked:
-        found |= {name for _, domain in prop.params for name in shrinking_in_domain(domain)}
+        found |= {name for _, domain in prop.params for name in oversights.shrinking_in_domain(domain)}
         if prop.eventual is not None:
             found |= program.machine.constants.declared().keys()
     return found
@@ -135,12 +125,12 @@ def _why_read(program: Program, place: Place, name: str) -> str:
 
 def _given(function: Function, place: Place, name: str) -> set[Node]:
     """Return the nodes that let a budget start as its constant, once."""
-    names = names_in(function)
+    names = oversights.names_in(function)
     found: set[Node] = set()
     stores = [item for item in inside(function.body) if isinstance(item, nodes.Store) and place.is_meant(item.place)]
     for item in stores[:1] if len(stores) == 1 and stores[0] in function.body else ():
         if (
-            path_of(item.place, names) == (0, place.path)
+            oversights.path_of(item.place, names) == (0, place.path)
             and isinstance(item.value, nodes.Constant)
             and item.value.name == name
         ):
@@ -150,12 +140,12 @@ def _given(function: Function, place: Place, name: str) -> set[Node]:
 
 def _asked(function: Function, place: Place) -> tuple[set[Node], int]:
     """Return the reads of a budget by guards that ask whether enough is left, and how much they ask for."""
-    names, most = names_in(function), 0
+    names, most = oversights.names_in(function), 0
     found: set[Node] = set()
     for guard in function.body:
         for part in _conjuncts(guard.condition) if isinstance(guard, nodes.Require) else ():
             node, least = _at_least(part)
-            if node is not None and place.is_meant(node) and path_of(node, names) == (0, place.path):
+            if node is not None and place.is_meant(node) and oversights.path_of(node, names) == (0, place.path):
                 found.add(node)
                 most = max(most, least)
     return found, most
@@ -194,7 +184,7 @@ def _at_least(part: Expression) -> tuple[Expression | None, int]:
 
 def _spent(function: Function, place: Place, least: int) -> set[Node]:
     """Return the nodes of the one store that spends from a budget, never more than guards have asked for."""
-    names = names_in(function)
+    names = oversights.names_in(function)
     stores = [item for item in inside(function.body) if isinstance(item, nodes.Store) and place.is_meant(item.place)]
     looped = {node for item in inside(function.body) if isinstance(item, nodes.For) for node in inside(item.body)}
     if len(stores) != 1 or stores[0] in looped:
@@ -202,7 +192,7 @@ def _spent(function: Function, place: Place, least: int) -> set[Node]:
     item = stores[0]
     match item.value:
         case nodes.Binary(operator=BinaryOp.SUBTRACT, left=left, right=nodes.Literal(value=by)) if 0 <= by <= least:
-            if path_of(item.place, names) == path_of(left, names) == (0, place.path):
+            if oversights.path_of(item.place, names) == oversights.path_of(left, names) == (0, place.path):
                 return {item.place, left}
     return set()
 
@@ -283,7 +273,7 @@ class Sent:
         """Return whether a property is true only because there are no messages: a conjunction over bags, or a loop
         through one.
         """
-        names = names_in(made)
+        names = oversights.names_in(made)
         *before, last = made.body
         for item in before:
             if not (
@@ -295,7 +285,7 @@ class Sent:
         through = any(isinstance(item, nodes.For) for item in before)
         return (through and _is_true(last.value)) or self.is_certain(last.value, names)
 
-    def is_certain(self, value: nodes.Expression, names: Mapping[Slot, Where]) -> bool:
+    def is_certain(self, value: nodes.Expression, names: Mapping[Slot, oversights.Where]) -> bool:
         """Return whether a condition is true because what it iterates over is empty."""
         match value:
             case nodes.Fold(operator=FoldOp.ALL):
@@ -307,18 +297,18 @@ class Sent:
                 return all(certain) if value.conjunction else any(certain)
         return False
 
-    def is_nothing(self, fold: nodes.Fold, names: Mapping[Slot, Where]) -> bool:
+    def is_nothing(self, fold: nodes.Fold, names: Mapping[Slot, oversights.Where]) -> bool:
         """Return whether a fold has no value to look at, or only folds that have none."""
         for clause in fold.clauses:
             if self.is_empty(clause.source, names) or any(self.is_missing(clause, test) for test in clause.tests):
                 return True
         return fold.operator is FoldOp.ALL and self.is_certain(fold.value, names)
 
-    def is_empty(self, source: nodes.Source, names: Mapping[Slot, Where]) -> bool:
+    def is_empty(self, source: nodes.Source, names: Mapping[Slot, oversights.Where]) -> bool:
         """Return whether a loop goes through a bag in which there never was a message."""
         if not isinstance(source, nodes.Expression) or not isinstance(source.type, BagRef):
             return False
-        where = path_of(source, names)
+        where = oversights.path_of(source, names)
         return where is not None and where[1] not in self.bags
 
     def is_missing(self, clause: nodes.Clause, test: nodes.Expression) -> bool:

@@ -7,18 +7,8 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, NoReturn, Protocol
 
+from fencepost.model.language import records
 from fencepost.model.language.machine import Machine
-from fencepost.model.language.records import (
-    ArrayOf,
-    BagOf,
-    FieldType,
-    Nested,
-    Record,
-    Scalar,
-    fields,
-    is_channel,
-    is_row,
-)
 
 
 @dataclass(frozen=True)
@@ -30,7 +20,7 @@ class Int:
 class Rec:
     """A reference to a record of this class."""
 
-    record: type[Record]
+    record: type[records.Record]
 
 
 @dataclass(frozen=True)
@@ -38,10 +28,10 @@ class Queue(Rec):
     """A reference to a channel, which engines see as a record with an array of messages and their number."""
 
     @property
-    def message(self) -> type[Record]:
-        items = dict(fields(self.record))["items"]
-        assert isinstance(items, ArrayOf)
-        assert isinstance(items.element, Nested)
+    def message(self) -> type[records.Record]:
+        items = dict(records.fields(self.record))["items"]
+        assert isinstance(items, records.ArrayOf)
+        assert isinstance(items.element, records.Nested)
         return items.element.record
 
 
@@ -49,14 +39,14 @@ class Queue(Rec):
 class Arr:
     """A reference to an array."""
 
-    field: ArrayOf
+    field: records.ArrayOf
 
 
 @dataclass(frozen=True)
 class BagRef:
     """A reference to a bag of messages."""
 
-    field: BagOf
+    field: records.BagOf
 
 
 @dataclass(frozen=True)
@@ -120,7 +110,7 @@ class Function:
     """Expressions that engines have in the place of others: `max(s.ends)` is `max(item for item in s.ends)`."""
     views: set[ast.AST] = field(default_factory=set)
     """Sources of loops by number: enumerate, zip, reversed, a range with a step, an array of arrays."""
-    made: dict[ast.AST, type[Record]] = field(default_factory=dict)
+    made: dict[ast.AST, type[records.Record]] = field(default_factory=dict)
     """Records that are written out: `Replica(end=3)`."""
     among: dict[ast.AST, Among] = field(default_factory=dict)
     """The question of an `in` that does not look through a tuple written out."""
@@ -144,17 +134,17 @@ class Function:
         )
 
 
-def kind_of(kind: FieldType) -> Type:
-    if isinstance(kind, Scalar):
+def kind_of(kind: records.FieldType) -> Type:
+    if isinstance(kind, records.Scalar):
         return INT
-    if isinstance(kind, Nested):
-        if is_row(kind.record):
-            return kind_of(dict(fields(kind.record))["items"])
-        return Queue(kind.record) if is_channel(kind.record) else Rec(kind.record)
-    return Arr(kind) if isinstance(kind, ArrayOf) else BagRef(kind)
+    if isinstance(kind, records.Nested):
+        if records.is_row(kind.record):
+            return kind_of(dict(records.fields(kind.record))["items"])
+        return Queue(kind.record) if records.is_channel(kind.record) else Rec(kind.record)
+    return Arr(kind) if isinstance(kind, records.ArrayOf) else BagRef(kind)
 
 
-def element_of(kind: ArrayOf) -> Type:
+def element_of(kind: records.ArrayOf) -> Type:
     return kind_of(kind.element)
 
 
