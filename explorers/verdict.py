@@ -254,7 +254,6 @@ class Problem:
 
 
 def model_error(error: DomainError) -> Problem:
-    """Return the problem for an error of the model."""
     return Problem(ProblemKind.MODEL_ERROR, str(error), error)
 
 

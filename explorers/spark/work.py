@@ -51,11 +51,9 @@ class Origin:
         return _found(self)
 
     def machine(self) -> Machine:
-        """Return the machine."""
         return _found(self).machine
 
     def constants(self) -> Constants:
-        """Return the constants."""
         return self.machine().set_constants(dict(self.values))
 
     def kernels(self) -> Kernels:
@@ -195,7 +193,6 @@ class _Outbox:
                 yield self._close(target)
 
     def rest(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the rest."""
         for target, box in enumerate(self.boxes):
             if box is not None:
                 yield self._close(target)
@@ -246,7 +243,6 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
 
 
 def _decided_before(row: int, properties: tuple[Property, ...], found: np.ndarray[Any, Any]) -> tuple[str, ...]:
-    """Return the properties that a row before this one decides."""
     return tuple(item.name for item, first in zip(properties, found, strict=False) if 0 <= first < row)
 
 

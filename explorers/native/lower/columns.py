@@ -178,7 +178,6 @@ class Columns(Lanewise):
     # -- places
 
     def place(self, node: nodes.Field | nodes.Element) -> Places:
-        """Return the place of a field or of an element."""
         if isinstance(node, nodes.Field):
             owner = self.expression(node.owner)
             if not isinstance(owner, Places):
