@@ -24,6 +24,14 @@ def fencepost(*args: str) -> Result:
     return CliRunner(env={"COLUMNS": None}).invoke(run, list(args))
 
 
+def refused(*args: str) -> str:
+    """Run a command that must be refused, and return its message."""
+    found = fencepost(*args)
+    assert found.exit_code == 2, found.output
+    assert "Traceback" not in found.stderr
+    return found.stderr
+
+
 def data_of(result: Result) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(result.stdout)
     return found

@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 from benchmarks.audit_records import planted
 from benchmarks.metadata_log import write
 from tests.helpers.audits import LOGS, unpack
-from tests.helpers.commands import data_of, fencepost
+from tests.helpers.commands import data_of, fencepost, refused
 from tests.helpers.places import DOCS
 from tests.kafka.kafkas import on_kafka
 from tests.spark.sparks import marks
@@ -76,9 +76,7 @@ def test_both_ways_write_the_same_for_every_archived_log_and_for_copies(tmp_path
 
 
 def test_a_name_that_the_system_refuses_is_bad_input() -> None:
-    result = fencepost("audit", "a/" * 3000)
-    assert result.exit_code == 2
-    assert "cannot be read: File name too long" in result.stderr
+    assert "cannot be read: File name too long" in refused("audit", "a/" * 3000)
 
 
 def killed_once(log: Path, kept: Path, there: str) -> None:
@@ -171,9 +169,7 @@ def test_a_manifest_that_was_edited_is_refused(tmp_path: Path) -> None:
     audit(log, output=kept)
     text = (kept / MANIFEST).read_text()
     (kept / MANIFEST).write_text(text.replace('"records": ', '"records": 1'))
-    found = fencepost("audit", str(log), "--output", str(kept), "--resume")
-    assert found.exit_code == 2
-    assert "has no readable records.json" in found.stderr
+    assert "has no readable records.json" in refused("audit", str(log), "--output", str(kept), "--resume")
 
 
 def test_the_notebook_shows_what_it_showed() -> None:

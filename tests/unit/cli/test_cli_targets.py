@@ -4,16 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.commands import fencepost
+from tests.helpers.commands import refused
 from tests.helpers.places import MACHINES
 
 PLANTED = (MACHINES / "planted.py").read_text()
-
-
-def refused(*arguments: str) -> str:
-    found = fencepost(*arguments)
-    assert found.exit_code == 2
-    return found.stderr
 
 
 def test_a_name_without_its_ending_points_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

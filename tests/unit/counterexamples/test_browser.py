@@ -27,7 +27,7 @@ from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
-from tests.helpers.commands import fencepost
+from tests.helpers.commands import refused
 from tests.helpers.parameters import few, words
 
 KIP_903 = "replication-b09-kip-903"
@@ -329,9 +329,7 @@ def test_a_notebook_shows_the_explorer_of_a_history_in_a_frame() -> None:
 
 @pytest.mark.parametrize("name", ["lock", "nothing.trace"])
 def test_what_cannot_be_opened_is_refused_with_what_can(name: str) -> None:
-    result = fencepost("explore", name, "--no-browser")
-    assert result.exit_code == 2
-    assert f"there is no protocol, no archived trace and no file {name!r}" in result.stderr
+    assert f"there is no protocol, no archived trace and no file {name!r}" in refused("explore", name, "--no-browser")
 
 
 def test_without_pyodide_and_without_npm_one_sentence_says_what_to_do(

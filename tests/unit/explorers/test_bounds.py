@@ -21,7 +21,7 @@ from fencepost.model.language import Machine, Range, action, fits, require
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 from tests.helpers.blocks import whole
-from tests.helpers.commands import fencepost
+from tests.helpers.commands import fencepost, refused
 from tests.helpers.written import machine_of
 from tests.machines import errands, shelf, shifted
 from tests.machines.errands import C, State
@@ -341,9 +341,7 @@ def test_after_a_check_that_did_not_end_nothing_is_settled() -> None:
 
 
 def test_growth_of_the_catalogue_is_refused() -> None:
-    found = fencepost("check", "--grow", "1m")
-    assert found.exit_code == 2
-    assert "--grow does not apply to runs of the catalogue" in found.stderr
+    assert "--grow does not apply to runs of the catalogue" in refused("check", "--grow", "1m")
 
 
 @action()
