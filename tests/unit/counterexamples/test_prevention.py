@@ -13,17 +13,48 @@ from fencepost.model.language import Property
 from fencepost.model.language.errors import DisabledError, FencepostError
 from fencepost.model.language.interpreter import Interpreter, Step
 
-from tests.machines import hurried
+from tests.helpers.written import machine_of
 
-TWICE = (Step(hurried.count, ()),) * 2
+HURRIED, PROPERTIES = machine_of("""
+class C(Constants):
+    fast = switch(default=False, meaning="two at a time")
+    careful = switch(default=False, meaning="it stops before two")
+    wild = switch(default=False, meaning="the count leaves its domain")
+    end = bound(6, low=1, high=6, meaning="the last number")
+
+class State(Record):
+    number: Annotated[int, Range(0, 9)]
+
+@action()
+def count(s, c):
+    require(s.number < c.end)
+    require(not (c.careful and s.number == 1))
+    s.number += 2 if c.fast else 20 if c.wild and s.number == 1 else 1
+
+@always
+def never_two(s, c):
+    \"""The number is never 2.\"""
+    return s.number != 2
+
+@step()
+def never_to_two(before, after, c):
+    return after.number != 2
+
+@sometimes
+def six(s, c):
+    return s.number == 6
+""")
+"""A counter with a switch under which it comes sooner, and only on the way, to what must never be."""
+NEVER_TWO = PROPERTIES[0]
+TWICE = (Step(HURRIED.action("count"), ()),) * 2
 
 
 def trace_of(prop: Property) -> Trace:
     """Return the history of two steps at whose end the number is 2."""
-    return Trace("Two", Protocol(hurried.MACHINE, hurried.PROPERTIES), hurried.C(), prop, TWICE)
+    return Trace("Two", Protocol(HURRIED, PROPERTIES), HURRIED.set_constants({}), prop, TWICE)
 
 
-@pytest.mark.parametrize("prop", [hurried.never_two, hurried.never_to_two], ids=lambda prop: prop.name)
+@pytest.mark.parametrize("prop", PROPERTIES[:2], ids=lambda prop: prop.name)
 def test_a_setting_that_violates_the_property_sooner_or_goes_wrong_prevents_nothing(prop: Property) -> None:
     made = follow(trace_of(prop))
     assert [item.setting for item in preventions(made.trace, made.path)] == ["careful=true"]
@@ -31,7 +62,7 @@ def test_a_setting_that_violates_the_property_sooner_or_goes_wrong_prevents_noth
 
 def brute_force(prop: Property, values: dict[str, int]) -> bool:
     """Say whether two steps under these constants neither go wrong nor come to 2."""
-    plain = Interpreter(hurried.MACHINE, hurried.MACHINE.set_constants(values))
+    plain = Interpreter(HURRIED, HURRIED.set_constants(values))
     states = [plain.initial_states()[0]]
     try:
         for step in TWICE:
@@ -43,20 +74,20 @@ def brute_force(prop: Property, values: dict[str, int]) -> bool:
     return all(plain.read(key).number != 2 for key in states)
 
 
-@pytest.mark.parametrize("prop", [hurried.never_two, hurried.never_to_two], ids=lambda prop: prop.name)
+@pytest.mark.parametrize("prop", PROPERTIES[:2], ids=lambda prop: prop.name)
 def test_whether_a_history_is_prevented_is_what_brute_force_says(prop: Property) -> None:
     made = follow(trace_of(prop))
     said = set()
     for fast, careful, wild, end in product(range(2), range(2), range(2), range(1, 7)):
         values = {"fast": fast, "careful": careful, "wild": wild, "end": end}
-        prevented = is_prevented(hurried.MACHINE, made.trace.constants, prop, made.path, values, normalize=True)
+        prevented = is_prevented(HURRIED, made.trace.constants, prop, made.path, values, normalize=True)
         assert prevented is brute_force(prop, values), values
         said.add(prevented)
     assert said == {True, False}
 
 
 def test_the_page_of_a_recorded_history_is_no_deadlock_and_names_what_it_breaks() -> None:
-    made = follow(replace(trace_of(hurried.never_two), prop=None, recorded="t-0, offsets 1 to 9"))
+    made = follow(replace(trace_of(NEVER_TWO), prop=None, recorded="t-0, offsets 1 to 9"))
     page = " ".join(render("html", made).split())
     assert "Deadlock" not in page
     assert "No action is enabled" not in page
@@ -67,8 +98,8 @@ def test_the_page_of_a_recorded_history_is_no_deadlock_and_names_what_it_breaks(
 
 
 def test_the_page_of_a_difference_says_so_and_that_of_a_deadlock_too() -> None:
-    made = follow(replace(trace_of(hurried.never_two), prop=None, kafka="4.1.2"))
+    made = follow(replace(trace_of(NEVER_TWO), prop=None, kafka="4.1.2"))
     assert "After these steps Kafka 4.1.2 does not do what the model does." in render("html", made)
     assert "<h2>Difference</h2>" in render("html", made)
-    stuck = follow(replace(trace_of(hurried.never_two), prop=None, steps=TWICE * 3))
+    stuck = follow(replace(trace_of(NEVER_TWO), prop=None, steps=TWICE * 3))
     assert "<h2>Deadlock</h2>" in render("html", stuck)

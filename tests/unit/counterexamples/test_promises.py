@@ -21,7 +21,8 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from tests.helpers.commands import fencepost
 from tests.helpers.parameters import few
 from tests.helpers.traces import rooms_trace
-from tests.machines import rationed, rooms
+from tests.helpers.written import machine_of
+from tests.machines import rooms
 
 LOOPS = [file for file in sorted(ARCHIVE.glob("*.trace")) if "\nloop:" in file.read_text()]
 
@@ -179,9 +180,43 @@ def test_every_format_that_tells_a_story_says_why_its_loop_is_fair() -> None:
     assert 'id="fair"' not in render("html", follow(rooms_trace(rooms.gets_light)))
 
 
+RATIONED = machine_of("""
+class C(Constants):
+    tokens = bound(2, low=1, high=4, meaning="leases in all")
+    willing = switch(default=True, meaning="the server serves whoever waits")
+
+class State(Record):
+    waits: bool
+    last: Annotated[int, Range(0, C.tokens)]
+
+@action()
+def ask(s, c):
+    require(not s.waits)
+    s.waits = True
+
+@action()
+def serve(s, c):
+    require(s.waits)
+    require(c.willing)
+    require(s.last < c.tokens, bound=C.tokens)
+    s.last += 1
+    s.waits = False
+
+def waiting(s, c):
+    return s.waits
+
+def served(s, c):
+    return not s.waits
+
+is_served = leads_to("is-served", "Who asks is served.", when=waiting, then=served, fair=(weak(serve), weak(ask)))
+PROPERTIES = (is_served,)
+""")
+"""A server hands out numbered leases: it stops for want of numbers, or for want of will."""
+
+
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_a_violation_that_hangs_on_a_bound_of_the_run_says_so_first(engine: str) -> None:
-    found = f.check(rationed.MACHINE, rationed.PROPERTIES, engine=engine)
+    found = f.check(*RATIONED, engine=engine)
     hangs = "hangs on the bound tokens=2, which is not a rule of the protocol: without it serve could happen there"
     assert found.notes[0].startswith("is-served: it ")
     assert hangs in found.notes[0]
@@ -190,7 +225,7 @@ def test_a_violation_that_hangs_on_a_bound_of_the_run_says_so_first(engine: str)
 
 
 def test_a_violation_that_a_rule_of_the_protocol_causes_hangs_on_no_bound() -> None:
-    found = f.check(rationed.MACHINE, rationed.PROPERTIES, willing=False)
+    found = f.check(*RATIONED, willing=False)
     assert not [note for note in found.notes if "hangs on" in note]
     made = found.traces["is-served"]
     assert kept(made.trace, made.path)[0].startswith("weak serve: never enabled: `require(c.willing)` refuses")

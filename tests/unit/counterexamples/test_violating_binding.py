@@ -18,7 +18,7 @@ from fencepost.model.language.records import Array
 
 from tests.helpers.parameters import few
 from tests.helpers.traces import lamps_trace, mailbox_trace
-from tests.machines import brink, namesakes
+from tests.helpers.written import machine_of
 
 FILES = sorted(
     file
@@ -242,16 +242,58 @@ def test_the_first_combination_that_brute_force_finds_is_the_culprit() -> None:
     assert dict(judged(nested).values) == dict(zip(("one", "other"), map(str, first), strict=True))
 
 
-FALLEN = Protocol(brink.MACHINE, brink.PROPERTIES)
+FALLEN = Protocol(
+    *machine_of("""
+class C(Constants):
+    careful = switch(default=True, meaning="the property asks first whether there is a stone")
+
+class State(Record):
+    stone: Annotated[int, Index(3, none=True)]
+    left: Annotated[Array[Annotated[int, Range(0, 3)]], Size(3)]
+
+@action()
+def initial(s, c):
+    s.left[1] = 3
+
+@action()
+def fall(s, c):
+    s.stone = NONE
+
+@action()
+def stay(s, c):
+    require(0 <= s.stone < s.left[s.stone])
+    s.left[s.stone] -= 1
+
+@always
+def stands(s, c):
+    if c.careful and s.stone < 0:
+        return False
+    return s.left[s.stone] < 4
+
+@always
+def is_near(s, c):
+    return 0 <= s.stone < s.left[s.stone] + 3
+
+@always
+def is_first(s, c):
+    return s.stone == (s.left[s.left[s.stone]] if s.stone >= 0 else 0)
+""")
+)
+"""A walker may fall off a row of stones: conditions ask where it stands before they look at the stone."""
+
+
+def after(found: Protocol, prop: Property, action: str) -> Trace:
+    """Return the history of one step."""
+    return Trace("One step", found, found.machine.set_constants({}), prop, (Step(found.machine.action(action), ()),))
 
 
 @pytest.mark.parametrize(
     ("prop", "operands"),
-    [(brink.stands, ""), (brink.is_near, "0 <= -1"), (brink.is_first, "-1 == 0")],
-    ids=("stands", "is-near", "is-first"),
+    zip(FALLEN.properties, ("", "0 <= -1", "-1 == 0"), strict=True),
+    ids=("stands", "near", "first"),
 )
 def test_a_violation_is_shown_in_every_format_where_parts_of_it_have_no_value(prop: Property, operands: str) -> None:
-    made = follow(Trace("Down", FALLEN, brink.C(), prop, (Step(brink.fall, ()),)))
+    made = follow(after(FALLEN, prop, "fall"))
     found = violating_binding(made.trace, made.path)
     assert found is not None
     assert (str(found), found.operands) == ("", operands)
@@ -260,15 +302,41 @@ def test_a_violation_is_shown_in_every_format_where_parts_of_it_have_no_value(pr
 
 
 def test_a_guard_that_is_not_asked_to_its_end_refuses_with_what_it_read() -> None:
-    setting = of_trace(Trace("Down", FALLEN, brink.C(), brink.is_near, (Step(brink.fall, ()),)))
-    fallen = setting.plain.apply(setting.initial(), Step(brink.fall, ())).after
-    assert [why["values"] for why in refusals(setting, fallen, "stay")] == [("s.stone=none",)]
+    trace = after(FALLEN, FALLEN.properties[1], "fall")
+    fallen = follow(trace).path.states[-1]
+    assert [why["values"] for why in refusals(of_trace(trace), fallen, "stay")] == [("s.stone=none",)]
 
 
-ALIKE = Protocol(namesakes.MACHINE, namesakes.PROPERTIES)
+ALIKE = Protocol(
+    *machine_of("""
+Few = Annotated[int, Range(0, 3)]
+
+class State(Record):
+    a: Annotated[Array[Few], Size(3)]
+    b: Annotated[Array[Few], Size(3)]
+    k: Few
+
+@action()
+def go(s, c):
+    require(s.k < c.n)
+    s.k += 1
+    s.a[1] = s.k
+    s.b[2] = s.k
+
+@action(v=Range(0, 2))
+def stuck(s, c, v):
+    require(all(s.a[i] < v - 5 for i in range(3)) or all(s.b[i] < v - 5 for i in range(2, 3)))
+    s.k = 0
+
+@always
+def either(s, c):
+    return all(s.a[i] < 1 for i in range(3)) or all(s.b[i] < 1 for i in range(3))
+""")
+)
+"""Variables of one name in two clauses: each explanation gives the value of its own."""
 
 
 def test_a_guard_of_two_clauses_is_explained_with_the_places_of_each() -> None:
-    setting = of_trace(Trace("Alike", ALIKE, namesakes.C(), namesakes.either, (Step(namesakes.go, ()),)))
-    after = setting.plain.apply(setting.initial(), Step(namesakes.go, ())).after
-    assert next(why["values"] for why in refusals(setting, after, "stuck")) == ("s.a[0]=0", "v=0", "s.b[2]=1")
+    trace = after(ALIKE, ALIKE.properties[0], "go")
+    alike = follow(trace).path.states[-1]
+    assert next(why["values"] for why in refusals(of_trace(trace), alike, "stuck")) == ("s.a[0]=0", "v=0", "s.b[2]=1")

@@ -23,10 +23,10 @@ from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers import search as reference
 from tests.helpers.written import HEAD, machine_of, texts
-from tests.machines import doubles, lamps, mailbox, places, planted, shifted
+from tests.machines import lamps, mailbox, planted, shifted
 from tests.random_machines.engines import load
 
-OWN = {item.MACHINE.name: item for item in (mailbox, lamps, planted, doubles, shifted)}
+OWN = {item.MACHINE.name: item for item in (mailbox, lamps, planted, shifted)}
 ALONE = Options(workers=1)
 
 
@@ -54,9 +54,53 @@ MACHINE = Machine("slips", "A place that moves.", State, C, initial, (move,), no
 """Without its guard, neither what puts a place back nor the property of the step has a number there."""
 
 
+DOUBLES = machine_of("""
+class State(Record):
+    turns: Annotated[int, Range(0, 3)]
+    at: Annotated[int, Range(0, 4)]
+    seen: Annotated[Array[Annotated[int, Range(0, 1)]], Size(3)]
+
+@action()
+def left_hand(s, c):
+    require(s.turns < 3)
+    require(s.at < 2 and s.seen[s.at] == 0)
+    s.turns += 1
+    s.at += 1
+
+@always
+def stays_below(s, c):
+    return s.at < 3
+
+MACHINE = Machine("doubles", "Two turn a counter.", State, C, initial, (left_hand, left_hand.named("right_hand")))
+""")
+"""A counter that two people turn in the same way: two actions of one function, each with guards of its own."""
+PLACES = machine_of("""
+class State(Record):
+    a: Annotated[int, Range(0, 9)]
+    b: Annotated[int, Range(0, 9)]
+    items: Annotated[Array[Annotated[int, Range(0, 3)]], Size(5)]
+
+@action()
+def right(s, c):
+    require(s.a < 9)
+    s.a += 1
+
+@action()
+def up(s, c):
+    require(s.b < 5)
+    require(s.items[s.b] == 0)
+    s.b += 1
+
+@always
+def below(s, c):
+    return s.b < 9
+""")
+"""A place that goes right and up, as far as guards let it."""
+
+
 def parts_of(name: str) -> tuple[Machine, tuple[Property, ...]]:
-    if name == "slips":
-        return SLIPS
+    if name in ("slips", "doubles"):
+        return SLIPS if name == "slips" else DOUBLES
     if name in OWN:
         return OWN[name].MACHINE, OWN[name].PROPERTIES
     return PROTOCOLS[name].machine, PROTOCOLS[name].properties
@@ -231,15 +275,15 @@ def test_a_number_that_compiled_code_cannot_hold_is_no_refusal_by_a_domain() -> 
 @pytest.mark.parametrize(
     ("name", "last", "left", "message"),
     [
-        ("right 1", (9, 0), 6, "Grid.a: 10 is out of its domain 0..9"),
-        ("up 1", (0, 5), 10, "Grid.items: index 5 is outside the array"),
+        ("right 1", (9, 0), 6, "State.a: 10 is out of its domain 0..9"),
+        ("up 1", (0, 5), 10, "State.items: index 5 is outside the array"),
     ],
 )
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_first_state_from_which_a_step_leaves_its_domain_is_named(
     name: str, last: tuple[int, int], left: int, message: str, workers: int
 ) -> None:
-    machine, properties = places.MACHINE, places.PROPERTIES
+    machine, properties = PLACES
     constants = machine.set_constants({})
     kernels = compiled(machine, constants, properties, masked=True)
     guard = find_guard(machine, name)
@@ -252,7 +296,7 @@ def test_the_first_state_from_which_a_step_leaves_its_domain_is_named(
 
 
 def test_a_guard_refuses_whatever_the_others_say() -> None:
-    machine, properties = places.MACHINE, places.PROPERTIES
+    machine, properties = PLACES
     constants = machine.set_constants({})
     search = MaskedSearch(
         machine,
