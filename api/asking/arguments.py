@@ -59,7 +59,10 @@ _GIVEN: ContextVar[tuple[str, frozenset[str]]] = ContextVar("_GIVEN", default=("
 
 
 def call(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function a call of the API: its arguments are checked, and errors in a user's model have their place."""
+    """Make a function a call of the API: its arguments are checked, and errors in a user's model have their place.
+
+    Its module defers annotations (`from __future__`), so that each is text.
+    """
     known = signature(function)
     name = function.__name__
 

@@ -4,6 +4,8 @@ A tool always answers: with its result, or with one message under `error`. Searc
 under `bounded`.
 """
 
+from __future__ import annotations
+
 import importlib.util
 import json
 import time

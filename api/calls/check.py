@@ -1,12 +1,14 @@
 """Checks: every reachable state of a protocol, and runs of the catalogue with what they must find."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.counterexample import trace_of_path, way_of
 from fencepost.api.answers.growing import Growth
@@ -29,7 +31,6 @@ from fencepost.explorers.running.interrupts import (
     default_memory,
     peak_memory,
 )
-from fencepost.explorers.spark.session import Cluster
 from fencepost.explorers.verdict import (
     Cause,
     CrossCheckError,
@@ -46,6 +47,10 @@ from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import Constants, Machine, Property
 from fencepost.model.language.errors import DomainError, FencepostError, UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from fencepost.explorers.spark.session import Cluster
+
 
 DIFFERENCE = "cross-check.trace"
 """Where the path to a state is written on which the engines differ."""

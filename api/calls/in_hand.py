@@ -5,6 +5,8 @@ s = lock.state(holder=0, session={0: {"phase": Phase.HOLDING}})
 lock.take(s, "client-releases", client=0)    # or, as `lock.steps(s)` writes it: "client-releases client=0"
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from numbers import Integral
 from pathlib import Path
@@ -28,7 +30,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 class Held:
     """A state: its fields are read as a model reads them. Two are equal if their content is."""
 
-    def __init__(self, hand: "InHand", key: records.Key) -> None:
+    def __init__(self, hand: InHand, key: records.Key) -> None:
         self._hand, self._key = hand, key
         self._record = hand.plain.schema.restore(key)
 
@@ -37,10 +39,10 @@ class Held:
             raise AttributeError(name)
         return getattr(self._record, name)
 
-    def __copy__(self) -> "Held":
+    def __copy__(self) -> Held:
         return Held(self._hand, self._key)
 
-    def __deepcopy__(self, _: dict[int, Any]) -> "Held":
+    def __deepcopy__(self, _: dict[int, Any]) -> Held:
         return Held(self._hand, self._key)
 
     def __eq__(self, other: object) -> bool:
@@ -62,7 +64,7 @@ class Held:
                 lines.append(f"{part.label}: {', '.join(shown)}" if part.label else ", ".join(shown))
         return "\n".join(lines)
 
-    def changes_to(self, after: "Held") -> list[str]:
+    def changes_to(self, after: Held) -> list[str]:
         """Return the differences to another state, a line each."""
         return list(changes_of(self._hand.machine.state, self._key, after._key))
 

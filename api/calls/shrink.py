@@ -1,5 +1,7 @@
 """Counterexamples in files: replayed, and shortened to the shortest that still fails."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

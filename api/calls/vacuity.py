@@ -3,6 +3,8 @@
 The runs of the catalogue and the measured matrices say so; nothing is searched.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """The catalogue as data: entries in their groups, what settles each, how it stands, and all of them as JSON."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
