@@ -93,16 +93,7 @@ def test_log_directories_fail_and_are_replaced_as_the_model_says(version: str, s
 
 
 def test_brokers_of_kafka_crash_restart_and_elect_as_the_model_says() -> None:
-    settings = [
-        "--set",
-        "clean_stops=1",
-        "--set",
-        "elections=1",
-        "--set",
-        "max_records=2",
-        "--set",
-        "max_leader_epoch=4",
-    ]
+    settings = words("--set clean_stops=1 --set elections=1 --set max_records=2 --set max_leader_epoch=4")
     made = fencepost("conform", "replication", "--kafka", KAFKA, "--walks", "40", *settings, "--json")
     found = data_of(made)
     assert made.exit_code == 0, found["differences"]

@@ -4,7 +4,7 @@ import pytest
 from fencepost.kafka.driver.releases import RELEASES, adapt_classes, select_lines
 
 from tests.helpers.commands import data_of, fencepost
-from tests.helpers.parameters import sized
+from tests.helpers.parameters import sized, words
 from tests.kafka.kafkas import on_kafka
 
 
@@ -23,16 +23,7 @@ def test_every_release_takes_every_transition_of_a_small_state_graph_as_the_mode
 @on_kafka
 @pytest.mark.parametrize("release", RELEASES)
 def test_brokers_of_every_release_crash_restart_and_elect_as_the_model_says(release: str) -> None:
-    settings = [
-        "--set",
-        "clean_stops=1",
-        "--set",
-        "elections=1",
-        "--set",
-        "max_records=2",
-        "--set",
-        "max_leader_epoch=4",
-    ]
+    settings = words("--set clean_stops=1 --set elections=1 --set max_records=2 --set max_leader_epoch=4")
     made = fencepost("conform", "replication", "--kafka", release, "--walks", "60", *settings, "--json")
     found = data_of(made)
     assert made.exit_code == 0, found["differences"]

@@ -34,6 +34,7 @@ from benchmarks.figures import conformance as measuring
 from benchmarks.figures import matrices
 from tests.helpers.audits import unpack
 from tests.helpers.commands import VARIABLE, fencepost
+from tests.helpers.parameters import words
 from tests.machines import grid, lamps, vault
 from tests.random_machines.run import run as look_at_machines
 
@@ -61,18 +62,7 @@ def searched(**options: Any) -> Callable[[Path], Any]:
 
 def catalogue(folder: Path) -> Any:
     """Do runs of the catalogue, some of them in several parts."""
-    command = [
-        "check",
-        "kip101",
-        "kip279",
-        "--profile",
-        "ci",
-        "--checkpoint",
-        str(folder),
-        "--workers",
-        "1",
-        "--budget",
-    ]
+    command = words(f"check kip101 kip279 --profile ci --checkpoint {folder} --workers 1 --budget")
     while True:
         there = ["--resume"] if any(folder.rglob("*.json")) else []
         found = said(*command, f"{5 * SLICE}s", *there)

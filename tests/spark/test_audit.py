@@ -27,6 +27,7 @@ from benchmarks.audit_records import planted
 from benchmarks.metadata_log import write
 from tests.helpers.audits import LOGS, unpack
 from tests.helpers.commands import data_of, fencepost, refused
+from tests.helpers.parameters import words
 from tests.helpers.places import DOCS
 from tests.kafka.kafkas import on_kafka
 from tests.spark.sparks import marks
@@ -81,20 +82,9 @@ def test_a_name_that_the_system_refuses_is_bad_input() -> None:
 
 def killed_once(log: Path, kept: Path, there: str) -> None:
     """Audit a log in a process of its own, and end it and all that it started by SIGKILL as soon as a file is there."""
-    words = [
-        sys.executable,
-        "-m",
-        "fencepost",
-        "audit",
-        str(log),
-        "--output",
-        str(kept),
-        "--resume",
-        "--master",
-        "local[2]",
-    ]
+    command = words(f"{sys.executable} -m fencepost audit {log} --output {kept} --resume --master local[2]")
     with subprocess.Popen(
-        words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     ) as process:
         end = time.monotonic() + 120
         while not any(kept.glob(there)) and process.poll() is None and time.monotonic() < end:
@@ -119,8 +109,8 @@ def test_a_run_that_is_killed_at_any_stage_and_resumed_gives_the_same_report(tmp
 
 def test_a_history_becomes_a_trace_by_the_command(tmp_path: Path) -> None:
     log, file = unpack("hyp-10-4.1.2", tmp_path), tmp_path / "t.trace"
-    words = ("audit", str(log), "--json", "--quiet", "--partition", "t-0", "--trace", str(file))
-    made = fencepost(*words)
+    asked = ("audit", str(log), "--json", "--quiet", "--partition", "t-0", "--trace", str(file))
+    made = fencepost(*asked)
     assert made.exit_code == 1
     trace = data_of(made)["trace"]
     assert (trace["partition"], trace["next"], trace["version"], trace["brokers"]) == (
@@ -132,12 +122,12 @@ def test_a_history_becomes_a_trace_by_the_command(tmp_path: Path) -> None:
     assert "leader-has-acknowledged" in [item["property"] for item in trace["broken"]]
     assert fencepost("replay", str(file)).exit_code == 0
     worst = fencepost(
-        *words, "--until", "118", "--severity", "critical"
+        *asked, "--until", "118", "--severity", "critical"
     )  # the violation is of a lower one: the verdict has it all the same
     assert (worst.exit_code, data_of(worst)["verdict"], data_of(worst)["milder"] > 0) == (1, "violated", True)
     page = fencepost("show", str(file), "--format", "html")
     assert "what its controller did is recorded (t-0, offsets 53 to 118), the rest supposed" in page.stdout
-    assert fencepost(*words[:-4], "--partition", "t-7", "--trace", str(file)).exit_code == 2
+    assert fencepost(*asked[:-4], "--partition", "t-7", "--trace", str(file)).exit_code == 2
 
 
 def test_the_command_ends_with_the_status_of_the_contract(tmp_path: Path) -> None:

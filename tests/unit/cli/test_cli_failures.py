@@ -18,7 +18,7 @@ from fencepost.cli.main import run
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language.errors import MismatchError, UsageError
 
-from tests.helpers.parameters import few
+from tests.helpers.parameters import few, words
 from tests.helpers.places import MACHINES
 
 
@@ -60,17 +60,10 @@ def test_memory_that_runs_out_is_undetermined(monkeypatch: pytest.MonkeyPatch) -
 def test_output_that_cannot_be_written_ends_with_status_2(command: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "fencepost", *command],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-            timeout=300,
+            [sys.executable, "-m", "fencepost", *command], stdout=full, stderr=subprocess.PIPE, check=False, timeout=300
         )
-    assert (
-        done.stderr
-        == "fencepost: the output cannot be written: No space left on device. Send it to where there is room.\n"
-    )
+    message = "the output cannot be written: No space left on device. Send it to where there is room."
+    assert done.stderr.decode() == f"fencepost: {message}\n"
     assert done.returncode == 2
 
 
@@ -236,18 +229,7 @@ def test_a_trace_that_goes_to_stdout_replaces_no_file(tmp_path: Path) -> None:
     out.write_text("earlier\n")
     with out.open("r+") as file:
         file.seek(0, os.SEEK_END)
-        command = [
-            sys.executable,
-            "-m",
-            "fencepost",
-            "check",
-            "kip101",
-            "--set",
-            "replicas=2",
-            "--trace",
-            "/dev/stdout",
-        ]
-        assert subprocess.run(command, stdout=file, stderr=subprocess.PIPE, check=False, timeout=300).returncode == 1
+        assert _ended(words("check kip101 --set replicas=2 --trace /dev/stdout"), stdout=file) == (1, "")
         assert os.fstat(file.fileno()).st_ino == out.stat().st_ino
     assert out.read_text().startswith("earlier\n")
     assert "is violated" in out.read_text()

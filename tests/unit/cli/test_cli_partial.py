@@ -123,25 +123,6 @@ def test_a_signal_ends_with_a_partial_result(number: signal.Signals) -> None:
     assert found["why_stopped"] == f"{number.name} was received"
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_plain_engine_with_a_partial_result(number: signal.Signals) -> None:
-    process = start(*ENDLESS, "--json", "--engine", "plain")
-    assert process.stderr is not None
-    assert process.stderr.readline() == "kip320: searching with the plain engine\n"
-    wait_for_work(process)
-    process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=60)
-    found = json.loads(stdout)
-    assert (process.returncode, stderr) == (3, "")
-    assert (found["verdict"], found["complete"], found["why_stopped"]) == (
-        "undetermined",
-        False,
-        f"{number.name} was received",
-    )
-    assert found["distinct"] > 1
-
-
 def test_a_reader_that_has_enough_changes_nothing_about_the_status() -> None:
     process = start(*KIP101, "--quiet")
     assert process.stdout is not None

@@ -1,19 +1,16 @@
 """`fencepost simulate`: what it prints, how it ends, and the trace that it writes."""
 
-import json
 import re
 import shlex
-import signal
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.commands import data_of, fencepost, start, wait_for_work
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.parameters import words
 
 KIP279 = ["simulate", "kip279", "--seed", "0", "--walks", "20000"]
 KIP320 = ["simulate", "kip320", "--set", "replicas=2", "--walks", "500"]
-WALKING = 3.5
-"""Seconds of processor time after which a command has started and walks, on however busy a machine."""
 
 pytestmark = pytest.mark.xdist_group("kip279")
 
@@ -30,19 +27,7 @@ def test_a_violation_is_shown_with_its_odds_and_its_shortened_trace() -> None:
 
 
 def test_every_other_violation_has_the_command_that_shows_it() -> None:
-    done = fencepost(
-        "simulate",
-        "kip101",
-        "--walks",
-        "20000",
-        "--seed",
-        "3",
-        "--set",
-        "replicas=3",
-        "--weight",
-        "leader-write=2",
-        "--quiet",
-    )
+    done = fencepost(*words("simulate kip101 --walks 20000 --seed 3 --set replicas=3 --weight leader-write=2 --quiet"))
     others = re.findall(r"`fencepost ([^`]*)` shows (\S+)\.", " ".join(done.stdout.split()))
     shown = re.findall(r"^(\S+) is violated: a trace", done.stdout, re.MULTILINE)
     ((command, name),) = others
@@ -103,16 +88,3 @@ def test_coverage_tells_how_often_each_action_fired() -> None:
     assert "fired  action" in done.stdout
     assert "leader-write=0 become-leader=4, all others 1" in done.stdout
     assert "never fired" in done.stdout
-
-
-def test_a_signal_ends_with_a_partial_result() -> None:
-    fencepost(*KIP320)  # compiles it
-    process = start(*KIP320[:4], "--walks", "2000000000", "--json", "--quiet")
-    wait_for_work(process, WALKING)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
-    found = json.loads(stdout)
-    assert (process.returncode, stderr) == (3, "")
-    assert (found["verdict"], found["complete"]) == ("not-found", False)
-    assert found["why_stopped"] == "SIGINT was received"
-    assert 0 < found["walks"] < 2_000_000_000

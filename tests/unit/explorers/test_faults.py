@@ -18,6 +18,7 @@ from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers import search as reference
 from tests.helpers.commands import data_of, fencepost, refused
+from tests.helpers.parameters import words
 from tests.helpers.places import MACHINES
 from tests.helpers.written import file_of, machine_of
 from tests.machines import vault
@@ -350,32 +351,20 @@ def test_what_was_tried_is_said_where_nothing_breaks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("asked", "says"),
     [
-        (
-            ["--property", "one-copy-is-left"],
-            "is of kind sometimes: faults break what must hold in every state or step, and this is a witness.",
-        ),
-        (["--property", "a-copy-is-left", "--kind", "crashs"], "has no fault 'crashs'. Did you mean 'crashes'?"),
-        (["--property", "a-copy-is-left", "--cost", "crashes"], "write KIND=N"),
-        (["--property", "a-copy-is-left", "--cost", "crashes=-1"], "write KIND=N"),
-        (
-            ["--property", "a-copy-is-left", "--cost", "floods=2", "--kind", "crashes"],
-            "floods, which are not counted: add it to `--kind`",
-        ),
-        (
-            ["--property", "a-copy-is-left", "--cost", "floods=2", "--set", "floods=0"],
-            "not counted: allow some, such as `--set",
-        ),
-        (
-            ["--property", "a-copy-is-left", "--cost", "flods=2"],
-            "which is not a fault of protocol 'vault'. Did you mean 'floods'?",
-        ),
-        (["--property", "a-copy-is-left", "--grid", "copies=1,9"], "out of range"),
+        ("one-copy-is-left", "is of kind sometimes: faults break what must hold in every state or step, and this is a"),
+        ("a-copy-is-left --kind crashs", "has no fault 'crashs'. Did you mean 'crashes'?"),
+        ("a-copy-is-left --cost crashes", "write KIND=N"),
+        ("a-copy-is-left --cost crashes=-1", "write KIND=N"),
+        ("a-copy-is-left --cost floods=2 --kind crashes", "floods, which are not counted: add it to `--kind`"),
+        ("a-copy-is-left --cost floods=2 --set floods=0", "not counted: allow some, such as `--set"),
+        ("a-copy-is-left --cost flods=2", "which is not a fault of protocol 'vault'. Did you mean 'floods'?"),
+        ("a-copy-is-left --grid copies=1,9", "out of range"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> None:
-    message = refused("faults", VAULT, *arguments)
+def test_what_cannot_be_meant_is_refused(asked: str, says: str) -> None:
+    message = refused(*words(f"faults {VAULT} --property {asked}"))
     assert message.startswith("fencepost: ")
     assert says in message
 
@@ -410,18 +399,7 @@ def test_an_interrupted_search_never_counts_as_tolerating(monkeypatch: pytest.Mo
 def test_after_an_interrupt_no_setting_is_begun_and_a_resumed_grid_is_the_whole_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    asked = (
-        "faults",
-        VAULT,
-        "--property",
-        "a-copy-is-left",
-        "--set",
-        "floods=0",
-        "--grid",
-        "copies=1,2,3",
-        "--json",
-        "--quiet",
-    )
+    asked = words(f"faults {VAULT} --property a-copy-is-left --set floods=0 --grid copies=1,2,3 --json --quiet")
     whole = data_of(fencepost(*asked))
     with monkeypatch.context() as patch:
         end_after(whole["grid"][0]["searches"], patch)

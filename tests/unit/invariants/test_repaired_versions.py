@@ -14,20 +14,10 @@ from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import data_of, fencepost
+from tests.helpers.parameters import words
 from tests.helpers.places import DOCS
 
-SMALL = [
-    "--set",
-    "brokers=2",
-    "--set",
-    "max_leader_epoch=0",
-    "--set",
-    "crashes=0",
-    "--set",
-    "fences=0",
-    "--set",
-    "shrinks=0",
-]
+SMALL = words("--set brokers=2 --set max_leader_epoch=0 --set crashes=0 --set fences=0 --set shrinks=0")
 PAGE = DOCS / "kafka" / "losing-data.md"
 
 
