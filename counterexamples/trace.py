@@ -4,15 +4,16 @@ The file has a header, the actions, and the states, with a line `----` after eac
 header and actions; the states are regenerated (`states`).
 """
 
+from __future__ import annotations
+
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path as File
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fencepost.counterexamples.folding import fold
 from fencepost.explorers.program.removal import Guard, without
-from fencepost.explorers.verdict import PropertyResult, Result
 from fencepost.invariants.protocols import Protocol
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind, Property
@@ -20,6 +21,9 @@ from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Path, Step
 from fencepost.model.language.records import Key
+
+if TYPE_CHECKING:
+    from fencepost.explorers.verdict import PropertyResult, Result
 
 FORMAT = "1"
 RULE = "----"

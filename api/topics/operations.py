@@ -98,14 +98,15 @@ def question(operation: Operation, version: str, replicas: int, min_isr: int, *,
     return values
 
 
-def _own(operation: Operation, replicas: int, min_isr: int) -> dict[str, int]:
+def _own(operation: Operation, replicas: int, min_isr: int) -> Mapping[str, int]:
     """Return the constants that an operation sets, whatever the release."""
     sizes = {"replicas": replicas, "fewer": replicas - 1, "more": replicas + 1}
-    words = f"{COMMON} {operation.constants.format(**sizes)} min_isr={min_isr}".split()
-    return {
-        name: int(value)
-        for name, value in read_values(protocol(PROTOCOL).machine, dict(word.split("=") for word in words)).items()
-    }
+    return dict(_read(f"{COMMON} {operation.constants.format(**sizes)} min_isr={min_isr}"))
+
+
+@cache
+def _read(settings: str) -> Mapping[str, int]:
+    return read_values(protocol(PROTOCOL).machine, dict(word.split("=") for word in settings.split()))
 
 
 def grouped(operation: Operation, replicas: int, min_isr: int, *, elr: bool) -> Iterator[list[str]]:
@@ -287,7 +288,7 @@ def _by_version(operation: Operation, asked: Settings) -> Iterator[SeenData]:
 def _alone(operation: Operation, asked: Settings) -> Iterator[SeenData]:
     """Yield the fewest faults by which findings of this release lose a record while all others are repaired."""
     known = {item["id"] for item in findings_of(asked.version, asked.min_isr, elr=asked.elr)}
-    for name in known.intersection(operation.alone):
+    for name in filter(known.__contains__, operation.alone):
         for point in load("finding-faults").get("findings", {}).get(name, {}).get("grid", ()):
             values = point["constants"]
             sizes = {"replicas": values["brokers"] - values["spare"], "brokers": values["brokers"]}

@@ -92,7 +92,7 @@ def _table() -> str:
 
 def _pieces(made: AdviceResult) -> Iterator[str]:
     """Yield an answer in pieces, which other answers share."""
-    data = made.to_dict()
+    data = made.data
     unknown = "" if made.decided else " unknown"
     yield f'<p class="outcome{unknown}"><strong>{escape(advice_words.headline(data))}</strong></p>'
     rows = "".join(

@@ -289,7 +289,7 @@ def after(found: Protocol, prop: Property, action: str) -> Trace:
 
 @pytest.mark.parametrize(
     ("prop", "operands"),
-    zip(FALLEN.properties, ("", "0 <= -1", "-1 == 0"), strict=True),
+    list(zip(FALLEN.properties, ("", "0 <= -1", "-1 == 0"), strict=True)),
     ids=("stands", "near", "first"),
 )
 def test_a_violation_is_shown_in_every_format_where_parts_of_it_have_no_value(prop: Property, operands: str) -> None:
