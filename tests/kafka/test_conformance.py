@@ -20,7 +20,7 @@ from benchmarks.figures.conformance import COVERS
 from tests.helpers.commands import data_of, fencepost, refused
 from tests.helpers.parameters import words
 from tests.helpers.places import ARCHIVE
-from tests.kafka.kafkas import KAFKA, on_kafka
+from tests.kafka.kafkas import KAFKA, conformed, on_kafka
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("kafka")]
 IMAGES = read_sizes(
@@ -44,9 +44,7 @@ def driver() -> Iterator[Driver]:
 
 
 def test_kafka_takes_every_transition_of_a_small_state_graph_as_the_model_does() -> None:
-    made = fencepost("conform", "replication", "--kafka", KAFKA, *FENCES, "--json")
-    found = data_of(made)
-    assert made.exit_code == 0, found["differences"]
+    found = conformed("replication", "--kafka", KAFKA, *FENCES)
     assert found["verdict"] == "conforms"
     assert found["executed"] == found["transitions"] == 362
     assert found["states"] == 203
@@ -66,9 +64,7 @@ def test_answers_of_an_earlier_leader_epoch_are_taken_or_ignored_as_the_model_sa
     version: str, transitions: int
 ) -> None:
     sizes = words("initial_leader=1 late_answers=1 crashes=0 shrinks=0 elections=2 max_leader_epoch=3")
-    made = fencepost("conform", "replication", "--kafka", version, *(f"--set={item}" for item in sizes), "--json")
-    found = data_of(made)
-    assert made.exit_code == 0, found["differences"]
+    found = conformed("replication", "--kafka", version, *(f"--set={item}" for item in sizes))
     assert found["executed"] == found["transitions"] == transitions
     executed = {item["name"]: item["executed"] for item in found["actions"]}
     assert executed["follower-ignores-late-answer"] > 20
@@ -82,11 +78,7 @@ def test_answers_of_an_earlier_leader_epoch_are_taken_or_ignored_as_the_model_sa
     [COVERS["a disk is replaced, two clean stops"], COVERS["a log directory fails or is taken out, a clean stop"]],
 )
 def test_log_directories_fail_and_are_replaced_as_the_model_says(version: str, sizes: str) -> None:
-    made = fencepost(
-        "conform", "replication", "--kafka", version, *(f"--set={item}" for item in words(sizes)), "--json"
-    )
-    found = data_of(made)
-    assert made.exit_code == 0, found["differences"]
+    found = conformed("replication", "--kafka", version, *(f"--set={item}" for item in words(sizes)))
     assert found["executed"] == found["transitions"] > 1_000
     executed = {item["name"]: item["executed"] for item in found["actions"]}
     assert executed["controller-assigns-directory"] > 20
@@ -94,9 +86,7 @@ def test_log_directories_fail_and_are_replaced_as_the_model_says(version: str, s
 
 def test_brokers_of_kafka_crash_restart_and_elect_as_the_model_says() -> None:
     settings = words("--set clean_stops=1 --set elections=1 --set max_records=2 --set max_leader_epoch=4")
-    made = fencepost("conform", "replication", "--kafka", KAFKA, "--walks", "40", *settings, "--json")
-    found = data_of(made)
-    assert made.exit_code == 0, found["differences"]
+    found = conformed("replication", "--kafka", KAFKA, "--walks", "40", *settings)
     executed = {item["name"] for item in found["actions"]}
     assert executed >= {
         "broker-crashes",
@@ -108,9 +98,7 @@ def test_brokers_of_kafka_crash_restart_and_elect_as_the_model_says() -> None:
 
 def test_operators_of_kafka_move_replicas_as_the_model_says() -> None:
     settings = [f"--set={item}" for item in (*MOVES, "fences=1", "max_leader_epoch=5")]
-    made = fencepost("conform", "replication", "--kafka", KAFKA, "--walks", "30", *settings, "--json")
-    found = data_of(made)
-    assert made.exit_code == 0, found["differences"]
+    found = conformed("replication", "--kafka", KAFKA, "--walks", "30", *settings)
     executed = {item["name"] for item in found["actions"]}
     assert executed >= {"operator-reassigns-replicas", "operator-cancels-reassignment", "follower-appends"}
 
@@ -144,11 +132,7 @@ def test_a_replica_that_was_removed_is_elected_on_kafkas_classes() -> None:
 
 
 def test_hyp_1_loses_a_record_on_kafkas_classes() -> None:
-    made = fencepost(
-        "conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-hyp-1-loss.trace"), "--json"
-    )
-    found = data_of(made)
-    assert made.exit_code == 0, found["differences"]
+    found = conformed("replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-hyp-1-loss.trace"))
     assert found["finding"].endswith(" is violated at the end")
 
 

@@ -16,9 +16,9 @@ from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import fields
 from fencepost.model.quorum.state import Fetch, Node, State
 
-from tests.helpers.commands import data_of, fencepost, refused
+from tests.helpers.commands import fencepost, refused
 from tests.helpers.places import ARCHIVE
-from tests.kafka.kafkas import KAFKA, on_kafka
+from tests.kafka.kafkas import KAFKA, conformed, on_kafka
 
 pytestmark = pytest.mark.xdist_group("kafka")
 ONE_EPOCH = ["--set", "max_epoch=1"]
@@ -46,9 +46,7 @@ def test_every_action_and_every_field_of_the_quorum_is_mapped_or_left_out_for_a_
 
 @on_kafka
 def test_nodes_of_kafka_take_every_transition_of_an_epoch_as_the_model_does() -> None:
-    made = fencepost("conform", "quorum", "--kafka", KAFKA, *ONE_EPOCH, "--set", "max_records=0", "--json")
-    found = data_of(made)
-    assert made.exit_code == 0, found["differences"]
+    found = conformed("quorum", "--kafka", KAFKA, *ONE_EPOCH, "--set", "max_records=0")
     assert found["verdict"] == "conforms"
     assert found["executed"] == found["transitions"] > 100
 
@@ -94,9 +92,7 @@ def test_a_release_without_a_test_jar_is_refused() -> None:
 @on_kafka
 @pytest.mark.parametrize("version", RELEASES)
 def test_every_release_with_a_test_jar_of_its_raft_client_does_as_the_model_does(version: str) -> None:
-    made = fencepost("conform", "quorum", "--kafka", version, *ONE_EPOCH, "--json")
-    found = data_of(made)
-    assert made.exit_code == 0, found["differences"]
+    found = conformed("quorum", "--kafka", version, *ONE_EPOCH)
     assert found["executed"] == found["transitions"]
     with Driver(release(version, None, QUORUM.harness)) as driver:
         plain = interpreter(version)

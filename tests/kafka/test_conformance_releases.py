@@ -5,16 +5,14 @@ from fencepost.kafka.driver.releases import RELEASES, adapt_classes, select_line
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.parameters import sized, words
-from tests.kafka.kafkas import on_kafka
+from tests.kafka.kafkas import conformed, on_kafka
 
 
 @pytest.mark.long
 @on_kafka
 @pytest.mark.parametrize("release", RELEASES)
 def test_every_release_takes_every_transition_of_a_small_state_graph_as_the_model_does(release: str) -> None:
-    made = fencepost("conform", "replication", "--kafka", release, "--set", "crashes=0", "--set", "shrinks=0", "--json")
-    found = data_of(made)
-    assert made.exit_code == 0, found["differences"]
+    found = conformed("replication", "--kafka", release, "--set", "crashes=0", "--set", "shrinks=0")
     assert found["kafka"] == release
     assert found["executed"] == found["transitions"] == 362
 
@@ -24,9 +22,7 @@ def test_every_release_takes_every_transition_of_a_small_state_graph_as_the_mode
 @pytest.mark.parametrize("release", RELEASES)
 def test_brokers_of_every_release_crash_restart_and_elect_as_the_model_says(release: str) -> None:
     settings = words("--set clean_stops=1 --set elections=1 --set max_records=2 --set max_leader_epoch=4")
-    made = fencepost("conform", "replication", "--kafka", release, "--walks", "60", *settings, "--json")
-    found = data_of(made)
-    assert made.exit_code == 0, found["differences"]
+    found = conformed("replication", "--kafka", release, "--walks", "60", *settings)
     assert found["compared"] > found["steps"] > 1000
 
 
@@ -36,11 +32,7 @@ def test_brokers_of_every_release_crash_restart_and_elect_as_the_model_says(rele
 def test_processes_that_follow_before_they_are_registered_do_as_the_model_says(release: str) -> None:
     sizes = sized("early_starts=2 crashes=2 clean_stops=1 lags=1 max_records=2 min_isr=2 metadata_lag=6")
     settings = [f"--set={name}={value}" for name, value in {**sizes, "max_leader_epoch": 4}.items()]
-    made = fencepost(
-        "conform", "replication", "--kafka", release, "--walks", "60", "--depth", "50", *settings, "--json"
-    )
-    found = data_of(made)
-    assert made.exit_code == 0, found["differences"]
+    found = conformed("replication", "--kafka", release, "--walks", "60", "--depth", "50", *settings)
     executed = {item["name"]: item["executed"] for item in found["actions"]}
     assert executed["broker-starts"] > 50
     assert executed["leader-handles-late-fetch"] > 20
@@ -54,9 +46,7 @@ def test_operators_of_every_release_move_replicas_as_the_model_says(release: str
     ways."""
     sizes = {"brokers": 4, "movable": 4, "spare": 2, "reassignments": 3, "cancels": 2, "min_isr": 2, "metadata_lag": 8}
     settings = [f"--set={name}={value}" for name, value in {**sizes, "shrinks": 0, "max_leader_epoch": 6}.items()]
-    made = fencepost("conform", "replication", "--kafka", release, "--walks", "100", *settings, "--json")
-    found = data_of(made)
-    assert made.exit_code == 0, found["differences"]
+    found = conformed("replication", "--kafka", release, "--walks", "100", *settings)
     executed = {item["name"]: item["executed"] for item in found["actions"]}
     assert executed["operator-reassigns-replicas"] > 200
     assert executed["operator-cancels-reassignment"] > 100
