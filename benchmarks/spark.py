@@ -128,10 +128,9 @@ def _search(given: argparse.Namespace) -> dict[str, Any]:
         message = f"{searches.name}: Spark found {there['distinct']:,} states, the native engine {native.distinct:,}."
         raise SystemExit(message)
     CONSOLE.print(
-        f"{searches.name}: {native.distinct:,} states; native, two workers {native.seconds:.0f} s; "
-        f"Spark on local[2] {there['seconds']:.0f} s, {there['seconds'] / native.seconds:.2f} times as long (at most "
-        "4 is wanted); "
-        f"its session took {there['session_seconds']:.1f} s to start"
+        f"{searches.name}: {native.distinct:,} states; native, two workers {native.seconds:.0f} s; Spark on local[2] "
+        f"{there['seconds']:.0f} s, {there['seconds'] / native.seconds:.2f} times as long (at most 4 is wanted); its "
+        f"session took {there['session_seconds']:.1f} s to start"
     )
     _print_levels(there)
     return {"run": searches.name, "native_seconds": round(native.seconds, 1), "spark": there}
@@ -173,9 +172,8 @@ def _levels(given: argparse.Namespace) -> dict[str, Any]:
         }
         CONSOLE.print(
             f"{SMALL}, every level on Spark, {partitions} partitions: {median(small):.2f} s a level in the median of "
-            f"{len(small)}, "
-            f"{max(small):.2f} s at most; the first two, which start Python, left out (with 4 partitions below 1.5 s "
-            "is wanted)"
+            f"{len(small)}, {max(small):.2f} s at most; the first two, which start Python, left out (with 4 partitions "
+            "below 1.5 s is wanted)"
         )
     return {"run": SMALL, "partitions": found}
 
@@ -226,8 +224,7 @@ def _sweep(given: argparse.Namespace) -> dict[str, Any]:
     there = steps[0] / swept
     CONSOLE.print(
         f"walks of replication with {WALKS}: {native:,.0f} steps/s on two threads, {there:,.0f} in a sweep on "
-        "local[2]: "
-        f"{there / native:.0%} (at least 70 % is wanted)"
+        f"local[2]: {there / native:.0%} (at least 70 % is wanted)"
     )
     return {"constants": WALKS, "walks": walks, "native_steps": round(native), "sweep_steps": round(there)}
 

@@ -184,9 +184,8 @@ def rates(name: str, values: dict[str, int], prop: str) -> bool:
     called, stepped = rules.calls / took, rules.steps / took
     print(
         f"  {name:12} walker {walked:>11,.0f}   schedules {chosen:>9,.0f}   plain rules {called:>6,.0f} called, "
-        f"{stepped:>6,.0f} "
-        f"of them steps: Hypothesis {chosen / called:,.0f} times faster than a call, {chosen / stepped:,.0f} than a "
-        "step"
+        f"{stepped:>6,.0f} of them steps: Hypothesis {chosen / called:,.0f} times faster than a call, "
+        f"{chosen / stepped:,.0f} than a step"
     )
     return chosen >= FASTER * stepped
 

@@ -137,9 +137,8 @@ def _refuse_second_definitions(path: Path) -> None:
             if item.name in seen:
                 line = path.read_text().splitlines()[item.lineno - 1]
                 raise ModelError(
-                    f"{near(path)}:{item.lineno}: {item.name} is defined again, first on line {seen[item.name]}: "
-                    "only the last one "
-                    f"would count.\n  {line}\n  {'^' * len(line)}\nInstead, give one of them another name."
+                    f"{near(path)}:{item.lineno}: {item.name} is defined again, first on line {seen[item.name]}: only "
+                    f"the last one would count.\n  {line}\n  {'^' * len(line)}\nInstead, give one of them another name."
                 )
             seen[item.name] = item.lineno
 

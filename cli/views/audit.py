@@ -158,10 +158,9 @@ def describe_coverage(data: dict[str, Any]) -> str:
         else f", {when(data['began'])} to {when(data['until'])} UTC"
     )
     return (
-        f"Read: {files}: {counted(data['records'], 'record')}{reach}{times}. "
-        f"Judged: {counted(data['changes'] - data['unjudged'], 'change')} of "
-        f"{counted(data['partitions'], 'partition')} of {counted(data['topics'], 'topic')}, "
-        f"{counted(data['elections'], 'election')}."
+        f"Read: {files}: {counted(data['records'], 'record')}{reach}{times}. Judged: "
+        f"{counted(data['changes'] - data['unjudged'], 'change')} of {counted(data['partitions'], 'partition')} of "
+        f"{counted(data['topics'], 'topic')}, {counted(data['elections'], 'election')}."
     )
 
 

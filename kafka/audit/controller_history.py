@@ -120,9 +120,8 @@ def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, u
             return replace(made, left_out=why)
         why = why or f"from offset {row['offset']} on {made}"
     raise UsageError(
-        f"the model cannot follow {piece[0]['topic']}-{piece[0]['partition']}: {why}, and it cannot begin "
-        "later either. Name an earlier "
-        "end as `until=`, or another partition."
+        f"the model cannot follow {piece[0]['topic']}-{piece[0]['partition']}: {why}, and it cannot begin later "
+        "either. Name an earlier end as `until=`, or another partition."
     )
 
 

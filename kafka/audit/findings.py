@@ -187,8 +187,7 @@ ALL = (
          "A broker that is elected from an ELR after ELR was turned off has not registered again since.",
          "A broker was elected from an ELR that was left when eligible leader replicas were turned off, and it had "
          "registered again since.",
-         "If it had crashed it may have lost records, and such brokers are no longer taken out of an ELR. "
-         f"{COMPARE}"),
+         f"If it had crashed it may have lost records, and such brokers are no longer taken out of an ELR. {COMPARE}"),
     Sort("elr-left-behind", EXPOSURE, "high", "HYP-14",
          "ELR is turned off while no partition has one.",
          "Eligible leader replicas were turned off while the partition had some: they may still be elected, whatever "

@@ -362,10 +362,8 @@ def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Int
         recorded=told,
         why=(
             f"In the model {names}. Recorded in the metadata log are the steps, each with its offset: "
-            f"{', '.join(offsets) or 'none'}. The "
-            "other steps are what the brokers may have done in between: found by search, not recorded. The "
-            "first record is there to see "
-            "whether it survives."
+            f"{', '.join(offsets) or 'none'}. The other steps are what the brokers may have done in between: found by "
+            "search, not recorded. The first record is there to see whether it survives."
         ),
     )
 

@@ -297,23 +297,20 @@ def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
     back = next((step for step in known if former in step["isr"]), None)
     if back is not None:
         return (
-            f"{who} It joined the ISR again at offset {back['offset']:,} ({clock(back['time'])}): its log is "
-            "that of the new leader now, and what "
-            f"only it had is gone. Search its log for 'Truncating partition {name}' between {began} and "
-            f"{clock(back['time'])}: the line says "
-            "from which offset. Producers must send those records again, or you, from an earlier copy of its disk."
+            f"{who} It joined the ISR again at offset {back['offset']:,} ({clock(back['time'])}): its log is that of "
+            f"the new leader now, and what only it had is gone. Search its log for 'Truncating partition {name}' "
+            f"between {began} and {clock(back['time'])}: the line says from which offset. Producers must send those "
+            "records again, or you, from an earlier copy of its disk."
         )
     if known and former not in known[-1]["replicas"]:
         return (
-            f"{who} It has not been a replica since offset {_since(known, former):,}: stop it before it "
-            "deletes the folder (a minute, by default), or look for "
-            f"a folder {name}.*-delete on its disk, and copy it."
+            f"{who} It has not been a replica since offset {_since(known, former):,}: stop it before it deletes the "
+            f"folder (a minute, by default), or look for a folder {name}.*-delete on its disk, and copy it."
         )
     return (
-        f"{who} It has not joined the ISR again when the log ends (offset {end[0]:,}, {clock(end[1])}). If it "
-        f"is down keep it down, and copy the folder {name} "
-        f"from its disk before it starts: it may have the only copy of the records. If it runs, search its log for "
-        f"'Truncating partition {name}' since {began}."
+        f"{who} It has not joined the ISR again when the log ends (offset {end[0]:,}, {clock(end[1])}). If it is down "
+        f"keep it down, and copy the folder {name} from its disk before it starts: it may have the only copy of the "
+        f"records. If it runs, search its log for 'Truncating partition {name}' since {began}."
     )
 
 

@@ -14,9 +14,8 @@ STORIES = (
     Story(
         "no-epoch-accepted",
         "twmb/franz-go#1331",
-        "After an election metadata names the new leader without its epoch (-1). After six such answers the "
-        "consumer believes it, fetches without "
-        "an epoch and without a validated position, and misses that the log is shorter.",
+        "After an election metadata names the new leader without its epoch (-1). After six such answers the consumer "
+        "believes it, fetches without an epoch and without a validated position, and misses that the log is shorter.",
         {"brokers": 3, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1, "consumer": 1},
         (
             "epoch-is-unknown 0",
@@ -35,9 +34,8 @@ STORIES = (
     Story(
         "no-leader-in-a-hint",
         "confluentinc/librdkafka#5430",
-        "An error to Produce names leader -1 in a newer epoch, and so does metadata; then there is a leader "
-        "again. The report says that the client is "
-        "stuck.",
+        "An error to Produce names leader -1 in a newer epoch, and so does metadata; then there is a leader again. The "
+        "report says that the client is stuck.",
         {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1},
         (
             "leader-is-missing 0",
@@ -69,9 +67,8 @@ STORIES = (
     Story(
         "no-leader-erases-the-epoch",
         "found here",
-        "Metadata with leader -1 and epoch -1 makes the client forget the epoch. An older answer of another "
-        "broker is believed then, and the client "
-        "goes back to a leader of an older epoch.",
+        "Metadata with leader -1 and epoch -1 makes the client forget the epoch. An older answer of another broker is "
+        "believed then, and the client goes back to a leader of an older epoch.",
         {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1},
         (
             "controller-elects-leader 0 1",
@@ -146,9 +143,8 @@ STORIES = (
     Story(
         "validated-by-an-older-leader",
         "found here",
-        "While the consumer waits for an older leader to validate its position, metadata names the next "
-        "leader. The answer of the older one is taken "
-        "for an answer of the next, whose log is shorter: the truncation is missed.",
+        "While the consumer waits for an older leader to validate its position, metadata names the next leader. The "
+        "answer of the older one is taken for an answer of the next, whose log is shorter: the truncation is missed.",
         {"brokers": 2, "partitions": 2, "changes": 2, "elections": 2, "consumer": 1},
         (
             *("broker-is-slow 1", "controller-elects-leader 0 1", "records-are-lost 0", "controller-elects-leader 0 0"),
@@ -162,9 +158,8 @@ STORIES = (
     Story(
         "new-topic-with-smaller-epochs",
         "confluentinc/librdkafka#4898, KAFKA-12257",
-        "A topic is created again under its name, and its leader epochs begin at 0. The client compares them "
-        "with those of the old topic, or fails the "
-        "record, as the id is another.",
+        "A topic is created again under its name, and its leader epochs begin at 0. The client compares them with "
+        "those of the old topic, or fails the record, as the id is another.",
         {"brokers": 2, "partitions": 1, "changes": 3, "elections": 2, "recreations": 1},
         (
             *("controller-elects-leader 0 1", "broker-learns 0 1", "broker-learns 1 1"),
@@ -217,9 +212,8 @@ STORIES = (
     Story(
         "partition-without-a-leader-beside-a-hint",
         "confluentinc/librdkafka#5280",
-        "One answer has a hint for one partition and leader -1 for another. The client counts both and fills "
-        "in one, reads what was never written, and "
-        "its process dies.",
+        "One answer has a hint for one partition and leader -1 for another. The client counts both and fills in one, "
+        "reads what was never written, and its process dies.",
         {"brokers": 2, "partitions": 2, "changes": 2, "elections": 2, "consumer": 1},
         ("controller-elects-leader 0 1", "leader-is-missing 1", "broker-learns 0 1", *TRIES, *TRIES),
         (),
@@ -391,8 +385,7 @@ def story(name: str) -> Story:
     if found is None:
         names = [item.name for item in STORIES]
         raise UsageError(
-            f"there is no story {name!r}.{nearest(name, names)} Stories are: {', '.join(names)}; a history of "
-            "the tables has a name such as "
-            "'walk 951.125'."
+            f"there is no story {name!r}.{nearest(name, names)} Stories are: {', '.join(names)}; a history of the "
+            "tables has a name such as 'walk 951.125'."
         )
     return found

@@ -317,8 +317,7 @@ def _compare(driver: Driver, model: ChangeModel, states: int, reached: list[Imag
     while batch := [item for item, _ in zip(waiting, range(BATCH), strict=False)]:
         line = " ".join(
             f"{' '.join(map(str, image.partition))} {int(change.what)} {change.target} {change.acceptable} "
-            f"{change.unclean} "
-            f"{int(has_elr(model.fill(image), model.c))} {rest}"
+            f"{change.unclean} {int(has_elr(model.fill(image), model.c))} {rest}"
             for image, change in batch
         )
         answers = driver.tell(f"changes {line}")["changed"]

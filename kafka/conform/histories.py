@@ -70,9 +70,8 @@ def _executed(run: "Run", request: HistoriesPlan, tell: Callable[[str], None]) -
     graph = state_graph(plain, MOST_STATES)
     if graph is None:
         raise UsageError(
-            f"the state graph has more than {MOST_STATES:,} states under these constants, too many to cover: "
-            "lower a constant, "
-            "or execute random walks with `walks=`."
+            f"the state graph has more than {MOST_STATES:,} states under these constants, too many to cover: lower a "
+            "constant, or execute random walks with `walks=`."
         )
     tell(f"walks that take all {graph.number_of_edges():,} transitions between {len(graph):,} states")
     outcome = run.execute(Cover(graph).walks(), request.seconds)

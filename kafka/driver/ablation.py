@@ -77,10 +77,9 @@ class Ablation:
         found = [kind for kind, known in kinds if key in known]
         if len(found) != 1:
             raise UsageError(
-                f"the guard `{guard.name}` ({guard.condition}) is not classified. Put it in one of KAFKAS, "
-                "PHYSICAL and BOUNDS of "
-                "the protocol's guards.py: whether Kafka refuses there, nothing else can be, or the model "
-                "alone says so."
+                f"the guard `{guard.name}` ({guard.condition}) is not classified. Put it in one of KAFKAS, PHYSICAL "
+                "and BOUNDS of the protocol's guards.py: whether Kafka refuses there, nothing else can be, or the "
+                "model alone says so."
             )
         return found[0]
 

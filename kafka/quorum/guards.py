@@ -33,9 +33,8 @@ KAFKAS: dict[tuple[str, str], Check] = {
     (
         "quorum-elects",
         (
-            "not c.pre_vote or all((hears_nothing(s, c, node) or (node != candidate and "
-            "may_grant_pre_vote(s, c, node, entered_epoch(c, n))) "
-            "for node in range(c.nodes) if bits.contains(electors, node)))"
+            "not c.pre_vote or all((hears_nothing(s, c, node) or (node != candidate and may_grant_pre_vote(s, c, node, "
+            "entered_epoch(c, n))) for node in range(c.nodes) if bits.contains(electors, node)))"
         ),
     ): Check("LeaderState.canGrantVote, FollowerState.canGrantVote: there is a leader", NOT_ELECTED),
     ("voter-stands", "bits.contains(voters_of(s, c, n), node)"): Check(

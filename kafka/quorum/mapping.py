@@ -26,10 +26,9 @@ RELEASES: dict[str, str] = {
 
 ACTIONS: dict[str, Act] = {
     "quorum_elects": Act(
-        "Time passes at the candidate, and from 4.0 at electors that follow, until their fetch or election "
-        "timeouts are over. The "
-        "candidate's requests (Vote, before it PreVote from 4.0) are handled by the electors alone, and it "
-        "gets their answers.",
+        "Time passes at the candidate, and from 4.0 at electors that follow, until their fetch or election timeouts "
+        "are over. The candidate's requests (Vote, before it PreVote from 4.0) are handled by the electors alone, and "
+        "it gets their answers.",
         lambda _, candidate, electors: f"elect {candidate} {electors}",
     ),
     "voter_stands": Act(
@@ -50,10 +49,9 @@ ACTIONS: dict[str, Act] = {
         lambda _, leader: f"resign {leader}",
     ),
     "node_learns_leader": Act(
-        "A voter handles the leader's BeginQuorumEpoch; one that is prospective in the leader's epoch loses "
-        "its pre-vote by time. At an observer the fetch timeout passes, and its fetch to this bootstrap "
-        "server "
-        "is answered. Who restarts and finds in the file of its election state whom it has followed fetches there.",
+        "A voter handles the leader's BeginQuorumEpoch; one that is prospective in the leader's epoch loses its "
+        "pre-vote by time. At an observer the fetch timeout passes, and its fetch to this bootstrap server is "
+        "answered. Who restarts and finds in the file of its election state whom it has followed fetches there.",
         lambda _, node, leader: f"learn {node} {leader}",
     ),
     "node_restarts": Act(
@@ -90,9 +88,8 @@ ACTIONS: dict[str, Act] = {
         lambda _, node: f"snapshot {node}",
     ),
     "follower_loads_snapshot": Act(
-        "KafkaRaftClient.handleFetchResponse with the leader's answer; the leader handles each FetchSnapshot "
-        "request, and the follower its "
-        "answer, until the follower sends its next fetch.",
+        "KafkaRaftClient.handleFetchResponse with the leader's answer; the leader handles each FetchSnapshot request, "
+        "and the follower its answer, until the follower sends its next fetch.",
         lambda _, follower: f"load {follower}",
     ),
     "answer_is_lost": Act(
@@ -173,9 +170,8 @@ LIMITS: tuple[str, ...] = (
         "until they hear of it, so Kafka allows more: refusals are not tried where disks are lost."
     ),
     (
-        "A pre-vote is one step in the model. Kafka counts answers that are older, and who follows a leader "
-        "that has resigned grants none until "
-        "its fetch timeout is over: the driver lets that pass."
+        "A pre-vote is one step in the model. Kafka counts answers that are older, and who follows a leader that has "
+        "resigned grants none until its fetch timeout is over: the driver lets that pass."
     ),
     "MockLog answers a fetch with at most two batches: `records_per_answer` is 2.",
     (

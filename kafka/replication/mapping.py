@@ -17,15 +17,13 @@ from fencepost.model.language.constants import Constants
 
 ACTIONS: dict[str, Act] = {
     "broker_crashes": Act(
-        "The broker's objects are dropped with their files open; of its segment file the first `kept` "
-        "records are kept. The fetch "
-        "that RemoteLeaderEndPoint.buildFetch has built is still to be handled.",
+        "The broker's objects are dropped with their files open; of its segment file the first `kept` records are "
+        "kept. The fetch that RemoteLeaderEndPoint.buildFetch has built is still to be handled.",
         lambda _, broker, kept: f"crash {broker} {kept}",
     ),
     "broker_stops": Act(
-        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown, after heartbeats of the other "
-        "brokers that run; if the "
-        "answer is to stop, the broker's objects are dropped and its epoch is saved.",
+        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown, after heartbeats of the other brokers "
+        "that run; if the answer is to stop, the broker's objects are dropped and its epoch is saved.",
         lambda _, broker: f"stop {broker}",
     ),
     "broker_starts": Act(
@@ -36,11 +34,9 @@ ACTIONS: dict[str, Act] = {
     ),
     "broker_registers": Act(
         "ClusterControlManager.registerBroker of a new incarnation, the session of the old one over; a new "
-        "ReplicaManager, a "
-        "LogManager that recovers the segment file, with `checkpoint` in the file of high watermarks, unless "
-        "the metadata log, which it "
-        "applies, has no such replica (LogManager.isStrayReplica). If the process runs already it gets its "
-        "epoch, and applies what is new.",
+        "ReplicaManager, a LogManager that recovers the segment file, with `checkpoint` in the file of high "
+        "watermarks, unless the metadata log, which it applies, has no such replica (LogManager.isStrayReplica). If "
+        "the process runs already it gets its epoch, and applies what is new.",
         lambda _, broker, checkpoint: f"register {broker} {checkpoint}",
     ),
     "log_directory_fails": Act(
@@ -81,9 +77,8 @@ ACTIONS: dict[str, Act] = {
         lambda _, broker: f"unfence {broker}",
     ),
     "controller_begins_shutdown": Act(
-        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown. A broker that leads nothing "
-        "leads another topic for "
-        "this moment: else it would be let go at once.",
+        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown. A broker that leads nothing leads another "
+        "topic for this moment: else it would be let go at once.",
         lambda _, broker: f"begin-shutdown {broker}",
     ),
     "controller_elects_preferred": Act("ReplicationControlManager.electLeaders.", lambda _, broker: f"elect {broker}"),
@@ -120,9 +115,8 @@ ACTIONS: dict[str, Act] = {
     "controller_finds_replica_ineligible": Act("The same.", lambda seen, m: f"alter {seen.requests().number(m)}"),
     "controller_refuses_alter_partition": Act("The same.", lambda seen, m: f"alter {seen.requests().number(m)}"),
     "broker_applies_metadata": Act(
-        "One MetadataDelta over the log up to the image: KRaftMetadataCache.setImage, "
-        "ReplicaManager.applyDelta. Who has no replica "
-        "any more deletes its log (LogManager.asyncDelete).",
+        "One MetadataDelta over the log up to the image: KRaftMetadataCache.setImage, ReplicaManager.applyDelta. Who "
+        "has no replica any more deletes its log (LogManager.asyncDelete).",
         lambda seen, broker, index: f"apply {broker} {seen.frame.image + index}",
     ),
     "leader_appends": Act("ReplicaManager.appendRecords with acks=all.", lambda _, leader: f"produce {leader}"),
@@ -142,9 +136,8 @@ ACTIONS: dict[str, Act] = {
         lambda _, leader, follower: f"lag {leader} {follower}",
     ),
     "leader_requests_shrink": Act(
-        "Partition.maybeShrinkIsr, at a time when the last caught-up time of `members` is longer ago than "
-        "the lag time and that of "
-        "all others is not.",
+        "Partition.maybeShrinkIsr, at a time when the last caught-up time of `members` is longer ago than the lag time "
+        "and that of all others is not.",
         lambda _, leader, members: f"shrink {leader} {members}",
     ),
     "leader_learns_change_applied": Act(
@@ -153,9 +146,8 @@ ACTIONS: dict[str, Act] = {
     ),
     "leader_learns_change_refused": Act("The same.", lambda seen, m: f"answer {seen.requests().number(m)}"),
     "leader_resends_request": Act(
-        "The request that DefaultAlterPartitionManager has sent is on its way twice, and the first answer "
-        "counts; the network client "
-        "that sends again is not among the classes here.",
+        "The request that DefaultAlterPartitionManager has sent is on its way twice, and the first answer counts; the "
+        "network client that sends again is not among the classes here.",
         lambda seen, m: f"resend {seen.requests().number(m)}",
     ),
     "log_changes_under_answer": Act(
@@ -248,35 +240,30 @@ ASIDE = (
 
 LIMITS: tuple[str, ...] = (
     (
-        "The model has no leader epochs without records in a log's epochs. A follower that led and wrote "
-        "nothing names such an epoch in its "
-        "fetch; if the leader answers that the logs diverge there, the answer is handled at once, and the "
-        "next fetch is compared. Where "
-        "records are cut off by that, or the follower is down since, this cannot be done: the history is set aside."
+        "The model has no leader epochs without records in a log's epochs. A follower that led and wrote nothing names "
+        "such an epoch in its fetch; if the leader answers that the logs diverge there, the answer is handled at once, "
+        "and the next fetch is compared. Where records are cut off by that, or the follower is down since, this cannot "
+        "be done: the history is set aside."
     ),
     (
-        "The controller lets a broker go that shuts down once every active broker has reported in a heartbeat "
-        "that it knows. It waits for a "
-        "broker that is down, too, until that is fenced; the model does not. Kafka allows less, and such a "
-        "history is set aside."
+        "The controller lets a broker go that shuts down once every active broker has reported in a heartbeat that it "
+        "knows. It waits for a broker that is down, too, until that is fenced; the model does not. Kafka allows less, "
+        "and such a history is set aside."
     ),
     (
-        "Kafka also counts a follower as caught up as of its previous fetch, if it has now got as far as the "
-        "leader's log was then; "
-        "time stands still here, and the time of a fetch is put long ago as soon as it was handled."
+        "Kafka also counts a follower as caught up as of its previous fetch, if it has now got as far as the leader's "
+        "log was then; time stands still here, and the time of a fetch is put long ago as soon as it was handled."
     ),
     (
-        "An operator who names the replicas that are there changes nothing in the model. Kafka looks at the "
-        "partition again then: the ELR "
-        "goes if the ISR is large enough by now, a reassignment ends that can, a leader that is fenced is "
-        "replaced, and the list may get "
-        "another order. The model's list is always the replicas that stay, by their numbers, then those that go."
+        "An operator who names the replicas that are there changes nothing in the model. Kafka looks at the partition "
+        "again then: the ELR goes if the ISR is large enough by now, a reassignment ends that can, a leader that is "
+        "fenced is replaced, and the list may get another order. The model's list is always the replicas that stay, by "
+        "their numbers, then those that go."
     ),
     (
         "The controller replays a ClearElrRecord without telling its index of the ELR "
-        "(ReplicationControlManager.removeTopicElrs). If such a broker "
-        "is in the ISR again and registers unclean, the partition is changed twice. The model has no such "
-        "index; the history is set aside."
+        "(ReplicationControlManager.removeTopicElrs). If such a broker is in the ISR again and registers unclean, the "
+        "partition is changed twice. The model has no such index; the history is set aside."
     ),
     (
         "A follower with an empty log takes no answer of an earlier leader epoch, since it has first to look where to "

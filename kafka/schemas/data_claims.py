@@ -94,9 +94,8 @@ def empty_with_zookeeper(kafka: Classes) -> Observation:
     return holds_if(
         members and not fetches,
         "without KRaft Partition puts -1 for every member, and fetches have no epoch",
-        "without KRaft Partition puts -1 for every member of the ISR; but KafkaServer gives the "
-        "ReplicaManager the epoch of "
-        "ZooKeeper, which fetches of version 15 carry",
+        "without KRaft Partition puts -1 for every member of the ISR; but KafkaServer gives the ReplicaManager the "
+        "epoch of ZooKeeper, which fetches of version 15 carry",
     )
 
 
@@ -148,9 +147,8 @@ def versions_alone(kafka: Classes) -> Observation:
     return holds_if(
         kept,
         "the messages' classes carry both in the versions before",
-        f"the messages' classes {first} epochs in version 2 of AlterPartition and {second} the replica state "
-        "in version 14 of Fetch: "
-        "the builders convert, and the metadata version holds replicas back",
+        f"the messages' classes {first} epochs in version 2 of AlterPartition and {second} the replica state in "
+        "version 14 of Fetch: the builders convert, and the metadata version holds replicas back",
     )
 
 
@@ -354,9 +352,8 @@ def unknown_tags_are_skipped(kafka: Classes) -> Observation:
     """Read a header with an unknown tagged field."""
     fetch, versions = kafka.header("FETCH", max(kafka.fields("FetchRequestData"))), kafka.header("API_VERSIONS", 3)
     what = (
-        f"a header of version {fetch['version']} with an unknown tagged field is read, in the same header "
-        "version; the answer to "
-        f"ApiVersions has header version {versions['response']}, which has no room for one"
+        f"a header of version {fetch['version']} with an unknown tagged field is read, in the same header version; the "
+        f"answer to ApiVersions has header version {versions['response']}, which has no room for one"
     )
     return holds_if(fetch["correlation"] == 6 and fetch["unknown"] == 1, what, what)
 

@@ -25,15 +25,14 @@ RESERVED = sorted({"match", "case", "type", *keyword.softkwlist} - {"_"})
 BUILTINS = sorted(name for name in dir(builtins) if not name.startswith("_") and name not in keyword.kwlist)
 NUMPY = sorted({name for kind in (np.recarray, np.void, np.dtype) for name in dir(kind) if not name.startswith("_")})
 OURS = words(
-    "act0 effect1 hash_row WORDS sort_M0 self cls state before after key values declared rooms shown "
-    "replace name kind index count items add remove sort append domain function params target targets "
-    "bundle label sentence args kwargs initial normalize deadlock protocol version constants property "
-    "verdict loop format calls steps begin holds teardown run rules invariants check_invariants rule "
-    "meta none yes no end judge insert rebuild find close S OWNER_SHIFT AHEAD COMPACT EXPANDS np njit "
-    "namedtuple prefetch helper inlined kernel INDEX VALUE SHIFT FULL ABSENT NUMBER BITS row rows "
-    "words first last number out hashes parents n fired refused found alive e at table a b k0 made "
-    "new bound Array Bag make e0 require action always step sometimes NONE true false nan Int Bool "
-    "And Or Not If model z3 dup"
+    "act0 effect1 hash_row WORDS sort_M0 self cls state before after key values declared rooms shown replace name kind "
+    "index count items add remove sort append domain function params target targets bundle label sentence args kwargs "
+    "initial normalize deadlock protocol version constants property verdict loop format calls steps begin holds "
+    "teardown run rules invariants check_invariants rule meta none yes no end judge insert rebuild find close S "
+    "OWNER_SHIFT AHEAD COMPACT EXPANDS np njit namedtuple prefetch helper inlined kernel INDEX VALUE SHIFT FULL ABSENT "
+    "NUMBER BITS row rows words first last number out hashes parents n fired refused found alive e at table a b k0 "
+    "made new bound Array Bag make e0 require action always step sometimes NONE true false nan Int Bool And Or Not If "
+    "model z3 dup"
 )
 FOREIGN = ["é", "Ω", "数", "ª"]
 """Letters that are not ASCII; Python reads the last one as `a`."""

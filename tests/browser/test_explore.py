@@ -355,9 +355,8 @@ def test_all_of_it_works_by_keys_alone(browser: Any, address: str) -> None:
 
 def test_everything_to_use_has_a_name_and_news_are_announced(opened: Opened) -> None:
     nameless = opened.page.evaluate(
-        "[...document.querySelectorAll('button, select, input')].filter(item "
-        "=> !(item.textContent.trim() || item.labels?.length"
-        " || item.getAttribute('aria-label'))).map(item => item.outerHTML)"
+        "[...document.querySelectorAll('button, select, input')].filter(item => !(item.textContent.trim() || "
+        "item.labels?.length || item.getAttribute('aria-label'))).map(item => item.outerHTML)"
     )
     assert nameless == []
     assert opened.page.locator("#where").get_attribute("aria-live") == "polite"

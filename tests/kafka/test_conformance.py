@@ -52,8 +52,7 @@ def test_kafka_takes_every_transition_of_a_small_state_graph_as_the_model_does()
     assert {item["name"] for item in found["actions"]} >= set(
         words(
             "controller-fences-broker controller-unfences-broker broker-applies-metadata leader-appends "
-            "leader-handles-fetch follower-appends controller-applies-alter-partition "
-            "leader-learns-change-applied"
+            "leader-handles-fetch follower-appends controller-applies-alter-partition leader-learns-change-applied"
         )
     )
 

@@ -21,26 +21,23 @@ SPENT = ("require(s.budget.losses > 0)\n", "require(s.budget.losses > 0)\n    s.
 WARNINGS = {
     ("unread-constant", "patience"): (
         (
-            "nothing reads constant 'patience' (days until somebody "
-            "complains), so every value of it gives the same answer: "
-            "read c.patience where it matters, or take it out."
+            "nothing reads constant 'patience' (days until somebody complains), so every value of it gives the same "
+            "answer: read c.patience where it matters, or take it out."
         ),
         ("require(s.sent < 2)", "require(s.sent < 2 and s.lost < c.patience)"),
     ),
     ("unspent-budget", "budget.losses"): (
         (
-            "budget s.budget.losses is never spent: `require(s.budget.losses "
-            "> 0)` of action 'loses' asks for it, and no action "
-            "changes it: change it where the action happens, such as s.budget.losses -= 1."
+            "budget s.budget.losses is never spent: `require(s.budget.losses > 0)` of action 'loses' asks for it, and "
+            "no action changes it: change it where the action happens, such as s.budget.losses -= 1."
         ),
         SPENT,
     ),
     ("unspent-budget", "budget.returns"): (
         (
-            "budget s.budget.returns starts with constant 'returns' and "
-            "is never spent: no action and no property looks at it: "
-            "write require(s.budget.returns > 0) and s.budget.returns "
-            "-= 1 in the action that it is for, or take it out."
+            "budget s.budget.returns starts with constant 'returns' and is never spent: no action and no property "
+            "looks at it: write require(s.budget.returns > 0) and s.budget.returns -= 1 in the action that it is for, "
+            "or take it out."
         ),
         (
             '    """A parcel arrives: nobody has listed it."""\n',
@@ -52,17 +49,15 @@ WARNINGS = {
     ),
     ("action-left-out", "arrives"): (
         (
-            "the file defines action 'arrives' and leaves it out of the "
-            "actions of MACHINE, so it never happens: list it there, "
-            "or take it out."
+            "the file defines action 'arrives' and leaves it out of the actions of MACHINE, so it never happens: list "
+            "it there, or take it out."
         ),
         (LISTED, "initial, (sends, loses, complains, arrives))"),
     ),
     ("property-left-out", "forgotten"): (
         (
-            "the file defines property 'forgotten' and leaves it out "
-            "of PROPERTIES, so it is not checked: list it there, "
-            "or take it out."
+            "the file defines property 'forgotten' and leaves it out of PROPERTIES, so it is not checked: list it "
+            "there, or take it out."
         ),
         ("    THIRD,\n", "    THIRD,\n    forgotten,\n"),
     ),
@@ -75,9 +70,8 @@ WARNINGS = {
     ),
     ("only-initially", "nothing-was-sent"): (
         (
-            "witness nothing-was-sent shows nothing of what happens: "
-            "an initial state satisfies it, and no other state does. "
-            "Let it ask for something that only a step brings about."
+            "witness nothing-was-sent shows nothing of what happens: an initial state satisfies it, and no other state "
+            "does. Let it ask for something that only a step brings about."
         ),
         ("return s.sent == 0", "return s.sent < 2"),
     ),

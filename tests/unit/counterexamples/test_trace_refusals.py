@@ -98,11 +98,10 @@ def line_of(item: Any, text: str) -> int:
 def test_replay_names_the_step_and_the_guard_that_refuses_it_and_what_is_enabled(here: Path) -> None:
     head = lamps_trace(lamps.some_lamp_is_dark, (0b010, 0), (0b001, 0), constants=lamps.C(lamps=2, stuck=1)).head()
     assert message(here, head) == (
-        "x.trace:12: step 2, `switch-to lamps={0} noise=no`, cannot "
-        "happen: the guard `not c.stuck or s.lit & ~lamps == 0` "
-        f"(lamps.py:{line_of(lamps.switch_to, 'require(') + 1}) refuses. Write a step that is enabled there: "
-        "`switch-to lamps={1} noise=no`, `switch-to lamps={1} noise=yes`, `switch-to lamps={0,1} noise=no`, "
-        "`switch-to lamps={0,1} noise=yes`."
+        "x.trace:12: step 2, `switch-to lamps={0} noise=no`, cannot happen: the guard `not c.stuck or s.lit & ~lamps "
+        f"== 0` (lamps.py:{line_of(lamps.switch_to, 'require(') + 1}) refuses. Write a step that is enabled there: "
+        "`switch-to lamps={1} noise=no`, `switch-to lamps={1} noise=yes`, `switch-to lamps={0,1} noise=no`, `switch-to "
+        "lamps={0,1} noise=yes`."
     )
 
 
@@ -170,17 +169,12 @@ def test_replay_counts_the_other_steps_that_are_enabled(here: Path) -> None:
         (
             switch_one,
             (
-                "x.trace:12: step 2, `switch-to lamps={0,1,2} noise=yes`, cannot "
-                "happen: the guard `lamps & lamps - 1 == 0 or s.lit == 0` "
-                "(test_trace_refusals.py:LINE) refuses. Write a step "
-                "that is enabled there: `switch-to lamps={} noise=no`, "
-                "`switch-to lamps={} noise=yes`, `switch-to lamps={0} noise=no`, "
-                "`switch-to lamps={0} noise=yes` or one of 4 others. "
-                "The header was edited or the model has changed since "
-                "the states were written: x.trace:18: the states say "
-                "'lit {} -> {0,2}, history [] -> [0:{0,2}], history_end "
-                "0 -> 1, count [0,0,0] -> [1,0,0]' where the model gives "
-                "'lit {} -> {0,2}'."
+                "x.trace:12: step 2, `switch-to lamps={0,1,2} noise=yes`, cannot happen: the guard `lamps & lamps - 1 "
+                "== 0 or s.lit == 0` (test_trace_refusals.py:LINE) refuses. Write a step that is enabled there: "
+                "`switch-to lamps={} noise=no`, `switch-to lamps={} noise=yes`, `switch-to lamps={0} noise=no`, "
+                "`switch-to lamps={0} noise=yes` or one of 4 others. The header was edited or the model has changed "
+                "since the states were written: x.trace:18: the states say 'lit {} -> {0,2}, history [] -> [0:{0,2}], "
+                "history_end 0 -> 1, count [0,0,0] -> [1,0,0]' where the model gives 'lit {} -> {0,2}'."
             ),
         ),
     ],

@@ -236,9 +236,8 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str) -> None:
 def test_a_checkpoint_of_another_format_is_refused_by_name(tmp_path: Path, number: int) -> None:
     (tmp_path / "manifest.json").write_text(f'{{"format": {number}}}')
     assert refusal(tmp_path) == (
-        f"{tmp_path}/manifest.json: this file of the checkpoint has "
-        f"format {number}, and this version of Fencepost reads format 2. "
-        "Start afresh without `resume=True`, or continue with the version that wrote it."
+        f"{tmp_path}/manifest.json: this file of the checkpoint has format {number}, and this version of Fencepost "
+        "reads format 2. Start afresh without `resume=True`, or continue with the version that wrote it."
     )
 
 

@@ -180,9 +180,8 @@ REFUSED: dict[str, Refused] = {
     ),
     "the domain of a parameter is a type": Refused(
         lambda: action(number=int)(with_number),
-        "action with_number: int is not a domain for parameter 'number': write an alias such as "
-        "Annotated[int, Index(C.brokers)], Range(0, 3), bool, an IntEnum, or InFlight('...') for a message of that "
-        "bag.",
+        "action with_number: int is not a domain for parameter 'number': write an alias such as Annotated[int, "
+        "Index(C.brokers)], Range(0, 3), bool, an IntEnum, or InFlight('...') for a message of that bag.",
     ),
     "a step property takes one state": Refused(
         lambda: step()(holds),

@@ -130,10 +130,9 @@ def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_d
     assert told[0].startswith("HYP-3 repaired prevents the shortest history of ")
     assert "maximal-isr-covers-requests" in told[0]
     assert (
-        "What crashes alone do, with every repair of the model and every crash "
-        "losing the log, to a record on 2 brokers, with ELR and without "
-        "unclean elections: min ISR 1: can be lost with 1 crash; min ISR "
-        "2: survives 1 crash, can be lost with 2 (docs/kafka/losing-data.md)."
+        "What crashes alone do, with every repair of the model and every crash losing the log, to a record on 2 "
+        "brokers, with ELR and without unclean elections: min ISR 1: can be lost with 1 crash; min ISR 2: survives 1 "
+        "crash, can be lost with 2 (docs/kafka/losing-data.md)."
     ) in notes
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *small, "--json"))
     assert whole["verdict"] != "violated"
@@ -149,9 +148,8 @@ def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_w
         assert words[name].word == "conjecture"
         assert not any(item.is_seen for item in words[name].findings)
     assert words["G-S6b"].text == (
-        "broken by observed behaviour of Kafka: HYP-10 (in kafka-4.1 to "
-        "kafka-4.4; seen on clusters of 4.1.2 and 4.4.0 and on Kafka's "
-        "classes of 4.0.2 to 4.4.0; repair: who loses its replica leaves the ELR)"
+        "broken by observed behaviour of Kafka: HYP-10 (in kafka-4.1 to kafka-4.4; seen on clusters of 4.1.2 and 4.4.0 "
+        "and on Kafka's classes of 4.0.2 to 4.4.0; repair: who loses its replica leaves the ELR)"
     )
     assert words["G-S4"].text == "kept by Kafka as read"
     assert words["G-S7"].text.startswith(
