@@ -57,8 +57,9 @@ class PlainSearch:
         self.counting: set[str] = set()
         self.together: set[str] = set()
         """Bounds that refused steps alone, by number of states; those of this level; those that did with others."""
-        self.generated = self.steps = 0
-        """Steps, and the sum over their hashes."""
+        self.generated = 0
+        self.steps = dict.fromkeys(self.fired, 0)
+        """By action the sum over the hashes of its steps."""
         self.ends: list[Key] = []
         self.levels: list[int] = []
         self.stop_asked = ""
@@ -118,7 +119,7 @@ class PlainSearch:
                 self.generated += 1
                 self.fired[transition.step.action.label] += 1
                 self.judge_step(state, transition)
-                self.steps += hash((state, transition.after))
+                self.steps[transition.step.action.label] += hash((state, transition.step.args, transition.after))
                 if transition.after not in self.parents:
                     self.parents[transition.after] = state
                     reached.append(transition.after)
@@ -226,7 +227,7 @@ class PlainSearch:
             deadlocks=len(self.ends),
             deadlock=self.path(self.ends[0], None) if self.options.deadlock and self.ends else None,
             levels=tuple(self.levels),
-            digest=None if why else hash((frozenset(self.parents), self.steps)),
+            digest=None if why else hash((frozenset(self.parents), *filter(None, self.steps.values()))),
         )
 
     def property_result(self, item: Property, *, complete: bool) -> PropertyResult:

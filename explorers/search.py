@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fencepost.explorers.native.compile import Kernels, Source, Watching, begin, compile_watched, generate
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.store import Progress
-from fencepost.explorers.verdict import Options, Result, Verdict, require_no_error
+from fencepost.explorers.verdict import Options, Result, Summed, Verdict, require_no_error
 from fencepost.invariants.catalogue import Run, values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.actions import Property
@@ -39,13 +39,13 @@ def search(
     usual: tuple[Property, ...] = (),
     watch: Watching | None = None,
     tell: Callable[[Progress], None] | None = None,
-    summed: Callable[[Result], bool] | None = None,
+    summed: Summed | None = None,
 ) -> Result:
     """Explore every reachable state of a machine and judge the properties; what has to be compiled
     first is reported to `watch`.
 
     The `usual` properties are compiled with those that are asked for, so that asking for one of them compiles nothing.
-    `summed` says whether the result of a complete search needs a digest of its states and steps.
+    `summed` names the actions whose steps the digest of a complete search is of; None: it needs no digest.
     """
     options = options or Options()
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
@@ -68,8 +68,7 @@ def search(
     result = made.run()
     for item in result.compiled[1:] if watch is not None else ():
         watch.optimized(constants.sized(machine.name), item.seconds)  # type: ignore[union-attr]
-    if summed and result.complete and summed(result):
-        result = replace(result, digest=made.digest())
+    result = digested(made, result, summed)
     judged = result
     if of_behaviours:
         from fencepost.explorers.liveness.engine import Engine
@@ -82,6 +81,18 @@ def search(
     if result.complete and not judged.complete and not judged.problems:
         judged = made.keep(judged)
     return _cross_checked(made, result, judged)  # last, as no budget of the search is for it
+
+
+def digested(made: Search, result: Result, summed: Summed | None) -> Result:
+    """Return the result of a search with its digest, if it is complete and needs one."""
+    names = summed(result) if summed and result.complete else None
+    if names is None:
+        return result
+    from fencepost.explorers.liveness.generated import digest_of
+
+    rows = (part.read() for part in made.partitions)
+    found = digest_of(made.machine, made.constants, made.kernels, names, rows, made.options.normalize)
+    return replace(result, digest=found)
 
 
 def _cross_checked(made: Search, result: Result, judged: Result) -> Result:

@@ -1,6 +1,6 @@
 """Results of a run: verdicts, and how far they reach."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -343,7 +343,8 @@ class Result:
     cross_check: CrossCheck | None = None
     """The stored states that the plain semantics expanded once more; None if none were."""
     digest: int | None = None
-    """A number that two searches share if they found the same states and steps; None unless it was asked for."""
+    """A number that two searches share if they found the same states, and of some actions the same steps, with the
+    same arguments; None unless it was asked for."""
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -356,6 +357,10 @@ class Result:
 
     def of(self, name: str) -> PropertyResult:
         return next(item for item in self.properties if item.name == name)
+
+
+Summed = Callable[[Result], tuple[str, ...] | None]
+"""Names the actions whose steps the digest of a complete search is of; None if it needs no digest."""
 
 
 def require_no_error(result: Result) -> Result:

@@ -2,14 +2,14 @@
 
 A variant that never acts has the verdicts of its base, which say nothing about the change. Two complete searches under
 the same constants are the same if they have as many states in each level, as many steps of each action, and the same
-sum over the hashes of all states and steps: their schema and constants are the same, and so are their layouts.
+sum over the hashes of all states and of all steps of replaced actions, with their arguments: their schema and constants
+are the same, and so are their layouts. An action counts by the place of the one that it replaces, not by its name.
 """
 
 import ast
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from fencepost.api.answers.results import Base
@@ -21,7 +21,7 @@ from fencepost.explorers.program.subset.kinds import Function, Rec
 from fencepost.explorers.program.subset.places import Scope
 from fencepost.explorers.program.subset.program import Program, is_require
 from fencepost.explorers.program.subset.program import check as read
-from fencepost.explorers.verdict import Options, Result
+from fencepost.explorers.verdict import Options, Result, Summed
 from fencepost.invariants.catalogue import runs_of, values_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Action
@@ -114,10 +114,24 @@ def _changed_in(base: Machine) -> str:
     return next((f"{item.__qualname__} ({_place(item)})" for item in others), "")
 
 
-def digest_wanted(question: Question, options: Options) -> Callable[[Result], bool] | None:
-    """Return whether a search of a variant needs its digest, which expands all states once more; None of no variant."""
+def summed(question: Question, options: Options) -> Summed | None:
+    """Return which actions of a variant have their steps in its digest, for the comparison with its base: those that
+    stand for others there, or all if it normalizes otherwise. None of no variant.
+    """
     base = base_of(question)
-    return None if base is None else lambda found: not _pinned(question, base, options, found)
+    if base is None or options.compact:
+        return None
+    names = tuple(new.name for _, new in _pairs(question.protocol.machine, base, options))
+    return lambda found: None if _pinned(question, base, options, found) else names
+
+
+def _pairs(machine: Machine, base: Machine, options: Options) -> list[tuple[Action, Action]]:
+    """Return the actions of the base with those in their place whose steps may be others."""
+    replaced = replaced_in(machine, base)
+    if not options.normalize or machine.normalize is base.normalize:
+        return [(old, new) for old, new in replaced if new is not None]
+    dropped = {old.name for old, new in replaced if new is None}
+    return list(zip((item for item in base.actions if item.name not in dropped), machine.actions, strict=True))
 
 
 def _pinned(question: Question, base: Machine, options: Options, found: Result) -> str:
@@ -161,7 +175,9 @@ def _search(question: Question, base: Machine, options: Options, found: Result, 
         with watch.busy(f"{base.name} (the base): searching with the plain engine"):
             return plain.search(base, question.constants, (), chosen)
     usual = _compiled_before(question, base, options)
-    tell, wanted = watch.telling(f"{base.name} (the base)"), partial(count_alike, found)
+    tell = watch.telling(f"{base.name} (the base)")
+    names = tuple(old.name for old, _ in _pairs(question.protocol.machine, base, options))
+    wanted: Summed = lambda other: names if count_alike(found, other) else None  # noqa: E731 (as `summed` has it)
     return search(base, question.constants, (), chosen, usual=usual, watch=watch, tell=tell, summed=wanted)
 
 

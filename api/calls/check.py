@@ -18,7 +18,7 @@ from fencepost.api.asking.arguments import call
 from fencepost.api.asking.places import against, of_model, placed
 from fencepost.api.asking.targets import Question, ask, kernels_of, source_of
 from fencepost.api.asking.watching import Event, Watch, watched
-from fencepost.api.calls.base import Compared, compare, digest_wanted
+from fencepost.api.calls.base import Compared, compare, summed
 from fencepost.api.files import alone_in, keeps_search
 from fencepost.api.topics.version_notes import background_notes
 from fencepost.counterexamples.promises import hanging
@@ -212,7 +212,7 @@ def with_difference(question: Question, error: CrossCheckError, *, normalize: bo
 
 def _searched(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None) -> Result:
     found, constants, name = question.protocol, question.constants, question.protocol.machine.name
-    summed = digest_wanted(question, options)
+    wanted = summed(question, options)
     if engine == "plain":
         from fencepost.explorers.plain import search as search_plainly
 
@@ -225,12 +225,12 @@ def _searched(question: Question, engine: str, options: Options, watch: Watch, c
 
         require_spark()
         kernels = kernels_of(question, source_of(question, options), watch)
-        return search_on(question, options, kernels, watch, cluster or Cluster(), summed=summed)
+        return search_on(question, options, kernels, watch, cluster or Cluster(), summed=wanted)
     from fencepost.explorers.search import search
 
     asked, usual = question.properties, found.properties
     tell = watch.telling(name)
-    return search(found.machine, constants, asked, options, usual=usual, watch=watch, tell=tell, summed=summed)
+    return search(found.machine, constants, asked, options, usual=usual, watch=watch, tell=tell, summed=wanted)
 
 
 def with_ways(question: Question, options: Options, result: Result) -> Result:

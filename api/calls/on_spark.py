@@ -15,7 +15,7 @@ from fencepost.api.asking.watching import Watch
 from fencepost.explorers.native.compile import Kernels, compiled
 from fencepost.explorers.running.interrupts import default_memory
 from fencepost.explorers.spark.work import Origin
-from fencepost.explorers.verdict import Options, Result
+from fencepost.explorers.verdict import Options, Result, Summed
 from fencepost.invariants.protocols import Protocol
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def search_on(
     watch: Watch,
     cluster: Cluster,
     *,
-    summed: Callable[[Result], bool] | None,
+    summed: Summed | None,
 ) -> Result:
     """Search on Spark; a session is started for this search and stopped after it."""
     from fencepost.explorers.spark.explore import Explore

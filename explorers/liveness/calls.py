@@ -90,6 +90,30 @@ class TransitionIds:
         return self.first[step.action.name] + code
 
 
+ODD = 0x1E3779B97F4A7C15
+
+
+def hashed_ids_of(machine: Machine, layout: Layout) -> TransitionIds:
+    """Return how the steps of a machine are numbered by their action's place and all of their arguments.
+
+    If these have more values than a number, different steps have one number with the probability of a hash.
+    """
+    parts: dict[str, tuple[Part, ...]] = {}
+    for item in machine.actions:
+        found = [part for name, domain in item.params for part in _parts(machine, name, domain, layout)]
+        parts[item.name] = tuple(part._replace(radix=part.radix % ODD | 1) for part in found)
+    return TransitionIds(parts, {item.name: place * ODD % MOST for place, item in enumerate(machine.actions)})
+
+
+def _parts(machine: Machine, name: str, domain: Domain | InFlight, layout: Layout) -> list[Part]:
+    """Return all parts of a parameter."""
+    if not isinstance(domain, InFlight):
+        return [_part(name, name, None, domain, layout)]
+    record = dict(fields(machine.state))[domain.bag]
+    assert isinstance(record, BagOf)
+    return list(_leaves(name, record.record, layout))
+
+
 def transition_ids_of(machine: Machine, properties: tuple[Property, ...], layout: Layout) -> TransitionIds:
     """Return how the steps of a machine are numbered, so that these properties can distinguish them."""
     parts: dict[str, tuple[Part, ...]] = {}
@@ -105,21 +129,16 @@ def transition_ids_of(machine: Machine, properties: tuple[Property, ...], layout
     for item in machine.actions:
         found: list[Part] = []
         for name, domain in item.params:
-            if isinstance(domain, InFlight):
-                record = dict(fields(machine.state))[domain.bag]
-                assert isinstance(record, BagOf)
-                names = {
-                    each.partition(".")[2]
-                    for action, each in wanted
-                    if action == item.name and each.partition(".")[0] == name
-                }
-                found += [
-                    part
-                    for part in _leaves(name, record.record, layout)
-                    if "" in names or part.text.split(".")[1] in names
-                ]
-            else:
-                found.append(_part(name, name, None, domain, layout))
+            names = {
+                each.partition(".")[2]
+                for action, each in wanted
+                if action == item.name and each.partition(".")[0] == name
+            }
+            found += [
+                part
+                for part in _parts(machine, name, domain, layout)
+                if part.way is None or "" in names or part.text.split(".")[1] in names
+            ]
         parts[item.name], first[item.name] = tuple(found), total
         count = 1
         for part in found:

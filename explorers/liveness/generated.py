@@ -6,14 +6,14 @@ properties, and one for properties.
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.behaviours import Rows
-from fencepost.explorers.liveness.calls import TransitionIds, transition_ids_of
+from fencepost.explorers.liveness.calls import TransitionIds, hashed_ids_of, transition_ids_of
 from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import (
     NO_PARENT,
@@ -25,11 +25,13 @@ from fencepost.explorers.native.compile import (
     compile_watched,
     source_of,
 )
-from fencepost.explorers.native.expansion import Expansion, Worker, WorkerPool
+from fencepost.explorers.native.expansion import Expansion, Worker, WorkerPool, hash_rows
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.lower.actions import Wanted
 from fencepost.explorers.native.lower.machine import write_expand, write_marks
 from fencepost.explorers.native.lower.module import Module
+from fencepost.explorers.native.packed import OWNERS
+from fencepost.explorers.native.store import BATCH, Buffers, sizes
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Property
@@ -240,3 +242,42 @@ class Graph:
             chosen = owners == owner
             rows[chosen] = self.search.partitions[owner].read(numbers[chosen] - self.bases[owner])
         return rows
+
+
+MIXED = np.uint64(0x9E3779B97F4A7C15)
+"""By which a successor and the number of its step are multiplied, so that a step back is another one."""
+
+
+def digest_of(
+    machine: Machine, constants: Constants, kernels: Kernels, names: tuple[str, ...], blocks: Iterable[Array],
+    normalize: bool,  # noqa: FBT001 (as a search has it)
+) -> int:  # fmt: skip
+    """Return the sum modulo 2^64 over the hashes of states and of their steps by these actions, in whatever order.
+
+    An action counts by its place among the names, a step with all of its arguments. `kernels` are those of the search.
+    """
+    some = replace(machine, actions=tuple(machine.action(name) for name in names))
+    steps = _numbered(some, constants, normalize=normalize) if names else kernels
+    source, total = steps.source, 0
+    for rows in blocks:
+        total += int(hash_rows(kernels.module, rows).sum(dtype=np.uint64))
+        batch, _ = sizes(rows.dtype, source.most_successors, BATCH, 1)
+        room = batch * source.most_successors
+        buffers, codes, c = Buffers(rows.dtype, 1, room), np.zeros(room, np.int64), steps.constants(constants)
+        worker = Worker.alone(steps.checks(constants), len(names), source.counters, batch)
+        for first in range(0, len(rows) if names else 0, batch):
+            own = np.ascontiguousarray(rows[first : first + batch])
+            count = worker.expand(steps.module, own, (0, len(own)), c, buffers, codes=(codes,))
+            before = hash_rows(kernels.module, own)[buffers.parents[0][:count] // OWNERS]
+            after = (buffers.hashes[0][:count] ^ (codes[:count].view(np.uint64) * MIXED)) * MIXED
+            total += int((before * ((after ^ (after >> np.uint64(31))) * MIXED)).sum(dtype=np.uint64))
+    return total % 2**64
+
+
+def _numbered(machine: Machine, constants: Constants, *, normalize: bool) -> Kernels:
+    """Return the compiled steps of a machine, numbered with all of their arguments."""
+    layout, program = layout_of(machine.state, constants), translate(machine, ())
+    module = Module(program, layout)
+    ids = hashed_ids_of(machine, layout)
+    write_expand(module, Wanted(program.normalize if normalize else None, (), code=ids.value))
+    return begin(source_of(module), 0)

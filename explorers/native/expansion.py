@@ -40,10 +40,6 @@ WORTH_SHARING = 2048
 """Fewer states than this are done by one worker: waking another costs more."""
 
 
-MIXED = np.uint64(0x9E3779B97F4A7C15)
-"""By which the hash of a successor is multiplied, so that a step back is another one."""
-
-
 @dataclass
 class Worker:
     """One worker's counts and working space."""
@@ -538,24 +534,6 @@ def hash_rows(module: Any, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if len(rows):
         module.hash_rows(np.ascontiguousarray(rows).view(np.uint64).reshape(len(rows), -1), hashes)
     return hashes
-
-
-def digest_of(machine: Machine, kernels: Kernels, constants: Constants, rows: np.ndarray[Any, Any]) -> int:
-    """Return the sum over the hashes of states and of all steps out of them modulo 2^64, in whatever order they are."""
-    source, total = kernels.source, 0
-    batch, _ = sizes(rows.dtype, source.most_successors, BATCH, 1)
-    buffers = Buffers(rows.dtype, 1, batch * source.most_successors)
-    worker = Worker.alone(kernels.checks(constants), len(machine.actions), source.counters, batch)
-    worker.found = np.full(max(1, len(source.step_properties)), -1, np.int64)
-    c = kernels.constants(constants)
-    for first in range(0, len(rows), batch):
-        own = np.ascontiguousarray(rows[first : first + batch])
-        hashes = hash_rows(kernels.module, own)
-        count = worker.expand(kernels.module, own, (0, len(own)), c, buffers)
-        before, after = hashes[buffers.parents[0][:count] // OWNERS], buffers.hashes[0][:count]
-        steps = before * ((after ^ (after >> np.uint64(31))) * MIXED)
-        total += int(hashes.sum(dtype=np.uint64)) + int(steps.sum(dtype=np.uint64))
-    return total % 2**64
 
 
 def insert(part: Partition, buffers: Buffers, batches: int, owner: int) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fencepost.explorers.native.compile import Kernels, Source, begin, forced, generate
-from fencepost.explorers.native.expansion import Expansion, digest_of, processors
+from fencepost.explorers.native.expansion import Expansion, processors
 from fencepost.explorers.native.store import Progress, TooManyStates
 from fencepost.explorers.native.tiers import Tiers
 from fencepost.explorers.running.interrupts import Signals
@@ -186,13 +186,6 @@ class Search(Expansion):
         return first
 
     # -- what was found
-
-    def digest(self) -> int | None:
-        """Return the digest of all states and steps, which does not depend on their order; None in compact mode."""
-        if self.options.compact:
-            return None
-        sums = (digest_of(self.machine, self.kernels, self.constants, part.read()) for part in self.partitions)
-        return sum(sums) % 2**64
 
     @property
     def compiled(self) -> tuple[Compiled, ...]:

@@ -29,6 +29,7 @@ from fencepost.explorers.native.search import Search, bounds_reached, guards_cou
 from fencepost.explorers.native.store import Progress
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.running.interrupts import Signals
+from fencepost.explorers.search import digested
 from fencepost.explorers.spark.session import Exchange, first_cause
 from fencepost.explorers.spark.store import (
     NO_ANCESTOR,
@@ -80,8 +81,8 @@ class Explore:
     partitions: int
     handover: int
     tell: Callable[[Progress], None] | None = None
-    summed: Callable[[verdict.Result], bool] | None = None
-    """Says whether the result of a complete search needs a digest of its states and steps."""
+    summed: verdict.Summed | None = None
+    """Names the actions whose steps the digest of a complete search is of; None: it needs no digest."""
     level_metrics: list[Metrics] = field(default_factory=list)
     """For each level that Spark did, what it cost."""
 
@@ -112,8 +113,7 @@ class Explore:
             if not native.paused:
                 if self.options.cross_check != 0 and not result.problems:
                     result = replace(result, cross_check=cross_check(native, result, self.options.cross_check))
-                if self.summed and result.complete and self.summed(result):
-                    result = replace(result, digest=native.digest())
+                result = digested(native, result, self.summed)
                 note = "the search was over before a level was large enough for Spark: it ran on the driver alone"
                 if self.options.checkpoint and not result.complete:
                     note = f"{note}, and no checkpoint was written"
@@ -149,9 +149,9 @@ class Explore:
             finally:
                 _clean(context, run)
             result = result_of(native, store, manifest, why, context.defaultParallelism)
-            if self.summed and not why and self.summed(result):
+            if self.summed and not why and (names := self.summed(result)) is not None:
                 numbers = context.parallelize(range(work.partitions), work.partitions)
-                sums = numbers.map(partial(digest, replace(work, level=manifest.level))).collect()
+                sums = numbers.map(partial(digest, replace(work, level=manifest.level), names)).collect()
                 result = replace(result, digest=sum(sums) % 2**64)
             if self.options.cross_check != 0 and verdict.cause_of(why) is not verdict.Cause.ERROR:
                 blocks = _Blocks(context, work, native, manifest)

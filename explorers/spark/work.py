@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from fencepost.explorers.liveness.generated import digest_of
 from fencepost.explorers.model_files import Files, load_sent
 from fencepost.explorers.native.checkpoint import are_states
 from fencepost.explorers.native.compile import Kernels, compiled
-from fencepost.explorers.native.expansion import UNDECIDED, Worker, count_bounds, digest_of, hash_rows, insert
+from fencepost.explorers.native.expansion import UNDECIDED, Worker, count_bounds, hash_rows, insert
 from fencepost.explorers.native.layout import Layout
 from fencepost.explorers.native.packed import OWNERS
 from fencepost.explorers.native.store import BATCH, Buffers, Partition, sizes
@@ -327,12 +328,12 @@ def look(work: Work, asks: Sequence[Ask], number: int) -> Looked:
     return [picked[place] for place in range(len(states))], [row in there for row in wanted]
 
 
-def digest(work: Work, number: int) -> int:
-    """Return the digest of the states of a partition and their steps."""
+def digest(work: Work, names: tuple[str, ...], number: int) -> int:
+    """Return the digest of the states of a partition and their steps by these actions."""
     kernels, constants = work.origin.kernels(), work.origin.constants()
     layout, store, machine = kernels.layout(constants), Store(work.store), work.origin.machine()
     levels = (_block(work, layout, store, level, number).rows for level in range(work.base, work.level + 1))
-    return sum(digest_of(machine, kernels, constants, rows) for rows in levels) % 2**64
+    return digest_of(machine, constants, kernels, names, levels, work.origin.normalize)
 
 
 def _block(work: Work, layout: Layout, store: Store, level: int, number: int) -> Block:

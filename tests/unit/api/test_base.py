@@ -112,6 +112,39 @@ MACHINE = BASE.replacing(name="later", sentence="it begins again later", reset=r
     assert "reset was never enabled in the base either: `require(too_far(s))` refused 3 times." in first_note(data)
 
 
+SWAPPED = """
+@action(by=Range(1, 2))
+def add(s: State, c: C, by: int) -> None:
+    "It adds."
+    require(s.n + FIRST <= 6)
+    s.n += FIRST
+
+@action(by=Range(1, 2))
+def more(s: State, c: C, by: int) -> None:
+    "It adds as well."
+    require(s.n + SECOND <= 6)
+    s.n += SECOND
+"""
+
+
+@pytest.mark.parametrize("engine", ["native", "plain"])
+@pytest.mark.parametrize(
+    ("ways", "base"), [(("2 * by", "by"), "same"), (("by", "2 * by"), "differs"), (("6 - 2 * by", "by"), "differs")]
+)
+def test_steps_are_the_same_if_actions_and_arguments_are(
+    ways: tuple[str, str], base: str, engine: str, tmp_path: Path
+) -> None:
+    made = [SWAPPED.replace("FIRST", one).replace("SECOND", other) for one, other in (("by * 2", "1 * by"), ways)]
+    end = 'BASE = Machine("adds", "adds", State, C, initial, (add, more))\n'
+    end += '@always\ndef low(s, c):\n    "It is low."\n    return s.n < 7\nPROPERTIES = (low,)\n'
+    text = COUNTER.partition("@action()\ndef add")[0] + made[0] + end
+    (tmp_path / "adds.py").write_text(text)
+    file = tmp_path / "swapped.py"
+    end = 'MACHINE = BASE.replacing(name="swapped", sentence="swapped", add=add, more=more)\n'
+    file.write_text(f"from adds import *\nfrom adds import BASE, PROPERTIES\n{made[1]}{end}")
+    assert check(file, engine=engine).base == Base(base)
+
+
 def test_builds_and_tests_hear_of_a_variant_that_does_nothing(tmp_path: Path) -> None:
     text = 'MACHINE = BASE.replacing(name="less", sentence="no reset", reset=None)\n'
     junit = tmp_path / "junit.xml"

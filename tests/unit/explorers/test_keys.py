@@ -12,6 +12,7 @@ from fencepost.explorers.native.compile import shared
 from fencepost.explorers.native.keys import KeyTable, Trees, missing, steps_of
 from fencepost.explorers.native.packed import FACTS, FIRST_LEFTS, KNOWN, LEFTS, SLOTS
 from fencepost.explorers.native.search import Search
+from fencepost.explorers.search import digested
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import MismatchError
@@ -113,7 +114,9 @@ def test_a_checkpoint_does_not_depend_on_how_states_are_kept(
     made = searched(then, checkpoint=folder, resume=True)
     if then:
         assert all(part.keys is None for part in made.partitions)
-        assert made.digest() == rows.digest()
+        names = tuple(item.name for item in rows.machine.actions)
+        one, other = (digested(it, it.result, lambda _: names).digest for it in (made, rows))  # type: ignore[attr-defined]
+        assert one == other is not None
     else:
         require_same(made, rows)
 
