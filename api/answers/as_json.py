@@ -6,9 +6,9 @@ from enum import Enum
 from importlib import import_module
 from typing import Any
 
-from fencepost.api.answers.contract import ActionData
-
 FORMAT = 1
+Json = dict[str, Any]
+"""An object in the JSON of an answer; docs/use/json.md has its keys."""
 OPTIONAL, HIDDEN = {"optional": True}, {"hidden": True}
 """Metadata of fields that stand in the JSON only where they are not None, and of those that never do."""
 
@@ -30,7 +30,7 @@ def pick(source: Any, names: str) -> dict[str, Any]:
     return {name: as_json(getattr(source, name)) for name in names.split()}
 
 
-def actions_of(fired: Mapping[str, int]) -> list[ActionData]:
+def actions_of(fired: Mapping[str, int]) -> list[Json]:
     """Return how often each action happened, as JSON."""
     return [{"name": name, "fired": count} for name, count in fired.items()]
 

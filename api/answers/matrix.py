@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.answers.as_json import FORMAT, actions_of
+from fencepost.api.answers.as_json import FORMAT, Json, actions_of
 from fencepost.api.asking.quantities import counted
 from fencepost.explorers.program.removal import Guard
 from fencepost.explorers.verdict import PropertyResult, Result, Verdict
@@ -12,7 +12,6 @@ from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.api.answers.contract import CellData, MatrixData, RowData
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.evidence.ablation import Ablation, RowOutcome
 
@@ -44,7 +43,7 @@ SUSPICIONS = {
 """The meaning of each suspicion."""
 
 
-def meaning_for(data: MatrixData) -> dict[str, str]:
+def meaning_for(data: Json) -> dict[str, str]:
     """Return the meaning of the purposes in this matrix: a property that the whole machine violates does not count."""
     if not any(item["verdict"] == "violated" for item in data["properties"]):
         return MEANING
@@ -56,7 +55,7 @@ def meaning_for(data: MatrixData) -> dict[str, str]:
     }
 
 
-def not_run(data: MatrixData) -> str:
+def not_run(data: Json) -> str:
     """Return how many rows were not run, as a sentence; nothing if all were."""
     left = len(data["not_run"])
     return f"Not run: {left:,} of {counted(left + len(data['rows']), 'row')}." if left else ""
@@ -71,7 +70,7 @@ def refuse_unfinished(found: Protocol, base: Result) -> None:
         )
 
 
-def whole_data(found: Protocol, ablation: Ablation, base: Result) -> MatrixData:
+def whole_data(found: Protocol, ablation: Ablation, base: Result) -> Json:
     """Return the result for the whole machine, still without rows."""
     return {
         "format": FORMAT,
@@ -101,10 +100,10 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> MatrixData:
     }
 
 
-def row_data(found: Protocol, ablation: Ablation, outcome: RowOutcome, *, texts: bool = True) -> RowData:
+def row_data(found: Protocol, ablation: Ablation, outcome: RowOutcome, *, texts: bool = True) -> Json:
     """Return one row: its subject, its purpose, a cell for each property; with `texts` its trace files."""
     row, result, left = outcome.row, outcome.result, outcome.departure
-    data: RowData = {
+    data: Json = {
         "row": row.name,
         "condition": row.condition,
         "sentence": row.sentence,
@@ -131,7 +130,7 @@ def row_data(found: Protocol, ablation: Ablation, outcome: RowOutcome, *, texts:
     return data
 
 
-def _cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, item: PropertyResult, *, texts: bool) -> CellData:
+def _cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, item: PropertyResult, *, texts: bool) -> Json:
     """Return a cell: a shortest trace if there is one, or how far the search went."""
     if item.path is None:
         if item.verdict is Verdict.HOLDS:
@@ -139,7 +138,7 @@ def _cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, item: Proper
         return {"verdict": str(item.verdict), "depth": outcome.result.depth if outcome.result else 0}
     trace = trace_of_cell(found, ablation, outcome, item.name)
     plain = trace.interpreter()
-    cell: CellData = {
+    cell: Json = {
         "verdict": str(item.verdict),
         "length": item.path.length,
         "new": item.name in outcome.broken,
@@ -170,7 +169,7 @@ def trace_of_cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, prop
     )
 
 
-def suspicions(data: MatrixData) -> dict[str, list[str]]:
+def suspicions(data: Json) -> dict[str, list[str]]:
     """Return the suspicions about a protocol, from its matrix.
 
     `never_violated`: properties that hold, and hold without each guard and with each setting. `unreached`: witnesses.
@@ -190,7 +189,7 @@ def suspicions(data: MatrixData) -> dict[str, list[str]]:
     }
 
 
-def _has_needed_part(row: RowData, data: MatrixData) -> bool:
+def _has_needed_part(row: Json, data: Json) -> bool:
     own = (row["action"], row["number"], "needed")
     others = (item for item in data["rows"] if item is not row)
     return any((item.get("action"), item.get("number"), item["purpose"]) == own for item in others)

@@ -1,4 +1,4 @@
-"""Results of checks, for programs: typed, immutable, and as JSON in the words of the contract.
+"""Results of checks, for programs: typed, immutable, and as JSON.
 
 Names have dashes in JSON; constants are spelt as they are set. Warnings say what makes an answer look better than it
 is, though no property is violated: some are in the model's text, others only in what a search found. They are the
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT, Printed, actions_of, as_json, judged, pick
+from fencepost.api.answers.as_json import FORMAT, Json, Printed, actions_of, as_json, judged, pick
 from fencepost.api.answers.counterexample import Counterexample, Histories, trace_of_path
 from fencepost.api.asking.quantities import counted
 from fencepost.explorers.program.ir.monotone import Sent
@@ -159,18 +159,15 @@ def _witness(prop: Property, others: str) -> ModelWarning:
     )
 
 
-Data = TypeVar("Data")
-
-
 @dataclass(frozen=True)
-class Answer(Printed, Generic[Data]):
+class Answer(Printed):
     """An answer with its JSON beside it."""
 
-    data: Data = field(repr=False, compare=False)
+    data: Json = field(repr=False, compare=False)
     problems: tuple[Problem, ...] = field(default=(), kw_only=True)
     """Errors of files that could not be written."""
 
-    def to_dict(self) -> Data:
+    def to_dict(self) -> Json:
         """Return it as JSON."""
         return deepcopy(self.data)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.as_json import Json
 from fencepost.api.answers.matrix import refuse_unfinished, row_data, suspicions, whole_data
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
@@ -42,7 +43,6 @@ from fencepost.model.language.errors import UnkeptError, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
-    from fencepost.api.answers.contract import MatrixData, RowData
     from fencepost.explorers.evidence.ablation import Row, RowOutcome
     from fencepost.explorers.native.compile import Source
     from fencepost.explorers.spark.session import Cluster
@@ -78,7 +78,7 @@ class MatrixRow:
 
 
 @dataclass(frozen=True, repr=False)
-class AblateResult(Answer["MatrixData"]):
+class AblateResult(Answer):
     """A matrix of necessity: a row for each guard and setting, a cell for each property that was asked."""
 
     protocol: str
@@ -96,7 +96,7 @@ class AblateResult(Answer["MatrixData"]):
         return f"AblateResult({self.protocol}: {counted(len(self.rows), 'row')}, {needed} needed)"
 
     @classmethod
-    def of(cls, data: MatrixData) -> AblateResult:
+    def of(cls, data: Json) -> AblateResult:
         """Return a matrix that is given as JSON."""
         return cls(
             data=data,
@@ -137,7 +137,7 @@ class AblateResult(Answer["MatrixData"]):
         return table(f"{self.protocol}: {counted(len(rows), 'row')}", ("row", "purpose", "condition", "breaks"), rows)
 
 
-def _row(data: RowData) -> MatrixRow:
+def _row(data: Json) -> MatrixRow:
     cells = {
         name: Cell(Verdict(item["verdict"]), item.get("length"), tuple(item.get("steps", ())), item.get("trace", ""))
         for name, item in data["cells"].items()
@@ -273,7 +273,7 @@ class _Matrix:
 
     def explore(
         self, rows: tuple[Row, ...], source: Source, behaviours: Callable[[], Result] | None, *, whole: bool
-    ) -> tuple[MatrixData, Result | None, tuple[Problem, ...]]:
+    ) -> tuple[Json, Result | None, tuple[Problem, ...]]:
         """Explore the whole machine, then every row that is not finished, here or on a cluster; return the matrix.
 
         If the whole machine's behaviours are judged, that comes before the rows, and their result is returned too.
@@ -322,13 +322,13 @@ class _Matrix:
             return False
         return bool(machine.refuse(machine.constants(**row.values(self.question.constants))))
 
-    def _rest(self, ablation: Any, waiting: tuple[Row, ...], finished: dict[str, RowData]) -> str:
+    def _rest(self, ablation: Any, waiting: tuple[Row, ...], finished: dict[str, Json]) -> str:
         """Explore the rows that are not finished; return why that ended early, or an empty string."""
         from fencepost.explorers.evidence.ablation import explore_rows
 
         found, watch, of = self.question.protocol, self.watch, len(waiting) + len(finished)
 
-        def done(row: Row, made: RowData) -> None:
+        def done(row: Row, made: Json) -> None:
             finished[row.name] = made
             if cause_of(made["why"]) is not Cause.MEMORY and not self._is_refused(row):
                 try:
@@ -360,7 +360,7 @@ class _Matrix:
             return Reason(str(error).rstrip("."), Cause.ERROR)
 
 
-def _nothing_run(data: MatrixData, rows: tuple[Row, ...], why: str) -> MatrixData:
+def _nothing_run(data: Json, rows: tuple[Row, ...], why: str) -> Json:
     """Return a matrix whose rows were not begun, and why."""
     data["not_run"], data["why_stopped"] = [row.name for row in rows], why
     return data

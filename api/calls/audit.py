@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
@@ -50,7 +50,7 @@ class _Led:
 
 
 @dataclass(frozen=True, repr=False)
-class AuditResult(Answer[dict[str, Any]]):
+class AuditResult(Answer):
     """Result of an audit: the worst findings, and whether parts of the log could not be read."""
 
     verdict: str
@@ -153,7 +153,7 @@ def audit(
                 data, history = _judge(log, start, severity, watch, led)
             text = _find_in_model(data, history, led, watch) if led and history else ""
         seconds = {"seconds": round(time.perf_counter() - began, 2), "reading_seconds": round(read_in, 2)}
-        result = AuditResult.of(cast("dict[str, Any]", {**data, **seconds, "output": str(output) if output else None}))
+        result = AuditResult.of({**data, **seconds, "output": str(output) if output else None})
         if led:
             try:
                 write_text(led.file, text)

@@ -43,7 +43,7 @@ class Comparison(Protocol):
 
 
 @dataclass(frozen=True)
-class ConformResult(Answer[dict[str, Any]]):
+class ConformResult(Answer):
     """Kafka compared with the model: the worst verdict, and each comparison with its own."""
 
     verdict: str
@@ -209,7 +209,7 @@ def conform_brokers(
 
 
 @dataclass(frozen=True)
-class BuildsResult(Answer[dict[str, Any]]):
+class BuildsResult(Answer):
     """Two builds of Kafka compared: same, differs, or not-exercised; the report has the methods and the history."""
 
     verdict: str
@@ -263,7 +263,7 @@ def compare_builds(
 
 
 @dataclass(frozen=True)
-class ReproduceResult(Answer[dict[str, Any]]):
+class ReproduceResult(Answer):
     """Outcome of a finding on a cluster, and what was expected of this release; `lost` are the keys of lost records."""
 
     title: str

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT
+from fencepost.api.answers.as_json import FORMAT, Json
 from fencepost.api.answers.counterexample import Counterexample, trace_of_path
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
@@ -30,7 +30,6 @@ from fencepost.model.language.errors import DomainError, FencepostError, ModelEr
 
 if TYPE_CHECKING:
     import pandas as pd
-    from fencepost.api.answers.contract import BreakingData, FaultsData, PointData, Values
     from fencepost.explorers.evidence.faults import Breaking, Tolerance
 
 
@@ -58,7 +57,7 @@ class Tolerated:
 
 
 @dataclass(frozen=True, repr=False)
-class FaultsResult(Answer["FaultsData"]):
+class FaultsResult(Answer):
     """Faults that every setting of a grid tolerates; without a grid there is one setting."""
 
     protocol: str
@@ -70,7 +69,7 @@ class FaultsResult(Answer["FaultsData"]):
         return f"FaultsResult({self.protocol}: {self.prop}, {counted(len(self.settings), 'setting')})"
 
     @classmethod
-    def of(cls, data: FaultsData) -> FaultsResult:
+    def of(cls, data: Json) -> FaultsResult:
         """Return the answer that this JSON holds."""
         settings = tuple(
             Tolerated(
@@ -232,12 +231,12 @@ class _Request:
                     f"`costs=` was given for {name}, which are not counted: {add}, or leave this cost out."
                 )
 
-    def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> tuple[FaultsData, tuple[Problem, ...]]:
+    def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> tuple[Json, tuple[Problem, ...]]:
         """Return the faults that every point tolerates.
 
         After a point that was ended from outside, or that cannot be kept, no other one is begun.
         """
-        points: list[PointData] = []
+        points: list[Json] = []
         not_run: list[str] = []
         errors: list[FencepostError] = []
         problems: tuple[Problem, ...] = ()
@@ -248,7 +247,7 @@ class _Request:
             if not_run or problems or (points and points[-1]["interrupted"]):
                 not_run.append(name)
                 continue
-            known: PointData | None = finished.get(name)
+            known: Json | None = finished.get(name)
             if known is None:
                 assert item.constants is not None
                 try:
@@ -264,7 +263,7 @@ class _Request:
             points.append(known)
         if errors and len(errors) == len(points):
             raise errors[0]
-        data: FaultsData = {
+        data: Json = {
             "format": FORMAT,
             "protocol": self.question.name,
             "property": {"name": self.prop.name, "sentence": self.prop.sentence},
@@ -275,7 +274,7 @@ class _Request:
         }
         return data, problems
 
-    def point(self, constants: Constants, shown: Values, watch: Watch) -> tuple[PointData, dict[Path, Counterexample]]:
+    def point(self, constants: Constants, shown: Json, watch: Watch) -> tuple[Json, dict[Path, Counterexample]]:
         """Return the faults that one setting tolerates, as JSON, and the requested traces by file."""
         from fencepost.explorers.evidence.faults import choose_kinds, natively, tolerance
 
@@ -300,7 +299,7 @@ class _Request:
         with watch.busy(f"{found.name} {where}: counting faults".replace(" :", ":")):
             result = tolerance(found.machine, constants, self.prop, costs, self.options, look, tell)
         traces: dict[Path, Counterexample] = {}
-        data: PointData = {
+        data: Json = {
             "setting": shown,
             "constants": dict(result.constants.shown),
             "kinds": list(result.kinds),
@@ -320,7 +319,7 @@ class _Request:
         }
         return data, traces
 
-    def undecided(self, constants: Constants, shown: Values, error: FencepostError) -> PointData:
+    def undecided(self, constants: Constants, shown: Json, error: FencepostError) -> Json:
         """Return a setting that cannot be asked, or in which the model raises an error, with the reason, as JSON."""
         from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds
 
@@ -345,9 +344,7 @@ class _Request:
             "omission": 0.0,
         }
 
-    def breaking(
-        self, shown: Values, result: Tolerance, item: Breaking, traces: dict[Path, Counterexample]
-    ) -> BreakingData:
+    def breaking(self, shown: Json, result: Tolerance, item: Breaking, traces: dict[Path, Counterexample]) -> Json:
         """Return a minimal set of faults with its history, as JSON; add its trace to the others if asked for."""
         from fencepost.explorers.evidence.faults import spent, with_faults
 
@@ -367,7 +364,7 @@ class _Request:
             for name, count in spent(found.machine, trace.plain.schema, path).items()
             if name not in result.kinds
         }
-        data: BreakingData = {
+        data: Json = {
             "faults": used,
             "free": free,
             "cost": item.cost,
@@ -382,7 +379,7 @@ class _Request:
         return data
 
 
-def _keep(kept: Kept, name: str, found: PointData, traces: dict[Path, Counterexample]) -> None:
+def _keep(kept: Kept, name: str, found: Json, traces: dict[Path, Counterexample]) -> None:
     """Write the traces of a point, and keep it once it is finished."""
     for file, trace in traces.items():
         trace.save(file)

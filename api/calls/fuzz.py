@@ -36,7 +36,7 @@ COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
 
 
 @dataclass(frozen=True)
-class FuzzResult(Answer[dict[str, Any]]):
+class FuzzResult(Answer):
     """Outcome of random histories on Kafka's classes.
 
     `verdict` is unknown (a violation that no known finding explains), known (findings alone), nothing, or undetermined

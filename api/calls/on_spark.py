@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from fencepost.api.answers.as_json import Json
 from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.targets import Question
 from fencepost.api.asking.watching import Watch
@@ -19,7 +20,6 @@ from fencepost.explorers.verdict import Options, Result, Summed
 from fencepost.invariants.protocols import Protocol
 
 if TYPE_CHECKING:
-    from fencepost.api.answers.contract import RowData
     from fencepost.explorers.evidence.ablation import Ablation, Row
     from fencepost.explorers.spark.session import Cluster
     from pyspark import SparkContext
@@ -109,7 +109,7 @@ def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
     return found, made
 
 
-def row_there(plan: Plan, row: Row) -> RowData:
+def row_there(plan: Plan, row: Row) -> Json:
     """Return one row as data, explored where this runs."""
     from fencepost.api.answers.matrix import row_data
 
@@ -118,7 +118,7 @@ def row_there(plan: Plan, row: Row) -> RowData:
 
 
 def explore_on(
-    cluster: Cluster, plan: Plan, rows: tuple[Row, ...], done: Callable[[Row, RowData], None], display: Watch
+    cluster: Cluster, plan: Plan, rows: tuple[Row, ...], done: Callable[[Row, Json], None], display: Watch
 ) -> str:
     """Explore rows on Spark; return why that ended early, or an empty string."""
     from fencepost.explorers.spark.session import run_tasks

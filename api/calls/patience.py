@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fencepost.api.answers.contract import LivenessData, MatrixData
+from fencepost.api.answers.as_json import Json
 from fencepost.api.asking.constants import read_value
 from fencepost.api.asking.targets import Question
 from fencepost.api.asking.watching import Watch
@@ -47,13 +47,13 @@ def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
     return explore(replace(question, properties=eventual_properties(question)), "native", options, watch)
 
 
-def eventual_of(data: MatrixData) -> LivenessData:
+def eventual_of(data: Json) -> Json:
     """Return which leads-to properties were asked of the whole machine, and which of them hold."""
-    nothing: LivenessData = {"asked": [], "holding": [], "violated": []}
-    return data.get("liveness", nothing)
+    found: Json = data.get("liveness", {"asked": [], "holding": [], "violated": []})
+    return found
 
 
-def judge_liveness(question: Question, data: MatrixData, whole: Result, options: Options, watch: Watch) -> None:
+def judge_liveness(question: Question, data: Json, whole: Result, options: Options, watch: Watch) -> None:
     """Give the purpose `liveness` to guards without which, and settings with which, a leads-to property fails.
 
     `whole` is what the whole machine does. Where a step would leave a domain the property is not judged: such steps are

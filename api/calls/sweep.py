@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT, actions_of
+from fencepost.api.answers.as_json import FORMAT, Json, actions_of
 from fencepost.api.answers.counterexample import Counterexample, trace_of_path
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
@@ -31,7 +31,6 @@ from fencepost.model.language.interpreter import Path as Way
 
 if TYPE_CHECKING:
     import pandas as pd
-    from fencepost.api.answers.contract import SweepData, SweptCellData, SweptViolation
     from fencepost.explorers.spark.session import Cluster
     from fencepost.explorers.spark.summary import Cell, Summary, Violation
     from fencepost.explorers.spark.sweep import Sweep, Swept
@@ -49,7 +48,7 @@ class SweptCell:
 
 
 @dataclass(frozen=True, repr=False)
-class SweepResult(Answer["SweepData"]):
+class SweepResult(Answer):
     """Result of walks over a grid: a cell for each combination of its values."""
 
     protocol: str
@@ -64,7 +63,7 @@ class SweepResult(Answer["SweepData"]):
         return f"SweepResult({self.protocol}: {self.verdict}, {counted(len(self.cells), 'cell')})"
 
     @classmethod
-    def of(cls, data: SweepData) -> SweepResult:
+    def of(cls, data: Json) -> SweepResult:
         """Return the answer that this JSON holds."""
         cells = tuple(
             SweptCell(
@@ -321,7 +320,7 @@ def _traces(request: _Request, plan: Sweep, summary: Summary, watch: Watch, *, r
     return shown
 
 
-def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown: list[_Shown]) -> SweepData:
+def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown: list[_Shown]) -> Json:
     """Return the results of a sweep."""
     from fencepost.explorers.spark.summary import Point, smallest_unsafe
 
@@ -331,7 +330,7 @@ def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown:
     declared = request.question.protocol.machine.constants.declared()
     actions = [item.label for item in request.question.protocol.machine.actions]
     traces = {(item.violation.cell, item.violation.property): item for item in shown}
-    cells: list[SweptCellData] = []
+    cells: list[Json] = []
     by_cell = {item.cell: item for item in summary.cells}
     for cell, setting in request.settings.items():
         found = by_cell.get(cell)
@@ -375,9 +374,7 @@ def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown:
     }
 
 
-def _cell(
-    setting: Setting, found: Cell, actions: list[str], violations: list[SweptViolation], *, smallest: bool
-) -> SweptCellData:
+def _cell(setting: Setting, found: Cell, actions: list[str], violations: list[Json], *, smallest: bool) -> Json:
     return {
         "constants": setting.shown,
         "verdict": "violated" if found.violated else "not-found",
@@ -396,8 +393,8 @@ def _cell(
     }
 
 
-def _violation(item: Violation, shown: _Shown | None) -> SweptViolation:
-    found: SweptViolation = {"property": item.property, "walks": item.walks, "length": item.length, "walk": item.walk}
+def _violation(item: Violation, shown: _Shown | None) -> Json:
+    found: Json = {"property": item.property, "walks": item.walks, "length": item.length, "walk": item.walk}
     if shown is not None:
         found["shortened"], found["is_shortest"] = shown.made.length, shown.shortest
         if shown.file:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from fencepost.api.answers.contract import AdviceData, BreakingData, ChangeData, OperationData, SeenData
+from fencepost.api.answers.as_json import Json
 from fencepost.api.asking.quantities import counted, listed
 from fencepost.api.topics.applying import PROTOCOL
 from fencepost.api.topics.operations import patch_with_own_rules, patches_read
@@ -66,7 +66,7 @@ ELR_SHOWN = f"`{ELR_COMMAND}` shows it: on if eligible.leader.replicas.version i
 """How an operator sees whether a cluster has ELR."""
 
 
-def release_of(data: AdviceData) -> str:
+def release_of(data: Json) -> str:
     """Return the release as people write it."""
     return str(data["settings"]["kafka"]).replace("kafka-", "Kafka ")
 
@@ -77,7 +77,7 @@ def in_kafka(faults: Mapping[str, int]) -> str:
     return listed(words) or "nothing at all"
 
 
-def headline(data: AdviceData) -> str:
+def headline(data: Json) -> str:
     """Return the answer in one sentence, which fits a line."""
     settings, rows = data["settings"], data["operations"]
     release = str(settings["release"] or release_of(data).removeprefix("Kafka "))
@@ -99,7 +99,7 @@ def headline(data: AdviceData) -> str:
     return sentence
 
 
-def row_of(item: OperationData) -> tuple[str, str, str]:
+def row_of(item: Json) -> tuple[str, str, str]:
     """Return an operation in a line: what it is, what it does, and what to do instead."""
     fact = SAID[item["outcome"]]
     if item["evidence"] and item["outcome"] != "not-measured":
@@ -110,7 +110,7 @@ def row_of(item: OperationData) -> tuple[str, str, str]:
     return item["title"], fact, item["instead"]
 
 
-def _in_short(seen: SeenData) -> str:
+def _in_short(seen: Json) -> str:
     """Return what was seen in at most 22 characters."""
     name = f"{seen['findings'][0]} " if seen["findings"] else ""
     if seen["seen"] == "clusters":
@@ -120,7 +120,7 @@ def _in_short(seen: SeenData) -> str:
     return f"{name}{'classes' if seen['seen'] == 'classes' else 'model'}"
 
 
-def lines_of(item: OperationData) -> list[str]:
+def lines_of(item: Json) -> list[str]:
     """Return what there is to say of an operation: what was seen, and what to do instead."""
     here = {name for seen in item["evidence"] for name in seen["findings"]}
     shown = [*item["evidence"], *_nearest(seen for seen in item["elsewhere"] if not here.issuperset(seen["findings"]))]
@@ -131,16 +131,16 @@ def lines_of(item: OperationData) -> list[str]:
     return lines
 
 
-def proofs_of(item: OperationData) -> list[str]:
+def proofs_of(item: Json) -> list[str]:
     """Return what to do if an operation did harm, and what shows or measures it."""
     lines = [f"If it happened: {item['after']}"] if item["after"] else []
     lines += [f"Shown by {item['show']}."] if item["show"] else []
     return lines + ([f"Measured by {item['measure']}."] if item["measure"] else [])
 
 
-def _nearest(others: Iterable[SeenData]) -> list[SeenData]:
+def _nearest(others: Iterable[Json]) -> list[Json]:
     """Return of each finding the one that was seen with the fewest other settings."""
-    found: dict[tuple[str, ...], SeenData] = {}
+    found: dict[tuple[str, ...], Json] = {}
     for item in others:
         key = tuple(item["findings"])
         if key not in found or len(item["differs"]) < len(found[key]["differs"]):
@@ -148,7 +148,7 @@ def _nearest(others: Iterable[SeenData]) -> list[SeenData]:
     return list(found.values())
 
 
-def _seen(item: SeenData) -> str:
+def _seen(item: Json) -> str:
     """Return what was seen as a sentence."""
     sizes = f"{counted(item['replicas'], 'replica')}, min ISR {item['min_isr']}, {counted(item['brokers'], 'broker')}"
     where = f"{sizes}, {'with' if item['elr'] else 'without'} ELR"
@@ -173,7 +173,7 @@ def _seen(item: SeenData) -> str:
     )
 
 
-def broken_by(item: BreakingData) -> str:
+def broken_by(item: Json) -> str:
     """Return the faults of the shortest history, and its length."""
     faults = in_kafka({**item["faults"], **item.get("free", {})})
     return f"The shortest history has {counted(item['length'] - 1, 'step')}, among them {faults}"
@@ -186,7 +186,7 @@ def in_sentences(steps: Iterable[str]) -> list[str]:
     return [f"{sentences[label].rstrip('.')} ({values})." for label, values in given]
 
 
-def released_of(data: AdviceData) -> str:
+def released_of(data: Json) -> str:
     """Return the losses of the release itself if crashes keep the disk, or that this was not searched."""
     found, release = data["released"], release_of(data)
     begin = f"{release} with its findings, where a crash leaves the disk as it is"
@@ -203,7 +203,7 @@ def released_of(data: AdviceData) -> str:
     return f"{begin}: kept with up to {in_kafka(found['most'])} ({where})."
 
 
-def change_of(item: ChangeData) -> tuple[str, str]:
+def change_of(item: Json) -> tuple[str, str]:
     """Return a change of a setting, and what it brings."""
     value = item["value"]
     shown = ("on" if value else "off") if isinstance(value, bool) else str(value)

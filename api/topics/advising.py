@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT, pick
+from fencepost.api.answers.as_json import FORMAT, Json, pick
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted, listed
@@ -27,7 +27,6 @@ from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
-    from fencepost.api.answers.contract import AdviceData, ChangeData, CrashesData, PointData, ReleasedData
 
 PROTOCOL = "replication"
 ACKS = ("all", "1", "0")
@@ -40,11 +39,11 @@ FIRST_ELR = (4, 0)
 
 
 @dataclass(frozen=True, repr=False)
-class AdviceResult(Answer["AdviceData"]):
+class AdviceResult(Answer):
     """Advice on settings: whether their cell was searched, the fewest crashes that lose a record, and the rest."""
 
     settings: Settings
-    point: PointData | None
+    point: Json | None
     """The cell of the measured table; None where nothing was searched for these settings."""
 
     def __repr__(self) -> str:
@@ -89,7 +88,7 @@ def advise(
         replicas, min_isr, kafka=kafka, acks=acks, elr=elr, unclean_election=unclean_election, brokers=brokers
     )
     point = _cell(settings)
-    data: AdviceData = {
+    data: Json = {
         "format": FORMAT,
         "settings": _shown(settings),
         "assumed": [name for name, is_default in (("kafka", not kafka), ("elr", elr is None)) if is_default],
@@ -165,7 +164,7 @@ def _number(version: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def _cell(it: Settings) -> PointData | None:
+def _cell(it: Settings) -> Json | None:
     """Return the measured cell of settings; all histories were searched with acks=all."""
     found = cell_of(it.replicas, it.min_isr, elr=it.elr, unclean_election=it.unclean_election)
     return found if it.acks == "all" else None
@@ -181,7 +180,7 @@ def _shown(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _why(settings: Settings, point: PointData | None) -> str:
+def _why(settings: Settings, point: Json | None) -> str:
     """Return why a cell says nothing, or why it is not decided; empty where it is."""
     if point is not None:
         return "; ".join(item["why"] for item in point["unknown"])
@@ -201,7 +200,7 @@ def _why(settings: Settings, point: PointData | None) -> str:
     return "no search was made at these settings"
 
 
-def _crashes(replicas: int, point: PointData) -> CrashesData:
+def _crashes(replicas: int, point: Json) -> Json:
     """Return the cell, with what its searches did not let happen."""
     from fencepost.explorers.evidence.faults import fault_kinds
 
@@ -225,7 +224,7 @@ def _crashes(replicas: int, point: PointData) -> CrashesData:
     }
 
 
-def _released(settings: Settings) -> ReleasedData | None:
+def _released(settings: Settings) -> Json | None:
     """Return the losses of the release itself if crashes keep the disk; None if that was not searched."""
     usual = bool(protocol(PROTOCOL).machine.version(settings.version).values.get("elr", 1))  # noqa: PD011 (no frame)
     asked = settings.acks == "all" and settings.elr == usual and not settings.unclean_election
@@ -243,7 +242,7 @@ def _released(settings: Settings) -> ReleasedData | None:
     }
 
 
-def _changes(settings: Settings, point: PointData | None) -> list[ChangeData]:
+def _changes(settings: Settings, point: Json | None) -> list[Json]:
     """Return each change of one setting that is worth its cost: after which more crashes are survived; the best first.
 
     Writes that stop while any broker is down are a cost that only a crash more than with any other change is worth.
@@ -262,7 +261,7 @@ def _changes(settings: Settings, point: PointData | None) -> list[ChangeData]:
     ]
 
 
-def _candidates(settings: Settings, point: PointData | None) -> Iterator[tuple[int, ChangeData]]:
+def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, Json]]:
     """Yield each change of one setting that survives more, with the crashes that lose a record then."""
     others: list[tuple[str, Any]] = [("acks", "all"), ("unclean_election", False)]
     others += [("elr", True)] if may_have_elr(settings.version) else []
@@ -274,7 +273,7 @@ def _candidates(settings: Settings, point: PointData | None) -> Iterator[tuple[i
         found = _cell(changed)
         known = -1 if name == "acks" else LEAST_WORTH if point is None else _rank(point)
         if found is not None and not found["undetermined"] and _rank(found) > known:
-            change: ChangeData = {
+            change: Json = {
                 "setting": name,
                 "value": value,
                 "outcome": outcome(found),
@@ -284,14 +283,14 @@ def _candidates(settings: Settings, point: PointData | None) -> Iterator[tuple[i
             yield _rank(found), change
 
 
-def _rank(point: PointData) -> int:
+def _rank(point: Json) -> int:
     """Return how many crashes lose a record in a cell: one more than were tried if none does, 0 if undecided."""
     if point["undetermined"]:
         return 0
-    return sum(point["most"].values()) + 1 if point["least"] is None else point["least"]
+    return int(sum(point["most"].values()) + 1 if point["least"] is None else point["least"])
 
 
-def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
+def notes(settings: Settings, data: Json) -> Iterator[str]:
     """Yield the notes on the answer, as sentences."""
     crashes = data["crashes"]
     if crashes is not None:
@@ -337,7 +336,7 @@ def _is_as_measured(replicas: int) -> bool:
     return crashes_are_of(replicas, machine_mark(protocol(PROTOCOL).machine))
 
 
-def _without_findings(settings: Settings, data: AdviceData, constants: Mapping[str, Any]) -> str:
+def _without_findings(settings: Settings, data: Json, constants: Mapping[str, Any]) -> str:
     """Return how the model under these constants stands to the findings that are listed, as a clause."""
     machine = protocol(PROTOCOL).machine
     repairs, newest = {item.finding for item in machine.repairs}, unrepaired(versions()[-1], elr=settings.elr)

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from fencepost.api.answers.contract import AppliesData, LossData, NeededData, PointData
+from fencepost.api.answers.as_json import Json
 from fencepost.api.topics.claims import BY_OPERATOR
 from fencepost.api.topics.evidence import cases_of, constants_of, finding_of, trace_of_case
 from fencepost.counterexamples.reader import read
@@ -18,13 +18,13 @@ WITH_ELR = " with ELR"
 """The name of a column of measured verdicts in which a release has a feature on that is off by default."""
 
 
-def findings_of(version: str, min_isr: int, *, elr: bool) -> list[AppliesData]:
+def findings_of(version: str, min_isr: int, *, elr: bool) -> list[Json]:
     """Return the findings that a release has, those that lose records first, then in the order of the catalogue."""
     return list(_findings_of(version, min_isr, elr))
 
 
 @cache
-def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[AppliesData, ...]:  # noqa: FBT001 (cached)
+def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[Json, ...]:  # noqa: FBT001 (cached)
     machine = protocol(PROTOCOL).machine
     lacking = {
         item.finding: item.sentence for item in machine.missing({**machine.version(version).values, "elr": int(elr)})
@@ -60,7 +60,7 @@ def _is_on_kafka(entry: Entry, version: str, *, elr: bool) -> bool:
     return released and (elr or "elr" not in entry.depends)
 
 
-def _on_kafka(entry: Entry, *, elr: bool) -> AppliesData:
+def _on_kafka(entry: Entry, *, elr: bool) -> Json:
     """Return a finding of which nothing is measured but what clusters did."""
     found = evidence()[entry.id]
     harm = found.harm if elr else found.without_elr or found.harm
@@ -85,7 +85,7 @@ def measured_on(version: str, *, elr: bool) -> str:
     return fitting[-1] if fitting else ""
 
 
-def _applies(entry: Entry, repair: str, column: str, min_isr: int) -> AppliesData:
+def _applies(entry: Entry, repair: str, column: str, min_isr: int) -> Json:
     known, found = finding_of(entry), evidence().get(entry.id)
     loses, needed, grid = _loss(entry), _faults(entry.id, min_isr), _grid(entry.id)
     kinds = grid[0]["kinds"] if grid else ()
@@ -107,7 +107,7 @@ def _applies(entry: Entry, repair: str, column: str, min_isr: int) -> AppliesDat
     }
 
 
-def _crashes(needed: NeededData | None, loses: LossData | None, min_isr: int) -> int | None:
+def _crashes(needed: Json | None, loses: Json | None, min_isr: int) -> int | None:
     """Return the fewest crashes with which a record is known to be lost at a min ISR; None if none is known."""
     if needed is not None:
         return min((item["faults"].get("crashes", 0) for item in needed["front"]), default=None)
@@ -124,7 +124,7 @@ def _crashes_in(file: str) -> int:
 
 
 @cache
-def _loss(entry: Entry) -> LossData | None:
+def _loss(entry: Entry) -> Json | None:
     """Return the shortest history of an entry that loses a record, one that is archived before one that is not."""
     lost = [case for case in cases_of(entry) if case.run.protocol == PROTOCOL and case.prop in LOSING and case.length]
     if not lost:
@@ -141,12 +141,12 @@ def _loss(entry: Entry) -> LossData | None:
     }
 
 
-def _grid(name: str) -> list[PointData]:
-    found: list[PointData] = load("finding-faults").get("findings", {}).get(name, {}).get("grid", [])
+def _grid(name: str) -> list[Json]:
+    found: list[Json] = load("finding-faults").get("findings", {}).get(name, {}).get("grid", [])
     return found
 
 
-def _faults(name: str, min_isr: int) -> NeededData | None:
+def _faults(name: str, min_isr: int) -> Json | None:
     """Return the fewest faults and operator's actions by which a finding loses a record; None if not measured."""
     point = next((item for item in _grid(name) if item["setting"] == {"min_isr": min_isr}), None)
     if point is None:

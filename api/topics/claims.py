@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fencepost.api.answers.as_json import Json
 from fencepost.api.asking.quantities import counted, in_values
 
 if TYPE_CHECKING:
-    from fencepost.api.answers.contract import BreakingData, PointData, RowData
     from fencepost.api.answers.growing import Growth
     from fencepost.api.asking.constants import Value
 
@@ -67,7 +67,7 @@ class Tolerates:
         return f"{counted(self.faults, 'fault')}{cost}"
 
     @classmethod
-    def of(cls, point: PointData) -> Tolerates | None:
+    def of(cls, point: Json) -> Tolerates | None:
         """Return the faults that a setting tolerates; None if a search did not finish, or no fault is needed."""
         if point["undetermined"]:
             return None
@@ -90,7 +90,7 @@ class Needed:
         return f"{', '.join(self.properties)}: violated without {self.guard}"
 
     @classmethod
-    def of(cls, row: RowData) -> Needed | None:
+    def of(cls, row: Json) -> Needed | None:
         """Return the property that needs the guard of a row; None if none does."""
         is_needed = row["kind"] == "guard" and row["purpose"] == "needed"
         return cls(row["row"], tuple(row["broken"])) if is_needed else None
@@ -163,7 +163,7 @@ def raised_in(growth: Growth) -> list[str]:
     return [name for name in growth.bounds if any(name == item.constant for item in growth.steps)]
 
 
-def is_weighted(point: PointData) -> bool:
+def is_weighted(point: Json) -> bool:
     """Return whether a fault costs another number than 1."""
     return any(cost != 1 for cost in point.get("costs", {}).values())
 
@@ -183,7 +183,7 @@ BY_OPERATOR = {
 """Budgets that an operator's own actions spend, in words."""
 
 
-def tolerated(point: PointData) -> str:
+def tolerated(point: Json) -> str:
     """Return how many faults a setting tolerates, in words."""
     if point["undetermined"]:
         return "undetermined"
@@ -195,12 +195,12 @@ def tolerated(point: PointData) -> str:
     )
 
 
-def _all_spent(point: PointData) -> bool:
+def _all_spent(point: Json) -> bool:
     """Return whether a history without counted faults is known to be one without any fault at all."""
     return any(item.get("free") == {} for item in point["front"] if not item["faults"])
 
 
-def breaks_with(point: PointData) -> str:
+def breaks_with(point: Json) -> str:
     """Return every minimal set of faults, with its cost unless each fault costs 1.
 
     Faults that cost nothing in its history are named, and the length of its trace.
@@ -209,7 +209,7 @@ def breaks_with(point: PointData) -> str:
     return "; ".join(_broken(item, point["kinds"], weighted=weighted) for item in point["front"])
 
 
-def _broken(item: BreakingData, kinds: list[str], *, weighted: bool) -> str:
+def _broken(item: Json, kinds: list[str], *, weighted: bool) -> str:
     free = item.get("free")
     shown = words_of(item["faults"], [] if free == {} else kinds)
     shown += f", cost {item['cost']}" if weighted else ""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.as_json import Json
 from fencepost.api.files import digest
 from fencepost.api.topics.claims import words_of
 from fencepost.explorers.program.fingerprint import ends, texts
@@ -19,7 +20,6 @@ from fencepost.model.language.constants import Constant
 from fencepost.model.language.machine import Machine
 
 if TYPE_CHECKING:
-    from fencepost.api.answers.contract import PointData
     from fencepost.api.asking.targets import Question
 
 
@@ -106,13 +106,13 @@ def _is_rule(constant: Constant[Any]) -> bool:
     return constant.kind is bool or issubclass(constant.kind, IntEnum)
 
 
-def cells(replicas: int) -> list[PointData]:
+def cells(replicas: int) -> list[Json]:
     """Return the cells that were searched for so many replicas, if any."""
-    found: list[PointData] = load("faults").get(str(replicas), {}).get("grid", [])
+    found: list[Json] = load("faults").get(str(replicas), {}).get("grid", [])
     return found
 
 
-def cell_of(replicas: int, min_isr: int, *, elr: bool, unclean_election: bool) -> PointData | None:
+def cell_of(replicas: int, min_isr: int, *, elr: bool, unclean_election: bool) -> Json | None:
     """Return the cell of a setting, None if it was not searched."""
     wanted = {"min_isr": min_isr, "elr": elr, "unclean_election": unclean_election}
     return next((item for item in cells(replicas) if item["setting"] == wanted), None)
@@ -131,7 +131,7 @@ def lost_with(row: Mapping[str, Any]) -> str:
     return f"kept with up to {words_of(row['most'])}" if not row["unknown"] else "not decided"
 
 
-def outcome(point: PointData) -> str:
+def outcome(point: Json) -> str:
     """Return the effect of crashes on an acknowledged record in a cell."""
     least = point["least"]
     if point["undetermined"]:

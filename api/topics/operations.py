@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fencepost.api.answers.contract import OperationData, SeenData
+from fencepost.api.answers.as_json import Json
 from fencepost.api.asking.constants import read_values
 from fencepost.api.topics.applying import LOSING, PROTOCOL, findings_of, measured_on
 from fencepost.api.topics.evidence import cases_of, constants_of
@@ -123,13 +123,13 @@ def grouped(operation: Operation, replicas: int, min_isr: int, *, elr: bool) -> 
 # -- what was seen
 
 
-def operations(asked: Settings) -> list[OperationData]:
+def operations(asked: Settings) -> list[Json]:
     """Return a row for each operation, the worst first."""
     rows = [_row(item, asked) for item in OPERATIONS if asked.elr or not item.elr]
     return sorted(rows, key=_rank)
 
 
-def _rank(row: OperationData) -> tuple[int, int, int]:
+def _rank(row: Json) -> tuple[int, int, int]:
     """Return the severity of a row: by its outcome, here or elsewhere, then by how directly that was seen."""
     shown = row["evidence"] or row["elsewhere"]
     unknown = row["outcome"] == "not-measured" and row["elsewhere"]
@@ -139,7 +139,7 @@ def _rank(row: OperationData) -> tuple[int, int, int]:
     return here * 2 + bool(unknown), place, -((first and first["lost"]) or 0)
 
 
-def _row(operation: Operation, asked: Settings) -> OperationData:
+def _row(operation: Operation, asked: Settings) -> Json:
     found = sorted(_seen(operation, asked), key=_worse)
     exact = [item for item in found if not item["differs"]]
     others = [item for item in found if item["differs"] and item["outcome"] in HARMFUL]
@@ -168,12 +168,12 @@ def _row(operation: Operation, asked: Settings) -> OperationData:
     }
 
 
-def _worse(item: SeenData) -> tuple[int, int, int]:
+def _worse(item: Json) -> tuple[int, int, int]:
     """Return the sort key of evidence: the worst outcome first, then by place, then by how much the settings differ."""
     return OUTCOMES.index(item["outcome"]), PLACES.index(item["seen"]), len(item["differs"])
 
 
-def _seen(operation: Operation, asked: Settings) -> Iterator[SeenData]:
+def _seen(operation: Operation, asked: Settings) -> Iterator[Json]:
     """Yield what was seen of an operation on releases that are the same in it, with these settings or with others."""
     yield from _on_clusters(operation, asked)
     yield from _on_classes(operation, asked)
@@ -184,7 +184,7 @@ def _seen(operation: Operation, asked: Settings) -> Iterator[SeenData]:
         yield from _in_table(operation, asked)
 
 
-def _on_clusters(operation: Operation, asked: Settings) -> Iterator[SeenData]:
+def _on_clusters(operation: Operation, asked: Settings) -> Iterator[Json]:
     """Yield the stories on clusters, a release each; those of other releases only if this one has their finding."""
     number = _number(asked.version)
     for scenario in scenarios():
@@ -225,7 +225,7 @@ def _has(finding: str, release: str) -> bool:
     return not known or f"{major}.{minor}" in known
 
 
-def _on_classes(operation: Operation, asked: Settings) -> Iterator[SeenData]:
+def _on_classes(operation: Operation, asked: Settings) -> Iterator[Json]:
     """Yield the archived histories in which the classes of this release lost a record."""
     for row in load("releases").get("settled", ()):
         if row["trace"] in operation.traces and _number(row["kafka"]) == _number(asked.version):
@@ -246,7 +246,7 @@ def _on_classes(operation: Operation, asked: Settings) -> Iterator[SeenData]:
             }
 
 
-def _in_model(operation: Operation, asked: Settings) -> Iterator[SeenData]:
+def _in_model(operation: Operation, asked: Settings) -> Iterator[Json]:
     """Yield what the searches of this release found, for each number of replicas and min ISR."""
     for row in load("operations").get("rows", ()):
         if row["operation"] != operation.name or asked.version not in row["versions"] or row["elr"] != asked.elr:
@@ -254,7 +254,7 @@ def _in_model(operation: Operation, asked: Settings) -> Iterator[SeenData]:
         front = [item for item in row["front"] if any(item["faults"].get(name) for name in operation.kinds)]
         values = question(operation, asked.version, row["replicas"], row["min_isr"], elr=row["elr"])
         sizes = {"replicas": row["replicas"], "min_isr": row["min_isr"], "brokers": values["brokers"]}
-        made: SeenData = {
+        made: Json = {
             **_blank("model", asked.version, asked, operation, elr=row["elr"], **sizes),
             "states": row["states"],
             "late": True,
@@ -266,7 +266,7 @@ def _in_model(operation: Operation, asked: Settings) -> Iterator[SeenData]:
             yield _lost(made, item, item["by"])
 
 
-def _by_version(operation: Operation, asked: Settings) -> Iterator[SeenData]:
+def _by_version(operation: Operation, asked: Settings) -> Iterator[Json]:
     """Yield what findings do in the model of this release, at the sizes at which each was looked for."""
     column = measured_on(asked.version, elr=asked.elr)
     for row in load("versions").get("findings", ()):
@@ -285,7 +285,7 @@ def _by_version(operation: Operation, asked: Settings) -> Iterator[SeenData]:
             }
 
 
-def _alone(operation: Operation, asked: Settings) -> Iterator[SeenData]:
+def _alone(operation: Operation, asked: Settings) -> Iterator[Json]:
     """Yield the fewest faults by which findings of this release lose a record while all others are repaired."""
     known = {item["id"] for item in findings_of(asked.version, asked.min_isr, elr=asked.elr)}
     for name in filter(known.__contains__, operation.alone):
@@ -300,13 +300,13 @@ def _alone(operation: Operation, asked: Settings) -> Iterator[SeenData]:
                 yield _lost(made, item, [name])
 
 
-def _lost(made: SeenData, item: Mapping[str, Any], findings: list[str]) -> SeenData:
+def _lost(made: Json, item: Mapping[str, Any], findings: list[str]) -> Json:
     """Return that a record is lost by the faults of a history, which findings cause."""
     run, steps = "; ".join(item["steps"]), item["length"] - 1
     return {**made, "faults": item["faults"], "steps": steps, "run": run, "outcome": "lost", "findings": findings}
 
 
-def _in_table(operation: Operation, asked: Settings) -> Iterator[SeenData]:
+def _in_table(operation: Operation, asked: Settings) -> Iterator[Json]:
     """Yield what crashes that lose logs do in the model with every repair, by the measured table of crashes."""
     for replicas in (2, 3):
         for point in cells(replicas):
@@ -339,7 +339,7 @@ def _blank(
     min_isr: int,
     brokers: int,
     elr: bool,
-) -> SeenData:
+) -> Json:
     """Return the observation; `differs` names the settings in which it differs from those in question."""
     spare, has_spare = brokers > replicas, asked.brokers is None or asked.brokers > asked.replicas
     known = (release,) if seen != "model" else patches_read(asked.version)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.answers.as_json import Json
 from fencepost.api.answers.matrix import SUSPICIONS, meaning_for, not_run
 from fencepost.api.asking.constants import parse_setting
 from fencepost.api.asking.quantities import counted, in_values
@@ -22,7 +23,6 @@ from fencepost.explorers.verdict import ended_by_signal
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.api.answers.contract import MatrixData, RowData
     from fencepost.explorers.spark.session import Cluster
     from rich.console import Console
     from rich.text import Text
@@ -116,7 +116,7 @@ def _cluster(master: str | None, conf: Sequence[str], workers: int) -> Cluster |
     return options.cluster_of(master, conf)
 
 
-def _named_traces(data: MatrixData, folder: Path) -> dict[Path, str]:
+def _named_traces(data: Json, folder: Path) -> dict[Path, str]:
     """Return the trace of every violated cell by its file, which the cell names from now on."""
     found = {}
     for row in data["rows"]:
@@ -127,7 +127,7 @@ def _named_traces(data: MatrixData, folder: Path) -> dict[Path, str]:
     return found
 
 
-def exit_of_matrix(data: MatrixData) -> Exit:
+def exit_of_matrix(data: Json) -> Exit:
     """Return the status of a matrix: a signal first, then the whole machine's violations, then what is missing."""
     if ended_by_signal(data["why_stopped"]):
         return Exit.UNDETERMINED
@@ -151,7 +151,7 @@ _STYLES = {
 }
 
 
-def headline(data: MatrixData) -> str:
+def headline(data: Json) -> str:
     """Return how many guards and settings are needed, and how many nothing depends on."""
     rows, whole = data["rows"], _whole(data)
     if any("violated" in text for text in whole):
@@ -164,7 +164,7 @@ def headline(data: MatrixData) -> str:
     return f"{words}; nothing broke without {idle}." if idle else f"{words}."
 
 
-def _whole(data: MatrixData) -> list[str]:
+def _whole(data: Json) -> list[str]:
     """Return the properties that the whole protocol violates or leaves undetermined: no row says anything of them."""
     eventual = eventual_of(data)
     found = [
@@ -177,9 +177,7 @@ def _whole(data: MatrixData) -> list[str]:
     return [*found, *(f"`{name}` is undetermined in the whole protocol" for name in left)]
 
 
-def print_matrix(
-    console: Console, data: MatrixData, reach: str = "", *, legend: bool = True, verbose: bool = True
-) -> None:
+def print_matrix(console: Console, data: Json, reach: str = "", *, legend: bool = True, verbose: bool = True) -> None:
     """Print a matrix: the verdict, the rows of each purpose, in full if `verbose`; with a legend of the numbers."""
     from rich.text import Text
 
@@ -222,7 +220,7 @@ def print_matrix(
     print_answer(console, facts, hint=hint)
 
 
-def _rows(rows: Sequence[RowData]) -> list[str]:
+def _rows(rows: Sequence[Json]) -> list[str]:
     """Return the names of rows: the guards of one action together."""
     found: dict[str, list[str]] = {}
     for row in rows:
@@ -240,7 +238,7 @@ def _print_suspicions(console: Console, found: dict[str, list[str]]) -> None:
             print_lines(console, ", ".join(found[name]), indent=2)
 
 
-def _print_row(console: Console, row: RowData, width: int) -> None:
+def _print_row(console: Console, row: Json, width: int) -> None:
     """Print a row: its name and condition, and its result below."""
     from rich.text import Text
 
@@ -252,7 +250,7 @@ def _print_row(console: Console, row: RowData, width: int) -> None:
         print_lines(console, found, indent=6)
 
 
-def _found(row: RowData) -> list[Any]:
+def _found(row: Json) -> list[Any]:
     if row["purpose"] == "needed":
         broken = ", ".join(f"{name} {row['cells'][name]['length']}" for name in row["broken"])
         unknown = [name for name, cell in row["cells"].items() if cell["verdict"] == "undetermined"]
@@ -273,7 +271,7 @@ def _found(row: RowData) -> list[Any]:
     return [f"refuses {row['alone']:,} steps alone", *_beyond(row)] if row["alone"] else []
 
 
-def _beyond(row: RowData) -> list[Any]:
+def _beyond(row: Json) -> list[Any]:
     """Say that steps were left out which left a domain: what they lead to is not known."""
     if not row["departure"]:
         return []
@@ -284,7 +282,7 @@ def _beyond(row: RowData) -> list[Any]:
     ]
 
 
-def page(data: MatrixData) -> str:
+def page(data: Json) -> str:
     """Return the page."""
     sentences = {item["name"]: item["sentence"] for item in data["properties"]}
     meaning, left = meaning_for(data), not_run(data)

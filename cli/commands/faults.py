@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.answers.as_json import Json
 from fencepost.api.asking.constants import axes_of
 from fencepost.api.asking.quantities import counted
 from fencepost.api.calls.check import ENGINES
@@ -21,7 +22,6 @@ from fencepost.model.language.actions import Property
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.api.answers.contract import FaultsData
     from rich.console import Console
 
 
@@ -107,7 +107,7 @@ SETTINGS = 12
 """Settings that a first screen shows."""
 
 
-def headline(data: FaultsData, properties: Iterable[Property]) -> str:
+def headline(data: Json, properties: Iterable[Property]) -> str:
     """Return which faults break the property, or that none of those that were tried does."""
     points, name = data["grid"], data["property"]["name"]
     broken = [point for point in points if point["front"]]
@@ -123,7 +123,7 @@ def headline(data: FaultsData, properties: Iterable[Property]) -> str:
 
 def print_faults(
     console: Console,
-    data: FaultsData,
+    data: Json,
     properties: Iterable[Property] | None = None,
     *,
     verbose: bool = True,
@@ -159,14 +159,14 @@ def print_faults(
     print_answer(console, _facts(data, verbose=verbose), hint="why fewer faults were tried too" if fewer else "")
 
 
-def _style(data: FaultsData) -> str:
+def _style(data: Json) -> str:
     if any(point["front"] for point in data["grid"]):
         return verdict_style(Verdict.VIOLATED)
     unknown = data["not_run"] or any(point["undetermined"] for point in data["grid"])
     return verdict_style(Verdict.UNDETERMINED if unknown else Verdict.HOLDS)
 
 
-def _facts(data: FaultsData, *, verbose: bool) -> Iterator[tuple[str, str]]:
+def _facts(data: Json, *, verbose: bool) -> Iterator[tuple[str, str]]:
     most = {name: count for point in data["grid"] for name, count in point["most"].items()}
     yield "tried", f"up to {words_of(most)}; other budgets as the constants set them, at no cost"
     fewer = {name: why for point in data["grid"] for name, why in point.get("fewer", {}).items()}

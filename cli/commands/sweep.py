@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from fencepost.api.answers.as_json import Json
 from fencepost.api.asking.constants import axes_of
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.api.calls.sweep import WRONG
@@ -18,7 +19,6 @@ from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import Display, print_bare, print_json, print_lines, render_page, results, styled
 
 if TYPE_CHECKING:
-    from fencepost.api.answers.contract import SweepData, SweptCellData, Values
     from fencepost.api.asking.constants import Value
     from rich.console import Console
     from rich.table import Table
@@ -89,7 +89,7 @@ FEW = 100
 """States below which an estimate says nothing."""
 
 
-def print_sweep(console: Console, data: SweepData, *, coverage: bool, output: str | None = None) -> None:
+def print_sweep(console: Console, data: Json, *, coverage: bool, output: str | None = None) -> None:
     """Print a sweep; `output` is the folder that keeps its walks."""
     print_lines(console, f"{data['protocol']}  {data['verdict']}")
     print_bare(console, _table(data))
@@ -135,7 +135,7 @@ def print_sweep(console: Console, data: SweepData, *, coverage: bool, output: st
     print_lines(console, "What no walk violated is not-found: walks never show that something holds.", style="dim")
 
 
-def _table(data: SweepData) -> Table:
+def _table(data: Json) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -162,7 +162,7 @@ def about(distinct: int) -> str:
     return f"~{distinct:,}" if distinct >= FEW else f"< {FEW}"
 
 
-def _coverage(data: SweepData) -> Table:
+def _coverage(data: Json) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, title="how often each action happened", title_justify="left")
@@ -175,7 +175,7 @@ def _coverage(data: SweepData) -> Table:
     return table
 
 
-def _setting(constants: Values) -> str:
+def _setting(constants: Json) -> str:
     return " ".join(f"{name}={value}" for name, value in constants.items())
 
 
@@ -208,12 +208,12 @@ class HeatMap(NamedTuple):
     rows: list[MapRow]
 
 
-def page(data: SweepData) -> str:
+def page(data: Json) -> str:
     """Return the page."""
     return render_page("sweep.html", data=data, maps=maps_of(data), about=about)
 
 
-def maps_of(data: SweepData) -> list[HeatMap]:
+def maps_of(data: Json) -> list[HeatMap]:
     """Return a heat map for each combination of the values of the third axis and those after it."""
     axes = list(data["axes"].items())
     none: tuple[str, list[Value]] = ("", [""])
@@ -234,7 +234,7 @@ def maps_of(data: SweepData) -> list[HeatMap]:
     return found
 
 
-def _square(cell: SweptCellData | None, why: str) -> Square:
+def _square(cell: Json | None, why: str) -> Square:
     if cell is None:
         return Square("refused", "", why, 0.0)
     if not cell["walks"]:

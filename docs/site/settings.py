@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 from itertools import product
 
-from fencepost.api.answers.contract import BreakingData, OperationData
+from fencepost.api.answers.as_json import Json
 from fencepost.api.asking.quantities import counted
 from fencepost.api.topics import advice_words
 from fencepost.api.topics.advising import ACKS, AdviceResult, advise, may_have_elr, notes, versions
@@ -113,7 +113,7 @@ def _pieces(made: AdviceResult) -> Iterator[str]:
     yield from (f"<p>{escape(note)}</p>" for note in notes(made.settings, {**data, "assumed": []}))
 
 
-def _history(item: BreakingData, told: list[str], there: str) -> str:
+def _history(item: Json, told: list[str], there: str) -> str:
     """Return the shortest history of a cell, with its place in the explorer."""
     steps = "".join(f"<li>{escape(step)}</li>" for step in told)
     return (
@@ -122,7 +122,7 @@ def _history(item: BreakingData, told: list[str], there: str) -> str:
     )
 
 
-def _operation(item: OperationData) -> str:
+def _operation(item: Json) -> str:
     """Return what there is to say of an operation, with the pages of its findings."""
     lines = "".join(f"<p>{_text(line)}</p>" for line in advice_words.lines_of(item))
     known = [name for name in item["findings"] if name.startswith("HYP-")]
