@@ -81,20 +81,6 @@ def crashes_are_of(brokers: int, mark: str) -> bool:
     return known.get(str(brokers)) == mark
 
 
-def with_driven(part: str, release: str, mark: str, graphs: list[dict[str, int]]) -> dict[str, Any]:
-    """Return the figures with what a part of a release was driven with: constants that its version does not set."""
-    figures = load(NAME)
-    rows = [row for row in figures.get("driven", ()) if (row["part"], row["release"]) != (part, release)]
-    rows.append({"part": part, "release": release, "mark": mark, "constants": graphs})
-    return {**figures, "driven": sorted(rows, key=lambda row: (row["part"], row["release"]))}
-
-
-def with_crashes(brokers: str, mark: str) -> dict[str, Any]:
-    """Return the figures with the machine that a table of crashes was measured with."""
-    figures = load(NAME)
-    return {**figures, "crashes": {**figures.get("crashes", {}), brokers: mark}}
-
-
 def _driven(version: str, mark: str) -> Iterator[dict[str, Any]]:
     release = version.removeprefix("kafka-") + "."
     for item in load(NAME).get("driven", ()):

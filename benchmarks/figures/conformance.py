@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.api.topics.measured import NAME as MEASURED
-from fencepost.api.topics.measured import machine_mark, with_driven
+from fencepost.api.topics.measured import machine_mark
 from fencepost.explorers.running.files import write_file
 from fencepost.invariants.figures.store import load, save
 from fencepost.kafka.conform.binding import BINDINGS, QUORUM, REPLICATION, Binding
@@ -265,6 +265,14 @@ def _write(part: str, version: str, rows: list[dict[str, str]]) -> None:
         {**figures, part: sorted([*kept, *rows], key=lambda row: (row["release"], row.get("protocol", "")))},
     )
     sys.stderr.write(f"{rows}\n")
+
+
+def with_driven(part: str, release: str, mark: str, graphs: list[dict[str, int]]) -> dict[str, Any]:
+    """Return the figures with what a part of a release was driven with: constants that its version does not set."""
+    figures = load(MEASURED)
+    rows = [row for row in figures.get("driven", ()) if (row["part"], row["release"]) != (part, release)]
+    rows.append({"part": part, "release": release, "mark": mark, "constants": graphs})
+    return {**figures, "driven": sorted(rows, key=lambda row: (row["part"], row["release"]))}
 
 
 def _write_driven(part: str, version: str, graphs: list[dict[str, int]]) -> None:

@@ -15,13 +15,13 @@ from fencepost.api.calls.faults import faults
 from fencepost.api.files import Kept
 from fencepost.api.topics.matrices import BASES, LEAST_STATES, MORE, TIMES, base_run, mark_of, stale
 from fencepost.api.topics.measured import NAME as MEASURED
-from fencepost.api.topics.measured import machine_mark, with_crashes
+from fencepost.api.topics.measured import machine_mark
 from fencepost.cli.views.console import Display
 from fencepost.explorers.evidence.ablation import Ablation, Row, RowOutcome, rows_of
 from fencepost.explorers.native.compile import Source
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import values_of
-from fencepost.invariants.figures.store import save
+from fencepost.invariants.figures.store import load, save
 from fencepost.invariants.protocols import Protocol, protocol
 from fencepost.model.language.constants import Constants
 from fencepost.site.stale import (
@@ -149,7 +149,9 @@ def measure_faults(replicas: str, keep: str | None, workers: int) -> None:
         ).to_dict()
     mark = crashes_mark(replicas)
     save("faults", dict(sorted({**crashes_measured(), replicas: {"mark": mark, **made}}.items())))
-    save(MEASURED, with_crashes(replicas, machine_mark(found.machine)))
+    measured: dict[str, Any] = load(MEASURED)
+    marks = {**measured.get("crashes", {}), replicas: machine_mark(found.machine)}
+    save(MEASURED, {**measured, "crashes": marks})
 
 
 @click.command()

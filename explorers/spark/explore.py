@@ -13,8 +13,8 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -83,8 +83,6 @@ class Explore:
     tell: Callable[[Progress], None] | None = None
     summed: verdict.Summed | None = None
     """Names the actions whose steps the digest of a complete search is of; None: it needs no digest."""
-    level_metrics: list[Metrics] = field(default_factory=list)
-    """For each level that Spark did, what it cost."""
 
     def run(self, start: Callable[[], AbstractContextManager[SparkContext]]) -> verdict.Result:
         """Search until everything is reached, or until a limit. Spark is started when it is needed."""
@@ -172,14 +170,9 @@ class Explore:
             waiting = tuple(item.name for item in self.properties if item.name not in manifest.found)
             counting = still_counted(native.kernels.source, manifest.refused)
             now = replace(work, level=manifest.level, waiting=waiting, counting=counting)
-            with Metrics.of(exchange.context, manifest.level) as metrics:
-                answers = self._level(exchange, now)
+            answers = self._level(exchange, now)
             manifest.seconds = time.perf_counter() - began
             self._take(manifest, answers, native)
-            metrics.fresh = manifest.levels[-1] if manifest.level == now.level + 1 else 0
-            metrics.received = sum(item.received for item in answers)
-            metrics.block_bytes = sum(item.block[0] for item in answers)
-            self.level_metrics.append(metrics)
             save_manifest(store, manifest, native)
             if self.tell is not None:
                 self.tell(
@@ -270,38 +263,6 @@ def _clean(context: SparkContext, run: str) -> None:
     shutil.rmtree(partition_folders(run), ignore_errors=True)
     with suppress(Exception):  # scratch files that a cluster manager removes with the executor
         context.parallelize(range(context.defaultParallelism), context.defaultParallelism).mapPartitions(clean).count()
-
-
-@dataclass
-class Metrics:
-    """One level: the job's seconds, its tasks, bytes of its shuffle, states that moved, states that were new."""
-
-    level: int
-    seconds: float = 0.0
-    tasks: int = 0
-    shuffle_written: int = 0
-    shuffle_read: int = 0
-    received: int = 0
-    fresh: int = 0
-    block_bytes: int = 0
-
-    @staticmethod
-    @contextmanager
-    def of(context: SparkContext, level: int) -> Iterator[Metrics]:
-        """Run a level's job inside this, to get what it cost."""
-        found, group = Metrics(level), f"fencepost level {level}"
-        context.setJobGroup(group, f"Fencepost: level {level}")
-        began = time.perf_counter()
-        yield found
-        found.seconds = time.perf_counter() - began
-        tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
-        for job in tracker.getJobIdsForGroup(group):
-            info = tracker.getJobInfo(job)
-            for stage in info.stageIds if info else ():
-                data = store.lastStageAttempt(stage)
-                found.tasks += data.numCompleteTasks()
-                found.shuffle_written += data.shuffleWriteBytes()
-                found.shuffle_read += data.shuffleReadBytes()
 
 
 Array = np.ndarray[Any, Any]

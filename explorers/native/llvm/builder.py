@@ -355,21 +355,12 @@ class Builder:
         return Value(self.value(f"{name} i64 {value.text}, {count.text}"), value.type, low, high)
 
     def divided(self, sign: str, value: Value, divisor: int) -> Value:
-        """Return `value // divisor` or `value % divisor` as Python rounds, for a positive number."""
+        """Return `value // divisor` or `value % divisor` as Python rounds, for a power of two."""
         value = self.number(value)
-        assert divisor > 0
-        if divisor & (divisor - 1) == 0:
-            if sign == "//":
-                return self.shifted(">>", value, number(divisor.bit_length() - 1))
-            return self.bitwise("&", value, number(divisor - 1))
-        rest = self.value(f"srem i64 {value.text}, {divisor}")
-        below = self.value(f"icmp slt i64 {rest}, 0")
-        if sign == "%":
-            found = self.value(f"add i64 {rest}, {divisor}")
-            return Value(self.value(f"select i1 {below}, i64 {found}, i64 {rest}"), Sort.NUMBER, 0, divisor - 1)
-        quotient = self.value(f"sdiv i64 {value.text}, {divisor}")
-        one = self.value(f"sext i1 {below} to i64")
-        return Value(self.value(f"add i64 {quotient}, {one}"), Sort.NUMBER, value.low // divisor, value.high // divisor)
+        assert divisor.bit_count() == 1
+        if sign == "//":
+            return self.shifted(">>", value, number(divisor.bit_length() - 1))
+        return self.bitwise("&", value, number(divisor - 1))
 
     def least(self, values: Sequence[Value]) -> Value:
         return self._extreme("min", [self.number(item) for item in values])

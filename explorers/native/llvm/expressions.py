@@ -3,18 +3,16 @@
 import ast
 from collections.abc import Sequence
 from functools import partial
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import (
     CELLS,
     Code,
     Memory,
-    Named,
     Sort,
     Type,
     Value,
-    Vector,
     View,
     flag,
     number,
@@ -56,18 +54,12 @@ class Expressions:
         self.direct: dict[str, Value] = {}
         self.stack: dict[str, tuple[str, Type]] = {}
 
-    def missing(self, name: str) -> NoReturn:
-        """A local is read where its value may be undefined."""
-        raise NotImplementedError(name)
-
     def local(self, name: str) -> Value:
         if name in self.direct:
             return self.direct[name]
         if name in self.stack:
             return self.build.kept(*self.stack[name])
-        if name in self.module.globals:
-            return number(self.module.globals[name])
-        self.missing(name)
+        return number(self.module.globals[name])
 
     def expression(self, node: ast.expr) -> Value:
         build = self.build
@@ -76,11 +68,6 @@ class Expressions:
                 return flag(node.value) if isinstance(node.value, bool) else self.constant(node.value)
             case ast.Name():
                 return self.local(node.id)
-            case ast.Attribute():
-                owner = self.expression(node.value)
-                if isinstance(owner.type, Named):
-                    return build.named(owner, node.attr)
-                return build.read(*build.field(owner, node.attr))
             case ast.Subscript():
                 return self.subscript(node)
             case ast.BinOp():
@@ -126,31 +113,15 @@ class Expressions:
             self.build.branch(self.build.flag(self.expression(node)), yes, no)
 
     def compare(self, node: ast.Compare) -> Value:
-        """Return a comparison, of a chain only as much as Python evaluates."""
+        """Return a comparison, also a chain whose parts may be evaluated where Python would not."""
         signs = [_COMPARED[type(item)] for item in node.ops]
         left, right = self.expression(node.left), self.expression(node.comparators[0])
         found = self.build.compared(signs[0], left, right)
         for sign, item in zip(signs[1:], node.comparators[1:], strict=True):
-            if not _cannot_fail(item):
-                return self.chained(found, right, sign, item, len(signs))
+            assert not any(isinstance(part, ast.Call | ast.BinOp | ast.BoolOp | ast.IfExp) for part in ast.walk(item))
             left, right = right, self.expression(item)
             found = self.build.both(found, self.build.compared(sign, left, right))
         return found
-
-    def chained(self, before: Value, left: Value, sign: str, node: ast.expr, parts: int) -> Value:
-        """Return a chain of comparisons whose last part is evaluated only where the others hold."""
-        assert parts == 2, "chains of more than two comparisons are not written"
-        build = self.build
-        start, following, end = build.at, build.label(), build.label()
-        assert start is not None
-        build.branch(before, following, end)
-        build.begin(following)
-        found = build.compared(sign, left, self.expression(node))
-        last = build.at
-        assert last is not None
-        build.jump(end)
-        build.begin(end)
-        return build.phi([(flag(value=False), start), (found, last)])
 
     # -- arithmetic
 
@@ -169,13 +140,9 @@ class Expressions:
                 )
             assert right.low == right.high, "the divisor is not a literal"
             return build.divided(sign, left, right.low)
-        if left.type is Sort.FLAG and right.type is Sort.FLAG:
-            left = build.number(left)
         return build.bitwise(sign, left, right)
 
     def unary(self, node: ast.UnaryOp) -> Value:
-        if isinstance(node.op, ast.Not):
-            return self.build.negated(self.expression(node.operand))
         value = self.number(node.operand)
         if isinstance(node.op, ast.Invert):
             return self.build.bitwise("^", value, word(-1) if value.type is Sort.WORD else number(-1))
@@ -188,21 +155,11 @@ class Expressions:
         """Return the target of an index: an element, a length, or a part of a view."""
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
             assert isinstance(node.slice, ast.Constant)
-            return self.length(self.expression(node.value.value), int(node.slice.value))  # type: ignore[arg-type]
+            return self.expression(node.value.value).lengths[int(node.slice.value)]  # type: ignore[arg-type]
         owner = self.expression(node.value)
         if isinstance(owner.type, View) and len(owner.type.fixed) > 1 and not isinstance(node.slice, ast.Tuple):
             return self.build.part(owner, self.expression(node.slice))
         return self.build.read(*self.element(node, owner))
-
-    def length(self, owner: Value, axis: int) -> Value:
-        if isinstance(owner.type, View):
-            return owner.lengths[axis]
-        kind: Memory | Type = owner.type
-        for _ in range(axis):
-            assert isinstance(kind, Vector)
-            kind = kind.element
-        assert isinstance(kind, Vector)
-        return number(kind.count)
 
     def element(self, node: ast.Subscript, owner: Value | None = None) -> tuple[str, Memory]:
         """Return the address and the type of an element."""
@@ -212,11 +169,8 @@ class Expressions:
         ]
         if isinstance(owner.type, View):
             return self.build.cell_of(owner, indices)
-        address, memory = self.build.element(owner, indices[0])
-        for item in indices[1:]:
-            assert isinstance(memory, Vector)
-            address, memory = self.build.element(Value(address, memory), item)
-        return address, memory
+        (index,) = indices
+        return self.build.element(owner, index)
 
     # -- calls
 
@@ -226,7 +180,7 @@ class Expressions:
         assert isinstance(node.func, ast.Name)
         name, build = node.func.id, self.build
         if name == "len":
-            return self.length(self.expression(node.args[0]), 0)
+            return self.expression(node.args[0]).lengths[0]
         given = [self.expression(item) for item in node.args]
         if name in ("min", "max"):
             return build.least(given) if name == "min" else build.greatest(given)
@@ -266,8 +220,3 @@ class Expressions:
         if value.low == value.high:
             return word(value.low) if name == "uint64" else number(value.low)
         return Value(value.text, Sort.WORD if name == "uint64" else Sort.NUMBER)
-
-
-def _cannot_fail(node: ast.expr) -> bool:
-    """Say whether evaluating an expression does nothing but read: then it may be evaluated where Python would not."""
-    return not any(isinstance(item, ast.Call | ast.BinOp | ast.BoolOp | ast.IfExp) for item in ast.walk(node))

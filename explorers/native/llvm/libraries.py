@@ -213,7 +213,7 @@ def _taken(annotation: str) -> tuple[Any, int] | None:
     """Return an array's element type (None for records) and number of lengths; None for a number or a function."""
     if annotation in _NUMBERS:
         return None
-    known = {"Checks": np.int64, "Constants": np.int64, "Words": np.uint64, "Rows": None}
+    known = {"Checks": np.int64, "Constants": np.int64, "Rows": None}
     if annotation in known:
         return (None if known[annotation] is None else np.dtype(known[annotation])), 0
     bits = annotation.strip("IUps")

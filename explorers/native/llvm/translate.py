@@ -1,19 +1,16 @@
 """From restricted Python to LLVM IR: every function is written for the types that it is called with.
 
-A local that is bound in one place is a value; one that is bound in several is a slot on the stack. Which of them the
-first attempt takes for a value by mistake is a slot in the next.
+A local that is bound in one place is a value; one that is bound in several is a slot on the stack.
 """
 
 import ast
 import re
 from collections import Counter
-from typing import NoReturn
 
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.expressions import Expressions, Translating
 from fencepost.explorers.native.llvm.types import (
-    GREATEST,
     NOTHING,
     Export,
     Memory,
@@ -61,16 +58,9 @@ class Module:
         return self.made[key]
 
     def _translated(self, node: ast.FunctionDef, types: tuple[Type, ...], symbol: str, *, exported: bool) -> Builder:
-        slots: set[str] = set()
-        numbers = exported  # the result of a kernel is 64 bits
-        while True:
-            made = Function(self, node, types, symbol, exported=exported, slots=frozenset(slots), numbers=numbers)
-            made.build.attributes = ATTRIBUTES[_decorator(node)]
-            try:
-                return made.translated()
-            except Again as again:
-                slots |= {again.name} - {""}
-                numbers = numbers or not again.name
+        made = Function(self, node, types, symbol, exported=exported)
+        made.build.attributes = ATTRIBUTES[_decorator(node)]
+        return made.translated()
 
     def _export(self, node: ast.FunctionDef) -> None:
         assert node.returns is not None, f"{node.name} does not say what it returns"
@@ -96,26 +86,18 @@ class Module:
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             pairs = list(zip(target.elts, value.elts, strict=True))
         for name, item in pairs:
-            found = literal(item, self.globals)
+            found = literal(item)
             if isinstance(name, ast.Name) and found is not None:
                 self.globals[name.id] = found
 
 
-def literal(node: ast.expr, known: dict[str, int]) -> int | None:
-    """Return the number that an expression of literals is, None for any other."""
+def literal(node: ast.expr) -> int | None:
+    """Return the number that a literal or `1 << 12` is, None for any other expression."""
     match node:
-        case ast.Constant():
-            return int(node.value) if isinstance(node.value, int) else None
-        case ast.Name():
-            return known.get(node.id)
-        case ast.UnaryOp():
-            inner = literal(node.operand, known)
-            return -inner if isinstance(node.op, ast.USub) and inner is not None else None
-        case ast.BinOp():
-            left, right = literal(node.left, known), literal(node.right, known)
-            if left is None or right is None:
-                return None
-            return left << right if isinstance(node.op, ast.LShift) else None
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.BinOp(left=ast.Constant(value=int(left)), op=ast.LShift(), right=ast.Constant(value=int(right))):
+            return left << right
     return None
 
 
@@ -132,34 +114,16 @@ def _annotation(node: ast.arg | ast.FunctionDef) -> str:
 _SIGNS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 
 
-class Again(Exception):  # noqa: N818 (a request)
-    """Write the function again: with a slot for this name or, without one, with flags returned as numbers."""
-
-    def __init__(self, name: str = "") -> None:
-        super().__init__(name)
-        self.name = name
-
-
 class Function(Expressions):
     """A function being translated."""
 
     def __init__(
-        self,
-        module: Translating,
-        node: ast.FunctionDef,
-        types: tuple[Type, ...],
-        symbol: str,
-        *,
-        exported: bool,
-        slots: frozenset[str],
-        numbers: bool,
+        self, module: Translating, node: ast.FunctionDef, types: tuple[Type, ...], symbol: str, *, exported: bool
     ) -> None:
         super().__init__(module, Builder(symbol, types, exported=exported))
-        self.node, self.numbers = node, numbers
+        self.node = node
         self.names = [item.arg for item in node.args.args]
-        bound = Counter([*self.names, *_bound(node)])
-        self.slots = slots | {name for name, times in bound.items() if times > 1}
-        self.known = set(bound)
+        self.slots = {name for name, times in Counter([*self.names, *_bound(node)]).items() if times > 1}
         self.result: Type | None = None
         self.loops: list[tuple[str, str]] = []
 
@@ -186,12 +150,6 @@ class Function(Expressions):
             value = value._replace(type=kind)
         assert kind == value.type, f"{name} changes its type from {kind} to {value.type}"
         self.build.keep(slot, value)
-
-    def missing(self, name: str) -> NoReturn:
-        """A local is read where its value may be undefined."""
-        assert name in self.known, f"{name} is not known"
-        assert name not in self.slots, f"{name} is read before it is written"
-        raise Again(name)
 
     # -- statements
 
@@ -236,11 +194,9 @@ class Function(Expressions):
             self.build.give()
             return
         value = self.expression(node)
-        if self.numbers:
+        if self.build.exported:  # the result of a kernel is 64 bits
             value = self.build.number(value)
-        if self.result is not None and self.result != value.type:
-            assert {self.result, value.type} == {Sort.FLAG, Sort.NUMBER}, "a function returns different types"
-            raise Again
+        assert self.result in (None, value.type), "a function returns different types"
         self.result = value.type
         self.build.give(value)
 
@@ -313,6 +269,7 @@ class Function(Expressions):
         given = [build.number(self.expression(item)) for item in node.iter.args]
         first, last = (number(0), given[0]) if len(given) == 1 else given[:2]
         step = given[2].low if len(given) > 2 else 1
+        assert abs(step) == 1, "a larger step could pass the end of 64 bits"
         top, body, following, end = build.label(), build.label(), build.label(), build.label()
         before, now, after = build.at, build.register(), build.register()
         build.jump(top)
@@ -332,11 +289,7 @@ class Function(Expressions):
             build.jump(following)
         build.begin(following)
         build.emit(f"{after} = add i64 {now}, {step}")
-        if abs(step) == 1:  # it cannot pass the end
-            build.jump(top)
-        else:
-            over = GREATEST - step if step > 0 else -GREATEST - 1 - step
-            build.branch(build.compared("<=" if step > 0 else ">=", at, number(over)), top, end)
+        build.jump(top)
         build.begin(end)
 
     def fill(self, view: Value, value: Value) -> None:
@@ -358,8 +311,6 @@ class Function(Expressions):
 
     def place(self, node: ast.expr) -> tuple[str, Memory]:
         """Return the address and the type of what an expression names in memory."""
-        if isinstance(node, ast.Attribute):
-            return self.build.field(self.expression(node.value), node.attr)
         assert isinstance(node, ast.Subscript), ast.dump(node)
         return self.element(node)
 

@@ -242,32 +242,25 @@ class Unit(Digested):
 
     The kernels of `text` are compiled, and of `library` what they call. A parameter of a kernel is annotated by
     `I64` or `U64` (a number), `U32p` (the address of an array of such), `I64s`, `U64ss` (an array with one
-    length, or two), `Checks`, `Constants`, `Rows`, `Words` (states, as records and as words), or by the name of a
-    function type in `codes`.
+    length, or two), `Checks`, `Constants`, `Rows` (states, which kernels pass on), or by the name of a function type in
+    `codes`.
     """
 
     text: str
     library: str = ""
-    record: Any = None
-    """The state, as `types.described` describes it."""
-    constants: tuple[tuple[str, int, int], ...] = ()
-    """Names in the order of their places, with the least and the greatest value."""
     codes: tuple[tuple[str, tuple[str, ...], str], ...] = ()
     """Types of functions that are called by address: name, parameters, result."""
 
     def types(self) -> dict[str, Type]:
         """Return the types of this unit that annotations name, those of plain arrays left out."""
         number = CELLS["i64"]
-        places = {name: (place, low, high) for place, (name, low, high) in enumerate(self.constants)}
-        state = Records().made(self.record) if self.record is not None else Struct({}, 0)
         found: dict[str, Type] = {
             "I64": Sort.NUMBER,
             "U64": Sort.WORD,
             "None": Sort.NOTHING,
             "Checks": Vector(number, _OPEN),
-            "Constants": Named(places),
-            "Rows": Vector(state, _OPEN),
-            "Words": Vector(Vector(CELLS["u64"], state.bytes // 8), _OPEN),
+            "Constants": Named({}),
+            "Rows": Vector(Struct({}, 0), _OPEN),
         }
         for name, parameters, result in self.codes:
             kinds = tuple(kind_of(item, found) for item in parameters)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from fencepost.api import check
 from fencepost.api.asking.targets import Question, ask
-from fencepost.api.topics.measured import beyond, driven_rows, is_measured, machine_mark, with_driven
+from fencepost.api.topics.measured import beyond, driven_rows, is_measured, machine_mark
 from fencepost.api.topics.version_notes import version_notes
 from fencepost.cli.main import note_on_clone
 from fencepost.invariants.figures.store import load
@@ -20,6 +20,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.cluster import controller
 from fencepost.model.cluster.machine import MACHINE
 
+from benchmarks.figures.conformance import with_driven
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import MACHINES, ROOT
 
