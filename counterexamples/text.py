@@ -5,13 +5,10 @@ followers side by side. Other changes are a line each. Lines and tables fit any 
 value.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from fencepost.counterexamples.folding import cut
 from fencepost.counterexamples.history import folded, transitions
@@ -22,13 +19,10 @@ from fencepost.counterexamples.violating_binding import violated_for
 from fencepost.model.language.actions import Property
 from fencepost.model.language.interpreter import Path, Transition
 from fencepost.model.language.records import Key
-from rich.console import Group
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType
 
 GAP = 2
 HANG = 2

@@ -5,23 +5,18 @@ variant, a model that was edited, and constants beyond those have no such eviden
 acknowledged record: crashes by setting, and faults by release.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.api.answers.as_json import Json
+from fencepost.api.asking.targets import Question
 from fencepost.api.files import digest
 from fencepost.api.topics.claims import words_of
 from fencepost.explorers.program.fingerprint import ends, texts
 from fencepost.invariants.figures.store import load
 from fencepost.model.language.constants import Constant
 from fencepost.model.language.machine import Machine
-
-if TYPE_CHECKING:
-    from fencepost.api.asking.targets import Question
-
 
 NAME = "measured"
 PARTS = ("covers", "walks")

@@ -1,13 +1,11 @@
 """Notes on a verdict about a version of Kafka: its sources, its findings, and the terms of the question."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from fencepost.api.asking.quantities import listed
+from fencepost.api.asking.targets import Question
 from fencepost.api.topics.applying import unrepaired
 from fencepost.api.topics.claims import Executed, Prevents
 from fencepost.api.topics.evidence import outside_models
@@ -27,9 +25,6 @@ from fencepost.invariants.catalogue import entries
 from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.interpreter import Path
 from fencepost.model.language.machine import REPAIRED, Machine
-
-if TYPE_CHECKING:
-    from fencepost.api.asking.targets import Question
 
 
 def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:

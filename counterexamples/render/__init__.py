@@ -1,14 +1,9 @@
 """Counterexamples in the formats of other programs: a module each, imported when its format is asked for."""
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+from fencepost.counterexamples.replay import Replay
 from fencepost.model.language.errors import UsageError, nearest
-
-if TYPE_CHECKING:
-    from fencepost.counterexamples.replay import Replay
 
 FORMATS = {
     "mermaid": "a sequence diagram, which GitHub and others draw",
