@@ -33,7 +33,6 @@ class Attempts:
         self.plain = trace.interpreter()
         self.start = self._start()
         self.witness = trace.prop is not None and trace.prop.kind is Kind.SOMETIMES
-        self.replays = 0
 
     @property
     def late(self) -> bool:
@@ -48,7 +47,6 @@ class Attempts:
         """
         if self.start is None:
             return None
-        self.replays += 1
         try:
             return self._take(self.start, steps)
         except FencepostError:

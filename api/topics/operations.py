@@ -28,8 +28,6 @@ from fencepost.model.language.machine import Version
 LOSS = LOSING[0]
 COMMON = "loss=none max_records=1 max_leader_epoch=8 crashes=0 fences=0 shrinks=0 lags=0"
 """Events that happen only if an operation names them. Metadata may be late in all of them."""
-SIZES = ((3, 2, True), (3, 2, False), (2, 2, True), (2, 1, True), (2, 2, False), (2, 1, False), (3, 1, True))
-"""Replicas, min ISR and ELR of the measured rows, those that most clusters have first."""
 MOST_BROKERS = 4
 """A search of more takes days."""
 ELR_ALONE = ("unclean_shutdown", "last_known_leader", "last_known_leader_check")
@@ -107,17 +105,6 @@ def _own(operation: Operation, replicas: int, min_isr: int) -> Mapping[str, int]
 @cache
 def _read(settings: str) -> Mapping[str, int]:
     return read_values(protocol(PROTOCOL).machine, dict(word.split("=") for word in settings.split()))
-
-
-def grouped(operation: Operation, replicas: int, min_isr: int, *, elr: bool) -> Iterator[list[str]]:
-    """Yield the releases that are alike in all that an operation depends on."""
-    groups: dict[str, list[str]] = {}
-    if operation.constants and (elr or not operation.elr):
-        for version in protocol(PROTOCOL).machine.versions:
-            if not elr or version.name >= "kafka-4.0":
-                asked = question(operation, version.name, replicas, min_isr, elr=elr)
-                groups.setdefault(repr(sorted(asked.items())), []).append(version.name)
-    yield from reversed(groups.values())
 
 
 # -- what was seen

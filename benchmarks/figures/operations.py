@@ -7,16 +7,31 @@ invariants/figures/operations.json.
 import argparse
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from fencepost import api
-from fencepost.api.topics.operations import LOSS, OPERATIONS, SIZES, grouped, question
+from fencepost.api.topics.operations import LOSS, OPERATIONS, PROTOCOL, Operation, question
 from fencepost.invariants.figures.store import load, save
+from fencepost.invariants.protocols import protocol
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.site.stale import operations_mark
 
 SECONDS, MOST_STATES = 240.0, 80_000_000
 """A search may take so long, and so many states."""
+SIZES = ((3, 2, True), (3, 2, False), (2, 2, True), (2, 1, True), (2, 2, False), (2, 1, False), (3, 1, True))
+"""Replicas, min ISR and ELR of the measured rows, those that most clusters have first."""
+
+
+def grouped(operation: Operation, replicas: int, min_isr: int, *, elr: bool) -> Iterator[list[str]]:
+    """Yield the releases that are alike in all that an operation depends on."""
+    groups: dict[str, list[str]] = {}
+    if operation.constants and (elr or not operation.elr):
+        for version in protocol(PROTOCOL).machine.versions:
+            if not elr or version.name >= "kafka-4.0":
+                asked = question(operation, version.name, replicas, min_isr, elr=elr)
+                groups.setdefault(repr(sorted(asked.items())), []).append(version.name)
+    yield from reversed(groups.values())
 
 
 def measured(values: dict[str, int]) -> dict[str, Any]:

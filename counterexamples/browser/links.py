@@ -44,28 +44,21 @@ class Link:
 def link(
     protocol: str,
     *,
-    version: str | None = None,
     constants: Mapping[str, int | str] | None = None,
-    switches: Iterable[str] = (),
     removed: Iterable[str] = (),
     steps: Iterable[str] = (),
 ) -> str:
     """Return the part of an address behind `explore/` that opens a protocol after these steps.
 
-    `switches` are turned on, or off if written as `name=off`; `removed` are guards by name, such as `follower-fetch 1`.
-    Raises UsageError for unknown names.
+    `removed` are guards by name, such as `follower-fetch 1`. Raises UsageError for unknown names.
     """
     machine = named_protocol(protocol).machine
-    if version:
-        machine.version(version)
-    written = [(name, str(value)) for name, value in (constants or {}).items()]
-    written += [(name, value or "on") for name, _, value in (item.partition("=") for item in switches)]
     declared, shown = machine.constants.declared(), dict[str, str]()
-    for name, text in written:
-        known, value = machine.setting(name, text)
+    for name, text in (constants or {}).items():
+        known, value = machine.setting(name, str(text))
         shown[known] = str(declared[known].show(value)).lower()
     guards = tuple(find_guard(machine, name).name for name in removed)
-    return Link(protocol, version or "", shown, guards, "", tuple(steps)).text
+    return Link(protocol, "", shown, guards, "", tuple(steps)).text
 
 
 def differing(machine: Machine, shown: Mapping[str, object], version: str = "") -> dict[str, str]:

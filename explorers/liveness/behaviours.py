@@ -49,10 +49,6 @@ class Terms:
     costs: Array | None = None
     by_edge: Array | None = None
 
-    @property
-    def promised(self) -> int:
-        return int(np.bitwise_count(np.bitwise_or.reduce(self.masks, axis=0)).sum()) if len(self.masks) else 0
-
 
 class FairAnswer(NamedTuple):
     """The answer to a question. The way is edges: from the state `begin`, with `when`, along `stem`, and

@@ -311,9 +311,9 @@ def shared() -> dict[str, Kernel]:
     return {name: made for unit in units for name, made in library(unit)[0].kernels().items()}
 
 
-def is_cached(source: Source, level: int = LEVEL) -> bool:
+def is_cached(source: Source) -> bool:
     """Return whether this module was compiled before, by this back end."""
-    return is_kept(source.unit, level)
+    return is_kept(source.unit)
 
 
 def compiled(

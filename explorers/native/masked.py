@@ -3,7 +3,7 @@
 The definition is `Interpreter(without(machine, guard), ..., bounded=True)`, which also rebuilds every trace.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,6 @@ from fencepost.explorers.native.compile import Kernels
 from fencepost.explorers.native.expansion import Worker
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.native.search import Search
-from fencepost.explorers.native.store import Progress
 from fencepost.explorers.program.removal import Guard, without
 from fencepost.explorers.verdict import Options
 from fencepost.model.language.actions import Kind, Property
@@ -51,13 +50,12 @@ class MaskedSearch(Search):
         *,
         kernels: Kernels,
         guard: Guard | None = None,
-        tell: Callable[[Progress], None] | None = None,
     ) -> None:
         assert kernels.source.masks is not None, "the kernels have no masks"
         self.masks = kernels.source.masks
         self.numbers = _numbers(kernels)
         self.off = [] if guard is None else [self.slot(guard)]
-        super().__init__(machine, constants, properties, options, kernels=kernels, tell=tell)
+        super().__init__(machine, constants, properties, options, kernels=kernels)
         self.changed = machine if guard is None else without(machine, guard)
         self.plain = Interpreter(self.changed, constants, normalize=options.normalize, bounded=guard is not None)
         self.left, self.left_steps = NOWHERE, 0

@@ -115,10 +115,10 @@ def open_regular(path: Path) -> Any:
     return os.fdopen(descriptor, "rb")
 
 
-def read_file(path: Path, most: int = MOST) -> bytes:
-    """Return the content of a file of ours; raise OSError as `open_regular` does, and for more than `most` bytes."""
+def read_file(path: Path) -> bytes:
+    """Return the content of a file of ours; raise OSError as `open_regular` does, and for more than `MOST` bytes."""
     with open_regular(path) as file:
-        return read_all(file, most)
+        return read_all(file, MOST)
 
 
 def read_named(path: Path, most: int = MOST) -> bytes:

@@ -106,7 +106,6 @@ class System:
         properties: tuple[Property, ...] = (),
         lifted: Mapping[str, int | None] | None = None,
         *,
-        normalize: bool = True,
         havoc_loops: bool = False,
     ) -> None:
         self.machine, self.constants, self.properties = machine, constants, properties
@@ -114,7 +113,7 @@ class System:
         self.lifting = Lifting(constants, lifted or {})
         self.program = translate(machine, properties)
         self.functions = {item.name: self.program.of(item) for item in self.program.actions}
-        self.normalize = machine.normalize if normalize else None
+        self.normalize = machine.normalize
         self.havoc_loops = havoc_loops
         self.moves = tuple(self._moves())
         self._before: tuple[Rec, Flag] | None = None

@@ -109,28 +109,26 @@ class Walker:
         seed: int,
         depth: int,
         weights: Sequence[int] = (),
-        stop: bool = False,
         keep: bool = False,
         broken: bool = False,
     ) -> Walks:
-        """Walk the random walks first..last-1 of `depth` steps each; with `stop` each ends
-        where it violates a property.
+        """Walk the random walks first..last-1 of `depth` steps each.
 
         Raises the DomainError that ends a walk; with `broken` the walks up to that one are returned instead. A step is
         one of those that are enabled, all equally likely. With `weights`, one for each action, it is first an action,
         by weight, then one of its enabled steps. The same seed and number always give the same walk.
         """
-        made = self._run(first, last, seed, depth, weights, NO_SCHEDULE, stop=stop, keep=keep)[0]
+        made = self._run(first, last, seed, depth, weights, NO_SCHEDULE, stop=False, keep=keep)[0]
         return made if broken else self._whole(made)
 
-    def follow(self, schedules: np.ndarray[Any, Any], *, stop: bool = True) -> Walks:
+    def follow(self, schedules: np.ndarray[Any, Any]) -> Walks:
         """Walk along schedules, the rows of an array of unsigned numbers: as many walks.
 
         The first number of a row chooses the initial state; then 0 takes none, and n > 0 is the enabled step with the
-        number (n - 1) modulo how many are enabled. With `stop` each walk ends where it violates a property.
+        number (n - 1) modulo how many are enabled. Each walk ends where it violates a property.
         """
         return self._whole(
-            self._run(0, len(schedules), 0, schedules.shape[1], (), schedules.astype(np.uint64), stop=stop)[0]
+            self._run(0, len(schedules), 0, schedules.shape[1], (), schedules.astype(np.uint64), stop=True)[0]
         )
 
     def way(self, number: int, *, seed: int, steps: int, weights: Sequence[int] = ()) -> list[Key]:

@@ -4,13 +4,12 @@ The first code stays: what comes after an error may be its consequence.
 """
 
 from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.types import WORD_BITS, Cell, Sort, Value, number
+from fencepost.explorers.native.llvm.types import WORD_BITS, Sort, Value, number
 
 INDEX, VALUE, SHIFT, FULL, ABSENT, NUMBER, SUM = 1, 2, 3, 4, 5, 6, 7
 """An index outside its array, a value outside its domain, a negative shift, a full bag, a message that is not in its
 bag, a shift or a product of more than 64 bits, a sum of more than 64.
 """
-_NUMBER = Cell(8, signed=True)
 RARE = ", !prof !0"
 
 PREAMBLE = """declare {i64, i1} @llvm.sadd.with.overflow.i64(i64, i64)

@@ -105,11 +105,10 @@ def optimized(text: str, machine: Any, level: int) -> Any:
     return module
 
 
-def assembly(unit: Unit | Lowered, target: Target | None = None, level: int = LEVEL) -> str:
+def assembly(unit: Unit | Lowered) -> str:
     """Return the code of a unit as the text of an assembler."""
-    target = target or native()
-    machine = machine_of(target, level)
-    module = optimized(translated(unit, target)[0], machine, level)
+    machine = machine_of(native(), LEVEL)
+    module = optimized(translated(unit, native())[0], machine, LEVEL)
     try:
         return str(machine.emit_assembly(module))
     finally:

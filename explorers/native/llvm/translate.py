@@ -111,9 +111,6 @@ def _annotation(node: ast.arg | ast.FunctionDef) -> str:
     return ast.unparse(found)
 
 
-_SIGNS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
-
-
 class Function(Expressions):
     """A function being translated."""
 

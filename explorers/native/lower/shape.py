@@ -1,7 +1,5 @@
 """Sizes and domains in the code of a shape: numbers if the shape fixes them, else slots of the check array."""
 
-from typing import NamedTuple
-
 from fencepost.explorers.native.layout import Layout
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import Memory, Records, Struct, Value, described, number
@@ -13,13 +11,6 @@ from fencepost.model.language.records import FieldType, Record
 ERROR, STATE = 0, 1
 """Places in the check array: the code of the first error, and the number of the state that it happened in."""
 NOTHING = Linear({}, 0)
-
-
-class Ends(NamedTuple):
-    """Places of the two bounds of a domain in the check array; None where the shape fixes the bound."""
-
-    low: int | None
-    high: int | None
 
 
 class Shape:

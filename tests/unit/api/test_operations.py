@@ -11,12 +11,13 @@ from fencepost.api.topics.advice_words import headline, lines_of, row_of
 from fencepost.api.topics.advising import advise, versions
 from fencepost.api.topics.applying import findings_of
 from fencepost.api.topics.matrices import history_of_faults
-from fencepost.api.topics.operations import LOSS, OPERATIONS, grouped, question
+from fencepost.api.topics.operations import LOSS, OPERATIONS, question
 from fencepost.invariants.catalogue import evidence
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.clusters.reproduce import SCENARIOS
 
+from benchmarks.figures.operations import grouped
 from tests.helpers.commands import fencepost
 
 SIZES = ((2, 1), (2, 2), (3, 1), (3, 2), (3, 3))

@@ -191,18 +191,6 @@ def test_weights_that_make_no_sense_are_refused(given: dict[str, int], said: str
     assert str(caught.value).startswith(said)
 
 
-def test_a_walk_may_end_where_a_property_is_violated() -> None:
-    w = walker("kip101")
-    whole = w.walk(0, 2_000, seed=0, depth=60)
-    ended = w.walk(0, 2_000, seed=0, depth=60, stop=True)
-    bad = [number for number, item in enumerate(w.properties) if item.kind is not Kind.SOMETIMES]
-    first = np.where(whole.decided[:, bad] < 0, 10**6, whole.decided[:, bad]).min(axis=1)
-    assert (first < 10**6).any()
-    assert ((ended.ends == End.STOPPED) == (first < 10**6)).all()
-    assert (ended.steps[first < 10**6] == first[first < 10**6]).all()
-    assert (ended.steps[first == 10**6] == whole.steps[first == 10**6]).all()
-
-
 def test_a_schedule_chooses_the_initial_state_and_then_the_enabled_step_of_its_number() -> None:
     w = walker("grid", width=4, starts=2)
     assert w.way_along([1, 1, 1, 2, 2]) == [(1, 0, 0), (2, 0, 0), (3, 0, 0), (3, 1, 0), (3, 2, 0)]
