@@ -1,9 +1,14 @@
 """Counterexamples in the formats of other programs: a module each, imported when its format is asked for."""
 
-from importlib import import_module
+from __future__ import annotations
 
-from fencepost.counterexamples.replay import Replay
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from fencepost.model.language.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from fencepost.counterexamples.replay import Replay
 
 FORMATS = {
     "mermaid": "a sequence diagram, which GitHub and others draw",
