@@ -149,6 +149,23 @@ class Builder:
         self.begin(end)
         return self.phi(ways)
 
+    def either(
+        self, decide: Callable[[str, str], None], then: Callable[[], None], other: Callable[[], None] | None
+    ) -> None:
+        """Write one or two blocks of statements; `decide` ends the current block, given those for yes and for no."""
+        yes, no, end = self.label(), self.label(), self.label()
+        decide(yes, no if other else end)
+        goes_on = other is None
+        for label, write in ((yes, then), (no, other)):
+            if write is not None:
+                self.begin(label)
+                write()
+                if self.at is not None:
+                    self.jump(end)
+                    goes_on = True
+        if goes_on:
+            self.begin(end)
+
     # -- locals that change
 
     def slot(self, kind: Type) -> str:
@@ -355,12 +372,21 @@ class Builder:
         return Value(self.value(f"{name} i64 {value.text}, {count.text}"), value.type, low, high)
 
     def divided(self, sign: str, value: Value, divisor: int) -> Value:
-        """Return `value // divisor` or `value % divisor` as Python rounds, for a power of two."""
+        """Return `value // divisor` or `value % divisor` as Python rounds, for a positive number."""
         value = self.number(value)
-        assert divisor.bit_count() == 1
-        if sign == "//":
-            return self.shifted(">>", value, number(divisor.bit_length() - 1))
-        return self.bitwise("&", value, number(divisor - 1))
+        assert divisor > 0
+        if divisor & (divisor - 1) == 0:
+            if sign == "//":
+                return self.shifted(">>", value, number(divisor.bit_length() - 1))
+            return self.bitwise("&", value, number(divisor - 1))
+        rest = self.value(f"srem i64 {value.text}, {divisor}")
+        below = self.value(f"icmp slt i64 {rest}, 0")
+        if sign == "%":
+            found = self.value(f"add i64 {rest}, {divisor}")
+            return Value(self.value(f"select i1 {below}, i64 {found}, i64 {rest}"), Sort.NUMBER, 0, divisor - 1)
+        quotient = self.value(f"sdiv i64 {value.text}, {divisor}")
+        one = self.value(f"sext i1 {below} to i64")
+        return Value(self.value(f"add i64 {quotient}, {one}"), Sort.NUMBER, value.low // divisor, value.high // divisor)
 
     def least(self, values: Sequence[Value]) -> Value:
         return self._extreme("min", [self.number(item) for item in values])

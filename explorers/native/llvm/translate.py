@@ -6,6 +6,7 @@ A local that is bound in one place is a value; one that is bound in several is a
 import ast
 import re
 from collections import Counter
+from functools import partial
 
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.builder import Builder
@@ -227,22 +228,8 @@ class Function(Expressions):
         self.build.write(address, memory, self.arithmetic(node.op, before, node.value))
 
     def choice(self, node: ast.If) -> None:
-        build = self.build
-        yes, no, end = build.label(), build.label(), build.label()
-        self.decide(node.test, yes, no if node.orelse else end)
-        build.begin(yes)
-        self.block(node.body)
-        goes_on = build.at is not None or not node.orelse
-        if build.at is not None:
-            build.jump(end)
-        if node.orelse:
-            build.begin(no)
-            self.block(node.orelse)
-            if build.at is not None:
-                build.jump(end)
-                goes_on = True
-        if goes_on:
-            build.begin(end)
+        other = partial(self.block, node.orelse) if node.orelse else None
+        self.build.either(partial(self.decide, node.test), partial(self.block, node.body), other)
 
     def loop(self, node: ast.While) -> None:
         build = self.build

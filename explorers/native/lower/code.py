@@ -4,6 +4,8 @@ Where a check fails, a code is left in the check array and the function goes on 
 outside its domain is stored, and nothing outside an array is read.
 """
 
+from functools import partial
+
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.types import Sort, Value, number
 from fencepost.explorers.native.lower.expressions import Expressions
@@ -80,22 +82,8 @@ class Code(Expressions):
         build.begin(good)
 
     def choice(self, node: nodes.If) -> None:
-        build = self.build
-        yes, no, end = build.label(), build.label(), build.label()
-        self.decide(node.test, yes, no if node.other else end)
-        build.begin(yes)
-        self.block(node.then)
-        goes_on = build.at is not None or not node.other
-        if build.at is not None:
-            build.jump(end)
-        if node.other:
-            build.begin(no)
-            self.block(node.other)
-            if build.at is not None:
-                build.jump(end)
-                goes_on = True
-        if goes_on:
-            build.begin(end)
+        other = partial(self.block, node.other) if node.other else None
+        self.build.either(partial(self.decide, node.test), partial(self.block, node.then), other)
 
     def give(self, node: nodes.Return) -> None:
         if node.value is None:

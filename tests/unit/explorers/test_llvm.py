@@ -65,6 +65,8 @@ TWO: dict[str, tuple[str, Callable[[int, int], int]]] = {
     "chosen": ("(a if a > b else 0 - 1) + (b > 0)", lambda a, b: (a if a > b else 0 - 1) + (b > 0)),
     "negated": ("0 - a", lambda a, _: -a),
     "inverted": ("-1 - a", lambda a, _: ~a),
+    "thirds": ("a // 3", lambda a, _: a // 3),
+    "of_three": ("a % 3", lambda a, _: a % 3),
     "eighths": ("a // 8", lambda a, _: a // 8),
     "of_eight": ("a % 8", lambda a, _: a % 8),
     "ones": ("a // 1 + a % 1", lambda a, _: a),
