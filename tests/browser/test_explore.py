@@ -2,7 +2,6 @@
 keys."""
 
 import json
-import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,17 +10,12 @@ from typing import Any
 import pytest
 from fencepost.counterexamples.browser.book import stories
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explorers.program.subset.program import check, guards_of
-from fencepost.invariants.protocols import PROTOCOLS, protocol
-from fencepost.model.language.errors import DisabledError
-from fencepost.model.language.interpreter import Interpreter
+from fencepost.invariants.protocols import protocol
 
 from tests.browser.browser import MARKS, Tab, browser, served  # noqa: F401 (a fixture)
 
 pytestmark = [*MARKS, pytest.mark.long]
 READY = "document.querySelector('#engine').textContent.includes('ready')"
-STATES = 1_000
-LENGTH = 10
 KIP_903 = "replication-b09-kip-903"
 
 
@@ -134,58 +128,6 @@ def test_every_archived_trace_loads_and_ends_in_its_violation(opened: Opened) ->
 def is_of_a_state(kept: dict[str, Any]) -> bool:
     """Say whether the property of a trace is decided by its last state or step, not by the whole way."""
     return not protocol(kept["protocol"]).select((kept["property"],))[0].kind.over_behaviours
-
-
-def test_refusals_shown_are_those_of_the_plain_interpreter_on_a_thousand_random_states(opened: Opened) -> None:
-    draw, seen = random.Random(25), 0  # noqa: S311 (no secret)
-    names = list(PROTOCOLS)
-    while seen < STATES:
-        name = names[seen // LENGTH % len(names)]
-        machine = protocol(name).machine
-        plain, guards = Interpreter(machine, machine.set_constants({})), guards_of(check(machine))
-        key, steps, wanted = draw.choice(plain.initial_states()[:1]), [], []
-        for _ in range(LENGTH):
-            wanted.append(refused_by(plain, guards, key))
-            found = list(plain.transitions(key))
-            if not found:
-                break
-            taken = draw.choice(found)
-            steps.append(plain.show(taken.step))
-            key = taken.after
-        shown = opened.page.evaluate(SHOWN, [name, steps[: len(wanted) - 1]])
-        for one, other in zip(shown, wanted, strict=True):
-            assert {action: dict(map(tuple, pairs)) for action, pairs in one} == other, (name, steps)
-        seen += len(wanted)
-
-
-SHOWN = """async ([name, steps]) => {
-  const { Engine } = await import("./engine.js"), { refused } = await import("./render.js");
-  const { compose } = await import("./link.js");
-  window.asked ??= new Engine(() => {});
-  const link = compose({ protocol: name, version: "", start: "", constants: {}, removed: [], steps });
-  const { views, about } = await window.asked.ask("open", { link });
-  return views.map(view => {
-    const box = document.createElement("div");
-    box.innerHTML = refused(view, about, true);
-    return [...box.querySelectorAll("details")].map(item => [item.dataset.action,
-      [...item.querySelectorAll("li")].map(why => [why.querySelector("code").textContent,
-        Number(/refuses (\\d+)/.exec(why.textContent)[1])])]);
-  });
-}"""
-
-
-def refused_by(plain: Interpreter, guards: Any, key: Any) -> dict[str, dict[str, int]]:
-    """Return how many steps of each action each guard refuses."""
-    found: dict[str, dict[str, int]] = {}
-    for item in plain.machine.actions:
-        for step in plain.steps(item, key):
-            try:
-                plain.apply(key, step)
-            except DisabledError as error:
-                text = guards.texts(item)[guards.refused(item, error)]
-                by_guard = found.setdefault(item.label, {})
-                by_guard[text] = by_guard.get(text, 0) + 1
-    return found
 
 
 def test_a_permanent_link_reproduces_the_state_and_so_does_one_with_other_settings(browser: Any, address: str) -> None:

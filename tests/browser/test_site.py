@@ -4,7 +4,6 @@ browser.
 `tox -e site` builds it, and runs this; FENCEPOST_SITE names one that is built already.
 """
 
-import html
 import json
 import os
 import re
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fencepost.api.topics.measured import cells, outcome
+from fencepost.api.topics.measured import cells
 from fencepost.counterexamples.browser.book import stories
 from fencepost.counterexamples.browser.links import read as read_link
 from fencepost.counterexamples.browser.session import Session
@@ -109,39 +108,6 @@ def test_every_trace_has_a_page_of_its_length_that_opens_in_the_explorer(texts: 
         text = texts[of_trace(file.name)]
         assert f'href="../explore/index.html#trace={file.stem}"' in text
         assert f"{len(read(file).trace.steps) + 1} state" in text
-
-
-def test_the_numbers_of_runs_are_those_that_are_pinned(texts: dict[str, str]) -> None:
-    for run in runs():
-        row = (
-            texts[f"runs/{run.protocol}.html"]
-            .partition(f'id="{of_run(run).partition("#")[2]}"')[2]
-            .partition("</tr>")[0]
-        )
-        shown = [
-            html.unescape(re.sub(r"<[^>]*>", "", cell)).strip()
-            for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
-        ]
-        assert shown[1:3] == [f"{number:,}" if number is not None else "" for number in (run.distinct, run.depth)], (
-            run.name
-        )
-        assert all(f"{prop} {length}" in shown[3] for prop, length in run.violated.items()), run.name
-
-
-def test_the_numbers_of_settings_are_those_of_the_fault_tables(texts: dict[str, str]) -> None:
-    text = texts["settings.html"]
-    pieces = re.findall(r'<section class="answer" id="piece-\d+" hidden(?:="")?>(.*?)</section>', text, re.DOTALL)
-    index = json.loads(re.findall(r'id="index">(.*?)</script>', text)[0])
-    for replicas in (2, 3):
-        for point in cells(replicas):
-            shown = point["setting"]
-            elr, unclean = ("on" if shown[name] else "off" for name in ("elr", "unclean_election"))
-            section = "".join(
-                pieces[number] for number in index[f"{replicas} {shown['min_isr']} all {elr} {unclean} 4.4"]
-            )
-            assert f"an acknowledged record: {outcome(point)}.</strong>" in section
-            assert f"{point['states']:,} states" in section
-            assert all(f"{item['length'] - 1} steps" in section for item in point["front"])
 
 
 def test_every_link_into_the_explorer_opens_and_a_history_ends_in_a_violation(texts: dict[str, str]) -> None:

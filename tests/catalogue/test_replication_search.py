@@ -8,7 +8,6 @@ from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result
 from fencepost.invariants.replication import PROPERTIES
-from fencepost.model.cluster.constants import EpochSource
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import Life, newest
 from fencepost.model.language.interpreter import Interpreter
@@ -48,37 +47,6 @@ def after(plain: Interpreter, *steps: tuple[str, tuple[int, ...]]) -> Any:
 
 def test_the_model_is_within_the_language() -> None:
     check(MACHINE, PROPERTIES)
-
-
-def test_with_broker_epochs_no_rebooted_replica_joins_too_early() -> None:
-    result = explore(KIP_903)
-    assert (result.distinct, result.depth) == (3475, 16)
-    assert {item.verdict for item in result.properties} == {"holds"}
-
-
-@pytest.mark.parametrize(
-    ("switches", "expected"),
-    [
-        ({"alter_partition_version": 2}, {"joining-epoch-is-registered": 7, "joining-replica-has-committed": 10}),
-        ({"atomic_expansion": 0}, {"joining-replica-has-committed": 12}),
-        (
-            {"broker_epoch_from": EpochSource.CACHE, "fetch_carries_broker_epoch": 0},
-            {"joining-replica-has-committed": 10},
-        ),
-        ({"leader_broker_epoch_check": 0}, {"joining-replica-has-committed": 14}),
-        ({"leader_broker_epoch_check": 0, "leader_eligibility_check": 0}, {"joining-replica-has-committed": 14}),
-    ],
-    ids=[
-        "no-broker-epochs",
-        "KAFKA-15221",
-        "epoch-from-cache",
-        "no-epoch-check-at-the-leader",
-        "no-check-at-the-leader",
-    ],
-)
-def test_each_part_of_kip_903_is_needed(switches: dict[str, int], expected: dict[str, int]) -> None:
-    found = violated(explore({**KIP_903, **switches}))
-    assert {name: found[name] for name in expected} == expected
 
 
 def test_kip_903_is_found_again_in_kafka_3_5_with_the_older_request() -> None:

@@ -56,11 +56,12 @@ def test_the_explorer_leads_back_to_the_first_page_the_protocol_and_each_propert
         assert f'<a id="{begins}{item.name}"></a>' in kip320
 
 
-def test_runs_have_the_pinned_counts_and_lengths() -> None:
-    text = "\n".join(protocols.runs_page("kip320-first-try"))
-    for run in runs_of("kip320-first-try"):
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_runs_have_the_pinned_counts_and_lengths(name: str) -> None:
+    text = "\n".join(protocols.runs_page(name))
+    for run in runs_of(name):
         row = next(line for line in text.splitlines() if f'<a id="{of_run(run).partition("#")[2]}"></a>' in line)
-        assert f"| {run.distinct:,} | {run.depth} |" in row
+        assert f"| {run.distinct:,} | {run.depth:,} |" in row
         assert all(f"[{prop}](" in row and f") {length}" in row for prop, length in run.violated.items())
 
 

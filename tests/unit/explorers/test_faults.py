@@ -427,20 +427,3 @@ def test_a_setting_that_memory_left_undetermined_is_asked_again(
         assert [point["undetermined"] for point in cut["grid"]] == [False, True]
         assert not cut["not_run"]
     assert data_of(fencepost(*asked, "--checkpoint", str(tmp_path), "--resume")) == whole
-
-
-def test_a_setting_of_another_question_is_not_taken(tmp_path: Path) -> None:
-    asked = ("faults", VAULT, "--property", "a-copy-is-left", "--json", "--quiet", "--checkpoint", str(tmp_path))
-    data_of(fencepost(*asked, "--set", "floods=0"))
-    assert f"there is no checkpoint in {tmp_path} for this question" in refused(*asked, "--set", "floods=1", "--resume")
-
-
-def test_a_setting_that_was_edited_is_refused_by_name_and_taken_as_it_was_written(tmp_path: Path) -> None:
-    asked = ("faults", VAULT, "--property", "a-copy-is-left", "--set", "floods=0", "--checkpoint", str(tmp_path))
-    first = fencepost(*asked)
-    again = fencepost(*asked, "--resume")
-    assert again.stdout == first.stdout
-    assert f"1 of 1 setting from the checkpoint in {tmp_path}" in again.stderr
-    (file,) = tmp_path.glob("*.json")
-    file.write_text(file.read_text().replace('"least": 3', '"least": 4'))
-    assert f"{file}: this file of the checkpoint is missing or damaged" in refused(*asked, "--resume")
