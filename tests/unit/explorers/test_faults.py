@@ -427,3 +427,9 @@ def test_a_setting_that_memory_left_undetermined_is_asked_again(
         assert [point["undetermined"] for point in cut["grid"]] == [False, True]
         assert not cut["not_run"]
     assert data_of(fencepost(*asked, "--checkpoint", str(tmp_path), "--resume")) == whole
+
+
+def test_a_setting_of_another_question_is_not_taken(tmp_path: Path) -> None:
+    asked = ("faults", VAULT, "--property", "a-copy-is-left", "--json", "--quiet", "--checkpoint", str(tmp_path))
+    data_of(fencepost(*asked, "--set", "floods=0"))
+    assert f"there is no checkpoint in {tmp_path} for this question" in refused(*asked, "--set", "floods=1", "--resume")
