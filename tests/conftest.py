@@ -1,14 +1,8 @@
 """What all tests run under."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+import pytest
 from fencepost.explorers.native import compile as native
 from fencepost.explorers.native.llvm.objects import CHEAP
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:

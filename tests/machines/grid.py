@@ -118,13 +118,7 @@ def turns(before: State, after: State, c: C) -> bool:
 
 
 MACHINE = Machine(
-    name="grid",
-    sentence="a walk on a grid, to the right and down",
-    state=State,
-    constants=C,
-    initial=initial,
-    actions=(right, down, rest, go_back),
-    normalize=hush,
+    "grid", "a walk on a grid, to the right and down", State, C, initial, (right, down, rest, go_back), normalize=hush
 )
 
 PROPERTIES = (

@@ -48,7 +48,5 @@ def place_exists(s: Walk, c: C) -> bool:
 
 comes_home = leads_to("comes_home", "They come home in the end.", when=None, then=is_home, fair=(weak(walk),))
 
-MACHINE = Machine(
-    name="wanderer", sentence="a walk home", state=Walk, constants=C, initial=initial, actions=(walk, turn_back)
-)
+MACHINE = Machine("wanderer", "a walk home", Walk, C, initial, (walk, turn_back))
 PROPERTIES = (place_exists, comes_home)

@@ -1,25 +1,21 @@
 """A sample of random machines on Spark: each state of theirs travels between partitions, from the first level on."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.explorers.spark.explore import Explore
 from fencepost.explorers.spark.session import Cluster, spark
 from fencepost.explorers.spark.work import Origin
 from fencepost.model.language.errors import ModelError
+from pyspark import SparkContext
 
 from tests.random_machines.case import Case, said
 from tests.random_machines.comparisons import goes_wrong_in_behaviours, of_states
 from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
-
-if TYPE_CHECKING:
-    from pyspark import SparkContext
 
 
 def differs(context: SparkContext, text: str, case: Case) -> str:

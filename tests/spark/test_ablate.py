@@ -1,29 +1,25 @@
 """`fencepost ablate --master`: the rows of a matrix on real executors are those that one process makes."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
+
+from collections.abc import Iterator
+from pathlib import Path
 
 from fencepost.cli.commands import ablate as ablating
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.explorers.spark import session
 from fencepost.explorers.spark.session import Cluster, run_tasks, spark
 from fencepost.model.language.errors import UsageError
+from pyspark import SparkContext
 
 from tests.helpers.commands import data_of, fencepost, refused
 from tests.helpers.places import MACHINES
 from tests.spark.sparks import marks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pyspark import SparkContext
 
 pytestmark = marks("spark-sweep")
 PLANTED = str(MACHINES / "planted.py")

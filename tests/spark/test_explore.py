@@ -1,43 +1,37 @@
 """Exhaustive search on Spark: the native counts on every kind of cluster, whichever process dies on the way."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import signal
 import time
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 import pytest
 
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
 
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
 from fencepost.api.calls.base import are_same
 from fencepost.explorers.search import search
 from fencepost.explorers.spark.explore import Explore
 from fencepost.explorers.spark.session import Cluster, spark
 from fencepost.explorers.spark.work import Origin
-from fencepost.explorers.verdict import LEFT, CrossCheckError, Options
-from fencepost.invariants.catalogue import runs_of
+from fencepost.explorers.verdict import LEFT, CrossCheckError, Options, Result
+from fencepost.invariants.catalogue import Run, runs_of
 from fencepost.invariants.protocols import LINEAGE, protocol
 from fencepost.model.language.errors import DomainError
+from pyspark import SparkContext
 
 from tests.helpers.commands import start
 from tests.helpers.reported import CASES, outcome_of, written
 from tests.helpers.reported import found as reported
 from tests.spark.sparks import marks
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from fencepost.explorers.verdict import Result
-    from fencepost.invariants.catalogue import Run
-    from pyspark import SparkContext
 
 pytestmark = marks("spark")
 SIZES = [

@@ -1,16 +1,17 @@
 """Sweeps: the walks of `simulate`, the same on any cluster, kept in Parquet and gone on with."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
+
+from collections.abc import Iterator
+from pathlib import Path
 
 import fencepost.api as f
 from fencepost.api.asking.constants import axes_of, settings_of
@@ -22,20 +23,14 @@ from fencepost.explorers.spark.session import Cluster, first_cause, require_java
 from fencepost.explorers.spark.summary import Point, smallest_unsafe, summarise
 from fencepost.explorers.spark.sweep import Sweep, cell_of, walker_of
 from fencepost.explorers.spark.work import Origin
-from fencepost.explorers.walk.sample import Plan, sample
+from fencepost.explorers.walk.sample import Plan, Sample, sample
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
+from pyspark.sql import SparkSession
 
 from tests.helpers.blocks import whole
 from tests.helpers.written import HEAD
 from tests.spark.sparks import marks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from fencepost.explorers.walk.sample import Sample
-    from pyspark.sql import SparkSession
 
 pytestmark = marks("spark-sweep")
 DEPTH, WALKS = 60, 2500
