@@ -10,10 +10,15 @@
 Hypothesis makes a machine that fails small. `numbered(seed)` is the same machine whenever it is asked for.
 """
 
-from hypothesis.strategies import DrawFn, SearchStrategy
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from tests.random_machines.choices import Choices
 from tests.random_machines.machines import machine_text
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
 
 __all__ = ["Choices", "machine_text", "machines", "numbered"]
 
