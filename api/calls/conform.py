@@ -178,8 +178,9 @@ def conform_clients(
     """Play histories of leader discovery to clients such as "librdkafka==2.6.1", judged by KIP-951 and KIP-320.
 
     Histories are those of `traces` and `stories`, or random `walks` of up to `depth` steps; by default walks that take
-    every transition of a small state graph. `budget` is in seconds, for each client. One failure of each rule is
-    written to the folder `output`.
+    every transition of a small state graph. Of a range such as "librdkafka==2.4.0..2.8.0" the first and the last
+    release play, and each rule that only one of them breaks is bisected. `budget` is in seconds, for each client. One
+    failure of each rule is written to the folder `output`.
     """
     from fencepost.kafka.clients.history import DEPTH
     from fencepost.kafka.clients.report import ClientPlan

@@ -43,7 +43,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
     "clients",
     multiple=True,
     metavar="NAME==VERSION",
-    help="Play with a real client, such as librdkafka==2.6.1 (repeatable).",
+    help="Play with a real client, such as librdkafka==2.6.1, or bisect a range, NAME==A..B (repeatable).",
 )
 @click.option("--bootstrap-server", metavar="HOST:PORT", help="Ask the brokers of this cluster: PROTOCOL is `brokers`.")
 @options.constants_options

@@ -5,12 +5,22 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.explorers.running.cache import cache_folder
-from fencepost.kafka.driver.releases import Artifact, compile_driver, fetch_jars, move_folder, pom, run, tool
+from fencepost.kafka.driver.releases import (
+    Artifact,
+    compile_driver,
+    fetch_jars,
+    maven_versions,
+    move_folder,
+    pom,
+    run,
+    tool,
+)
 from fencepost.model.language.errors import UsageError, nearest
 
 DRIVERS = Path(__file__).parent / "drivers"
@@ -67,6 +77,54 @@ def parse_client(asked: str) -> tuple[str, str]:
             f"{name}=={NEWEST[name]}."
         )
     return name, version
+
+
+def ends_of(asked: str) -> tuple[str, ...]:
+    """Return the clients that are asked for: NAME==A..B is the first and the last of a range of releases."""
+    name, _, versions = asked.partition("==")
+    first, dots, last = versions.partition("..")
+    ends = tuple(f"{name}=={version}" for version in (first, last)) if dots else (asked,)
+    for item in ends:
+        parse_client(item)
+    if dots and (name not in NEWEST or not (first and last) or _order(first) >= _order(last)):
+        raise UsageError(
+            f"`clients=` was given {asked!r}: write an earlier and a later release, such as librdkafka==2.5.3..2.8.0."
+        )
+    return ends
+
+
+def releases_between(first: str, last: str) -> list[str]:
+    """Return the releases from NAME==A to NAME==B that its registry has, both included, the oldest first."""
+    (name, low), (_, high) = parse_client(first), parse_client(last)
+    found = [item for item in _registered(name) if re.fullmatch(r"[0-9.]+", item)]
+    within = {item for item in found if _order(low) < _order(item) < _order(high)}
+    return [f"{name}=={version}" for version in (low, *sorted(within, key=_order), high)]
+
+
+def _order(version: str) -> list[int]:
+    return [int(part) for part in re.findall("[0-9]+", version)]
+
+
+def _registered(name: str) -> list[str]:
+    """Return the versions of a client that PyPI, Go's proxy or Maven's repository lists."""
+    if name in PYTHON:
+        words = [sys.executable, "-m", "pip", "index", "versions", PYTHON[name]]
+        done = run(words, SECONDS, "pip")
+        _done(done, f"the list of releases of {name}")
+        return re.findall(r"[0-9][^,\s]*", done.stdout.partition("Available versions:")[2].partition("\n")[0])
+    if name in GO:
+        module = GO[name].removesuffix("/pkg/kgo")
+        go = shutil.which("go")
+        if go is None:
+            raise UsageError(f"`go` was not found, which lists the releases of {name}: install Go, or {LEAVE}.")
+        with tempfile.TemporaryDirectory() as work:
+            lists = [
+                run([go, "list", "-m", "-versions", item], SECONDS, "go", Path(work))
+                for item in dict.fromkeys((module.replace("IBM", "Shopify"), module))
+            ]
+        _done(lists[-1], f"the list of releases of {name}")
+        return [version for done in lists for version in re.findall(r"\sv(\S+)", done.stdout)]
+    return maven_versions("org.apache.kafka", "kafka-clients")
 
 
 def install_client(asked: str) -> Installed:

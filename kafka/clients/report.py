@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from fencepost.kafka.clients.events import Play
 from fencepost.kafka.clients.history import (
@@ -24,7 +24,7 @@ from fencepost.kafka.clients.history import (
     settings,
     text_of,
 )
-from fencepost.kafka.clients.install import OWN, Installed, install_client, parse_client
+from fencepost.kafka.clients.install import OWN, Installed, ends_of, install_client, releases_between
 from fencepost.kafka.clients.play import Player, Session, Times
 from fencepost.kafka.clients.rules import NAMES, BrokenRule, Judge
 from fencepost.kafka.clients.sessions import ClientProcess, OwnClient
@@ -307,6 +307,22 @@ def _named(name: str) -> list[History]:
     return [told.history] * told.plays
 
 
+class Change(NamedTuple):
+    """Where, between two releases, a rule begins or ceases to be broken: the last release that is as the first one."""
+
+    rule: str
+    before: str
+    after: str
+    is_broken_after: bool
+    unknown: tuple[str, ...] = ()
+    """Releases between the two that could not be installed."""
+
+    def __str__(self) -> str:
+        kept, broken = ("kept in", "broken in") if self.is_broken_after else ("broken in", "kept in")
+        skipped = f"; not installed: {', '.join(self.unknown)}" if self.unknown else ""
+        return f"{self.rule}: {kept} {self.before}, {broken} {self.after}{skipped}"
+
+
 @dataclass
 class ClientReport:
     """Report on a client, or why it could not be run."""
@@ -315,6 +331,8 @@ class ClientReport:
     outcome: ClientOutcome | None = None
     missing: str = ""
     traces: dict[str, Path] = field(default_factory=dict)
+    changes: list[Change] = field(default_factory=list)
+    """Of the last release of a range: the rules that it keeps and the first one does not, or the reverse."""
 
     @property
     def verdict(self) -> str:
@@ -339,6 +357,7 @@ class ClientReport:
         for reasons, verb in ((outcome.begun_again, "begun again alone"), (outcome.undone, "not played to the end")):
             for why, times in sorted(reasons.items()):
                 yield f"{count_histories(times)} {verb}: {why}"
+        yield from map(str, self.changes)
         for rule, found in outcome.failures.items():
             shown = max(found, key=lambda item: item.is_steady)
             yield f"{rule}, in {shown.history.name}: {shown.verdict.why} ({outcome.again(rule)})"
@@ -368,6 +387,7 @@ class ClientReport:
             "complete": outcome.complete,
             "rules": [outcome.row(name) for name in NAMES],
             "differences": [self._difference(rule, found[0]) for rule, found in outcome.failures.items()],
+            "changes": [item._asdict() for item in self.changes],
         }
 
     def _difference(self, rule: str, found: Failure) -> dict[str, Any]:
@@ -385,29 +405,83 @@ def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
 
 
 def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[[str], None]) -> list[ClientReport]:
-    """Play the histories with each client, one after the other; if a client is missing, the others still play."""
+    """Play the histories with each client, one after the other; if a client is missing, the others still play.
+
+    Of a range of releases NAME==A..B the first and the last play, and what they differ in is bisected.
+    """
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it names each connection that a client has closed
-    for asked in clients:
-        parse_client(asked)
+    ranges = [ends_of(asked) for asked in clients]
     given = list(request.histories()) if request.files or request.stories else []
     kio()
     reports = []
-    for asked in clients:
-        report = ClientReport(asked)
-        reports.append(report)
-        try:
-            client = install_client(asked)
-            tell(f"{client.title} plays")
-            report.outcome = run(client, given or request.histories(), seconds=request.seconds)
-        except UsageError as error:
-            if len(clients) == 1:
-                raise
-            report.missing = str(error)
-            tell(report.missing)
-            continue
-        if request.output is not None:
-            report.traces = dict(_kept(client, report.outcome, request.output, tell))
+    for ends in ranges:
+        for asked in ends:
+            report = ClientReport(asked)
+            reports.append(report)
+            try:
+                client = install_client(asked)
+                tell(f"{client.title} plays")
+                report.outcome = run(client, given or request.histories(), seconds=request.seconds)
+            except UsageError as error:
+                if len(clients) == 1:
+                    raise
+                report.missing = str(error)
+                tell(report.missing)
+                continue
+            if request.output is not None:
+                report.traces = dict(_kept(client, report.outcome, request.output, tell))
+        if len(ends) > 1:
+            reports[-1].changes = list(_bisected(reports[-2].outcome, reports[-1].outcome, tell))
     return reports
+
+
+def _steady(outcome: ClientOutcome) -> dict[str, list[History]]:
+    """Return for each rule up to AGAIN histories that break it each time."""
+    found = {
+        rule: list({item.history.name: item.history for item in items if item.is_steady}.values())
+        for rule, items in outcome.failures.items()
+    }
+    return {rule: histories[:AGAIN] for rule, histories in found.items() if histories}
+
+
+def _bisected(first: ClientOutcome | None, last: ClientOutcome | None, tell: Callable[[str], None]) -> Iterator[Change]:
+    """Yield for each rule that one of two releases keeps and the other breaks each time where that changes."""
+    if first is None or last is None:
+        return
+    early, late = _steady(first), _steady(last)
+    differing = {rule: histories for rule, histories in (early | late).items() if rule not in {*early} & {*late}}
+    differing = {
+        rule: found for rule, found in differing.items() if rule not in (first if rule in late else last).broken
+    }
+    releases = releases_between(first.client.title, last.client.title) if differing else []
+    broken: dict[str, set[str] | None] = {releases[0]: set(early), releases[-1]: set(late)} if releases else {}
+
+    def breaks(release: str) -> set[str] | None:
+        """Return the differing rules that a release breaks each time; None if it cannot be installed."""
+        if release not in broken:
+            try:
+                client = install_client(release)
+                tell(f"{release} plays {count_histories(sum(map(len, differing.values())))}")
+                outcome = run(client, [one for found in differing.values() for one in found])
+                broken[release] = set(_steady(outcome))
+            except UsageError as error:
+                tell(str(error))
+                broken[release] = None
+        return broken[release]
+
+    for rule in differing:
+        low, high, unknown = 0, len(releases) - 1, set[int]()
+        while between := [at for at in range(low + 1, high) if at not in unknown]:
+            middle = between[len(between) // 2]
+            found = breaks(releases[middle])
+            if found is None:
+                unknown.add(middle)
+            elif (rule in found) == (rule in early):
+                low = middle
+            else:
+                high = middle
+        skipped = tuple(releases[at] for at in sorted(unknown) if low < at < high)
+        yield Change(rule, releases[low], releases[high], rule in late, skipped)
 
 
 def _kept(

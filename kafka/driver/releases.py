@@ -140,6 +140,21 @@ def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of
     return jars
 
 
+def maven_versions(group: str, name: str) -> list[str]:
+    """Return the versions of an artifact that Maven's repositories list."""
+    with tempfile.TemporaryDirectory() as work:
+        (Path(work) / "pom.xml").write_text(pom("versions", Artifact(group, name, "[0,)", alone=True)), "utf-8")
+        command = ["mvn", "-q", "-B", "dependency:list", "help:evaluate", "-DforceStdout"]
+        done = run([*command, "-Dexpression=settings.localRepository"], MAVEN_SECONDS, "Maven", Path(work))
+    folder = Path(re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).strip(), *group.split("."), name)
+    lists = [file.read_text("utf-8") for file in folder.glob("maven-metadata-*.xml")] if done.returncode == 0 else []
+    if not lists:
+        raise UsageError(
+            f"Maven did not list the versions of {name}: run this again where Maven Central can be reached."
+        )
+    return sorted({version for text in lists for version in re.findall("<version>(.+?)</version>", text)})
+
+
 def move_folder(made: Path, kept: Path) -> None:
     """Move a finished folder to where it stays; another process may have been as quick."""
     try:

@@ -2,13 +2,15 @@
 one message."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from fencepost.invariants.protocols import protocol
-from fencepost.kafka.clients import wire
+from fencepost.kafka.clients import install as install_module
+from fencepost.kafka.clients import report, wire
 from fencepost.kafka.clients.events import NOBODY, Event, Play
 from fencepost.kafka.clients.history import (
     APPLICATION,
@@ -26,8 +28,10 @@ from fencepost.kafka.clients.history import (
     settings,
     text_of,
 )
+from fencepost.kafka.clients.install import Installed, ends_of, parse_client
 from fencepost.kafka.clients.outside import MISTAKES, BrokersReport, Said, questions
-from fencepost.kafka.clients.rules import NAMES, SLACK, Judge, beliefs_of
+from fencepost.kafka.clients.report import ClientOutcome, ClientPlan, Failure
+from fencepost.kafka.clients.rules import NAMES, SLACK, BrokenRule, Judge, beliefs_of
 from fencepost.kafka.clients.sessions import MUTANTS
 from fencepost.kafka.clients.stories import STORIES
 from fencepost.kafka.clients.world import CLUSTER_ACTIONS, Record, World
@@ -228,6 +232,48 @@ def test_what_was_given_to_the_client_is_done_in_the_end() -> None:
 
 def test_there_is_a_mutant_for_each_rule() -> None:
     assert set(MUTANTS.values()) == set(NAMES)
+
+
+def test_a_range_of_releases_is_bisected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One rule is broken from release 5 on, another up to 2, one is flaky, one broken throughout; 3 is missing."""
+    tried = []
+
+    def install(asked: str) -> Installed:
+        tried.append(asked)
+        if asked == "java==1.3":
+            raise UsageError("no such release")
+        return Installed(*parse_client(asked))
+
+    def run(client: Installed, histories: Iterable[History], **limits: Any) -> ClientOutcome:
+        outcome, minor = ClientOutcome(client, counted=1), int(client.version.split(".")[1])
+        broken = {NAMES[0]: minor >= 5, NAMES[1]: minor <= 2, NAMES[2]: minor == 0, NAMES[3]: True}
+        for rule in (rule for rule, is_broken in broken.items() if is_broken):
+            failure = Failure(
+                history(), Play("consumer", 1), BrokenRule(rule, Event("x", 0.0), "why"), 2 + (rule != NAMES[2]), 3
+            )
+            outcome.failures[rule], outcome.broken[rule] = [failure], 1
+        return outcome
+
+    monkeypatch.setattr(report, "install_client", install)
+    monkeypatch.setattr(report, "run", run)
+    monkeypatch.setattr(report, "kio", lambda: None)
+    monkeypatch.setattr(install_module, "_registered", lambda _: [f"1.{n}" for n in range(12)] + ["1.5rc1"])
+    first, last = report.conform_clients(["java==1.0..1.9"], ClientPlan(stories=("rolling-upgrade",)), lambda _: None)
+    assert [str(item) for item in last.changes] == [
+        f"{NAMES[1]}: broken in java==1.2, kept in java==1.4; not installed: java==1.3",
+        f"{NAMES[0]}: kept in java==1.4, broken in java==1.5",
+    ]
+    assert (first.changes, last.data()["changes"][1]["after"]) == ([], "java==1.5")
+    assert len(tried) == len(set(tried)) <= 7, "each release is played once"
+
+
+@pytest.mark.parametrize(
+    "asked", ["java==4.1.0..4.0.2", "java==..4.0.2", "java==4.0.2..", "sarama==a..b", "fencepost==1..2"]
+)
+def test_a_range_that_is_none_is_refused(asked: str) -> None:
+    with pytest.raises(UsageError, match=r"an earlier and a later release|write a number such as"):
+        ends_of(asked)
+    assert ends_of("java==3.9.2..4.0.2") == ("java==3.9.2", "java==4.0.2")
 
 
 # -- histories
