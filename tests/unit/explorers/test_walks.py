@@ -282,7 +282,7 @@ def test_who_asks_to_stop_is_heard_after_the_batches_that_were_begun() -> None:
         signal.raise_signal(signal.SIGINT)
 
     began = time.perf_counter()
-    found = sample(walker("mailbox"), Plan(walks=10**9, workers=1), tell)
+    found = sample(walker("mailbox"), Plan(walks=10**9, workers=1, budget=60), tell)
     assert (found.why_stopped, len(told)) == ("SIGINT was received", 1)
     assert (found.walks, found.steps) == told[0][:2]
     assert 0 < told[0][2] <= time.perf_counter() - began
