@@ -12,7 +12,7 @@ from fencepost.explorers.verdict import Result
 
 from tests.helpers.commands import data_of, fencepost, refused
 from tests.helpers.places import MACHINES
-from tests.helpers.written import HEAD
+from tests.helpers.written import HEAD, file_of
 
 PLANTED = str(MACHINES / "planted.py")
 pytestmark = pytest.mark.xdist_group("planted")
@@ -168,7 +168,42 @@ def test_an_interrupt_before_the_first_row_gives_a_partial_matrix(monkeypatch: p
     assert "Partial: SIGINT was received while the whole protocol was searched. Not run: 15 of 15 rows." in told
 
 
-WANDERER = str(MACHINES / "wanderer.py")
+WANDERER = str(
+    file_of(
+        """
+class C(Constants):
+    far = bound(2, low=1, high=5, meaning="steps from the start to home")
+    wavering = switch(default=False, meaning="they may turn back before they are home")
+
+class State(Record):
+    place: Annotated[int, Range(0, C.far)]
+
+@action()
+def walk(s, c):
+    require(s.place < c.far)
+    s.place += 1
+
+@action()
+def turn_back(s, c):
+    require(c.wavering)
+    require(s.place > 0)
+    require(s.place < c.far)
+    s.place -= 1
+
+def is_home(s, c):
+    return s.place == c.far
+
+@always
+def place_exists(s, c):
+    return 0 <= s.place <= c.far
+
+comes_home = leads_to("comes_home", "They come home.", when=None, then=is_home, fair=(weak(walk),))
+PROPERTIES = (place_exists, comes_home)
+""",
+        "wanderer",
+    )
+)
+"""A walk home, in which a guard keeps from walking to and fro for ever."""
 
 
 def test_a_guard_that_protects_only_what_must_happen_in_the_end_is_told_apart() -> None:

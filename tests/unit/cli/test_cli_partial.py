@@ -11,9 +11,8 @@ from fencepost.explorers.verdict import LEFT, out_of_memory
 
 from tests.helpers.commands import KIP101, KIP320, data_of, fencepost, fixed, refused, start, wait_for_work
 from tests.helpers.parameters import few
-from tests.helpers.places import MACHINES
+from tests.unit.cli.test_cli_ablate import WANDERER
 
-WANDERER = str(MACHINES / "wanderer.py")
 ENDLESS = ["check", "kip320", "--set", "log_size=4", "--set", "max_records=60"]
 
 

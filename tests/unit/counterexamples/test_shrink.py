@@ -22,8 +22,8 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from tests.helpers.blocks import whole
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.traces import lamps_trace, mailbox_trace
-from tests.helpers.written import HEAD
-from tests.machines import dial, grid, lamps, mailbox, stairs
+from tests.helpers.written import HEAD, machine_of
+from tests.machines import dial, grid, lamps, mailbox
 from tests.random_machines.engines import load
 
 LIMITS = Limits(seconds=3600, workers=1)
@@ -273,12 +273,43 @@ def test_a_level_that_was_not_expanded_is_not_checked_for_deadlocks(
     assert "None of up to 1 states exists" in made.reach
 
 
+STAIRS = Protocol(
+    *machine_of("""
+class C(Constants):
+    landing = bound(3, low=1, high=4, meaning="the stair on which one stops")
+
+class State(Record):
+    stair: Annotated[int, Range(0, 5)]
+
+@action()
+def climb(s, c):
+    require(s.stair < c.landing)
+    s.stair += 1
+
+@action()
+def leap(s, c):
+    require(s.stair <= 1)
+    s.stair += 2
+
+@always
+def is_low(s, c):
+    return s.stair <= 3
+
+@sometimes
+def is_high(s, c):
+    return s.stair > 3
+""")
+)
+"""One stair at a time or two: without its guard a step goes higher than any step with it."""
+IS_LOW, IS_HIGH = STAIRS.properties
+
+
 @pytest.mark.parametrize(
-    ("prop", "states"), [(stairs.is_low, 4), (stairs.is_high, 4), (None, 5)], ids=("always", "sometimes", "deadlock")
+    ("prop", "states"), [(IS_LOW, 4), (IS_HIGH, 4), (None, 5)], ids=("always", "sometimes", "deadlock")
 )
 def test_a_trace_that_lacks_a_guard_is_searched_without_the_guard(prop: Any, states: int) -> None:
-    guard = find_guard(stairs.MACHINE, "climb 1")
-    trace = Trace("Up", Protocol(stairs.MACHINE, stairs.PROPERTIES), stairs.C(), prop, (), removed=guard)
+    guard = find_guard(STAIRS.machine, "climb 1")
+    trace = Trace("Up", STAIRS, STAIRS.machine.set_constants({}), prop, (), removed=guard)
     steps = (Step(trace.interpreter().machine.action("climb"), ()),) * (5 if prop is None else 4)
     found = shrink(replace(trace, steps=steps), LIMITS)
     assert (found.before, found.path.length, found.shortest) == (len(steps) + 1, states, True)
@@ -293,7 +324,7 @@ def shortest_of(plain: Interpreter, prop: Any) -> int:
         ends = [
             state
             for state in level
-            if (plain.holds(prop, state) is (prop is stairs.is_high) if prop else not list(plain.transitions(state)))
+            if (plain.holds(prop, state) is (prop is IS_HIGH) if prop else not list(plain.transitions(state)))
         ]
         if ends:
             return length
