@@ -67,6 +67,7 @@ class Cost:
         yield found
         found.seconds = time.perf_counter() - began
         tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
+        context._jsc.sc().listenerBus().waitUntilEmpty()  # the store hears of a stage after its job has ended
         for job in tracker.getJobIdsForGroup(group):
             info = tracker.getJobInfo(job)
             for stage in info.stageIds if info else ():
