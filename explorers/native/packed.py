@@ -179,8 +179,10 @@ def is_at(table, bits, slot, width):
 
 
 @helper
-def enter(table, numbers, bits, slot, number, size, slots, width, number_bits):
+def enter(part, bits, slot, number):
     """Enter a key at the place that was sought for it; return False if some key would stand too far from its home."""
+    slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
+    table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
     home = home_of(bits, size, slots)
     free = slot
     while field(table, free * width, width) != np.uint64(0):
@@ -207,9 +209,9 @@ def put_keys(words, keys, parents, size, part, queue):
     part[LEFT] = size - position
     if known + size - position > part[ROOM] or known - base + size - position > part[KEPT]:
         return False
-    slots, bits, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
+    slots, bits, width = part[SLOTS], part[SIZE], part[WIDTH]
     lefts, rights, first_lefts, first_rights = part[LEFTS], part[RIGHTS], part[FIRST_LEFTS], part[FIRST_RIGHTS]
-    table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
+    table = u64s(part[TABLE], 0)
     stored = u64ss(part[STORED], part[KEPT], words.shape[1])
     ancestors = u32s(part[ANCESTORS], part[ROOM])
     for ahead in range(position, min(position + FARTHEST, size)):
@@ -224,7 +226,7 @@ def put_keys(words, keys, parents, size, part, queue):
         key = placed(keys[n], lefts, rights, first_lefts, first_rights)
         slot = sought(table, key, bits, slots, width)
         if not is_at(table, key, slot, width):
-            if known >= limit or not enter(table, numbers, key, slot, known, bits, slots, width, number_bits):
+            if known >= limit or not enter(part, key, slot, known):
                 part[KNOWN] = known
                 part[LIMIT] = known
                 part[DONE] = at
@@ -288,14 +290,14 @@ def enter_keys(part: I64s, keys: U64s) -> I64:
 
     Return 2 if two of them are alike.
     """
-    slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
-    table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
+    slots, size, width = part[SLOTS], part[SIZE], part[WIDTH]
+    table = u64s(part[TABLE], 0)
     for number in range(part[KNOWN], keys.shape[0]):
         bits = placed(keys[number], part[LEFTS], part[RIGHTS], part[FIRST_LEFTS], part[FIRST_RIGHTS])
         slot = sought(table, bits, size, slots, width)
         if is_at(table, bits, slot, width):
             return 2
-        if number >= part[LIMIT] or not enter(table, numbers, bits, slot, number, size, slots, width, number_bits):
+        if number >= part[LIMIT] or not enter(part, bits, slot, number):
             return 0
         part[KNOWN] = number + 1
     return 1

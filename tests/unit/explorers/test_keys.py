@@ -115,7 +115,8 @@ def test_a_checkpoint_does_not_depend_on_how_states_are_kept(
     if then:
         assert all(part.keys is None for part in made.partitions)
         names = tuple(item.name for item in rows.machine.actions)
-        one, other = (digested(it, it.result, lambda _: names).digest for it in (made, rows))  # type: ignore[attr-defined]
+        both: Any = (made, rows)
+        one, other = (digested(it, it.result, lambda _: names).digest for it in both)
         assert one == other is not None
     else:
         require_same(made, rows)
