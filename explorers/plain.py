@@ -20,6 +20,7 @@ from fencepost.explorers.verdict import (
     Options,
     PropertyResult,
     Result,
+    Summed,
     Verdict,
     counted_bounds,
     deep_enough,
@@ -227,8 +228,16 @@ class PlainSearch:
             deadlocks=len(self.ends),
             deadlock=self.path(self.ends[0], None) if self.options.deadlock and self.ends else None,
             levels=tuple(self.levels),
-            digest=None if why else hash((frozenset(self.parents), *filter(None, self.steps.values()))),
         )
+
+    def digest(self, names: tuple[str, ...]) -> int:
+        """Return the digest of all states, and of the steps of these actions."""
+        return hash((frozenset(self.parents), *(self.steps[self.machine.action(name).label] for name in names)))
+
+    def with_digest(self, result: Result, summed: Summed | None) -> Result:
+        """Return a result with its digest, if it is complete and needs one."""
+        names = summed(result) if summed and result.complete else None
+        return result if names is None else replace(result, digest=self.digest(names))
 
     def property_result(self, item: Property, *, complete: bool) -> PropertyResult:
         witness = item.kind is Kind.SOMETIMES
@@ -240,11 +249,18 @@ class PlainSearch:
 
 
 def search(
-    machine: Machine, constants: Constants, properties: tuple[Property, ...] = (), options: Options | None = None
+    machine: Machine,
+    constants: Constants,
+    properties: tuple[Property, ...] = (),
+    options: Options | None = None,
+    summed: Summed | None = None,
 ) -> Result:
-    """Explore every reachable state of a machine on the plain semantics and judge the properties."""
+    """Explore every reachable state of a machine on the plain semantics and judge the properties.
+
+    `summed` is as in `explorers.search.search`.
+    """
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     if of_states != properties:
         check(machine, properties)
     made = PlainSearch(machine, constants, of_states, options or Options())
-    return with_behaviours(made.run(), properties, made.behaviour)
+    return with_behaviours(made.with_digest(made.run(), summed), properties, made.behaviour)

@@ -20,7 +20,7 @@ from fencepost.api.asking.targets import Question, ask, kernels_of, source_of
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.patience import LATER, eventual_properties, judge_liveness, judge_whole, with_safety
 from fencepost.api.files import Kept
-from fencepost.api.topics.claims import Needed
+from fencepost.api.topics.claims import Needed, Unneeded
 from fencepost.explorers.program.fingerprint import ends, texts
 from fencepost.explorers.program.removal import Guard, find_guard
 from fencepost.explorers.running.interrupts import Signals, cancelled_by, default_memory
@@ -115,6 +115,11 @@ class AblateResult(Answer):
     def needed(self) -> tuple[Needed, ...]:
         """Which guards are needed, and for what: each sentence is a claim that a search without the guard refutes."""
         return tuple(claim for row in self.data["rows"] if (claim := Needed.of(row)) is not None)
+
+    @property
+    def unneeded(self) -> tuple[Unneeded, ...]:
+        """Why each other guard is there, as far as its row was decided."""
+        return tuple(claim for row in self.data["rows"] if (claim := Unneeded.of(row)) is not None)
 
     def row(self, name: str) -> MatrixRow:
         """Return one row."""

@@ -10,13 +10,14 @@ import ast
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.results import Base
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.api.asking.targets import Question
 from fencepost.api.asking.watching import Watch
-from fencepost.api.topics.version_notes import replaced_in
+from fencepost.api.topics.claims import Same
+from fencepost.api.topics.version_notes import placed_in, replaced_in
 from fencepost.explorers.program.subset.kinds import Function, Rec
 from fencepost.explorers.program.subset.places import Scope
 from fencepost.explorers.program.subset.program import Program, is_require
@@ -28,6 +29,9 @@ from fencepost.model.language.actions import Action
 from fencepost.model.language.errors import FencepostError
 from fencepost.model.language.machine import Machine
 from fencepost.model.language.own_names import path_shown
+
+if TYPE_CHECKING:
+    from fencepost.explorers.native.search import Search
 
 LEAST_SECONDS = 5.0
 TIMES = 1.5
@@ -87,15 +91,14 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
     if not other.complete and other.distinct <= found.distinct:
         why = f"not compared with its base {base.name}: {other.why_stopped}."
         return Compared(Base.NOT_COMPARED, (why,))
-    if not are_same(found, other):
+    if not are_same(found, other, placed_in(machine, base)):
         many = f"{counted(other.distinct, 'state')}{'' if other.complete else ' or more'}"
         told = f"its base {base.name} was searched too ({show_seconds(other.seconds)}), and differs: {many}"
         more = ", by other steps" if other.distinct == found.distinct else f", and {found.distinct:,} here"
         return Compared(Base.DIFFERS, (f"{told}{more}.",))
     because = " ".join(reasons(machine, base, found, other, normalize=options.normalize))
     told = (
-        f"this variant does nothing under these constants: it reaches the same {counted(found.distinct, 'state')} as "
-        f"its base {base.name}, by the same steps. {because} So the verdict is that of {base.name}, and "
+        f"{Same(base.name, found.distinct).sentence} {because} So the verdict is that of {base.name}, and "
         f"says nothing about the change. (The base was searched too, in {show_seconds(other.seconds)}.)"
     )
     return Compared(Base.SAME, (told,))
@@ -127,11 +130,9 @@ def summed(question: Question, options: Options) -> Summed | None:
 
 def _pairs(machine: Machine, base: Machine, options: Options) -> list[tuple[Action, Action]]:
     """Return the actions of the base with those in their place whose steps may be others."""
-    replaced = replaced_in(machine, base)
-    if not options.normalize or machine.normalize is base.normalize:
-        return [(old, new) for old, new in replaced if new is not None]
-    dropped = {old.name for old, new in replaced if new is None}
-    return list(zip((item for item in base.actions if item.name not in dropped), machine.actions, strict=True))
+    alike = not options.normalize or machine.normalize is base.normalize
+    placed = replaced_in(machine, base) if alike else placed_in(machine, base)
+    return [(old, new) for old, new in placed if new is not None]
 
 
 def _pinned(question: Question, base: Machine, options: Options, found: Result) -> str:
@@ -171,13 +172,14 @@ def _search(question: Question, base: Machine, options: Options, found: Result, 
         stop_on_violation=False,
         cross_check=0,
     )
+    machine = question.protocol.machine
+    placed, names = placed_in(machine, base), tuple(old.name for old, _ in _pairs(machine, base, options))
+    wanted: Summed = lambda other: names if count_alike(found, other, placed) else None  # noqa: E731 (as `summed` has it)
     if found.engine == "plain":
         with watch.busy(f"{base.name} (the base): searching with the plain engine"):
-            return plain.search(base, question.constants, (), chosen)
+            return plain.search(base, question.constants, (), chosen, summed=wanted)
     usual = _compiled_before(question, base, options)
     tell = watch.telling(f"{base.name} (the base)")
-    names = tuple(old.name for old, _ in _pairs(question.protocol.machine, base, options))
-    wanted: Summed = lambda other: names if count_alike(found, other) else None  # noqa: E731 (as `summed` has it)
     return search(base, question.constants, (), chosen, usual=usual, watch=watch, tell=tell, summed=wanted)
 
 
@@ -193,18 +195,33 @@ def _compiled_before(question: Question, base: Machine, options: Options) -> tup
     return usual if is_ready(source) else ()
 
 
-def count_alike(one: Result, other: Result) -> bool:
-    """Return whether two searches have as many states in each level, and as many steps of each action."""
-
-    def steps(result: Result) -> list[int]:
-        return [count for count in result.fired.values() if count]  # an action may have another name
-
-    return (one.levels, one.generated, steps(one)) == (other.levels, other.generated, steps(other))
+Placed = tuple[tuple[Action, Action | None], ...]
+"""The actions of a base, each with the one in its place."""
 
 
-def are_same(one: Result, other: Result) -> bool:
-    """Return whether two searches reached the same states by the same steps, as many of each action."""
-    return other.complete and count_alike(one, other) and one.digest == other.digest
+def count_alike(one: Result, other: Result, placed: Placed) -> bool:
+    """Return whether a variant and its base have as many states in each level, and as many steps of each action."""
+    return (one.levels, one.generated) == (other.levels, other.generated) and all(
+        other.fired[old.label] == (one.fired[new.label] if new is not None else 0) for old, new in placed
+    )
+
+
+def are_same(one: Result, other: Result, placed: Placed) -> bool:
+    """Return whether a variant and its base reached the same states by the same steps, as many of each action."""
+    return other.complete and count_alike(one, other, placed) and one.digest == other.digest
+
+
+def searched_the_same(variant: "Search", base: "Search", results: tuple[Result, Result]) -> bool:
+    """Return whether complete searches of a variant and of its base, under whatever constants, found the same."""
+    from fencepost.explorers.search import digested
+
+    placed = placed_in(variant.machine, base.machine)
+    if variant.constants.values != base.constants.values or not count_alike(*results, placed):
+        return False
+    pairs = _pairs(variant.machine, base.machine, variant.options)
+    new, old = (tuple(pair[side].name for pair in pairs) for side in (1, 0))
+    one = digested(variant, results[0], lambda _: new)
+    return are_same(one, digested(base, results[1], lambda _: old), placed)
 
 
 def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, normalize: bool) -> Iterator[str]:

@@ -218,7 +218,7 @@ def _searched(question: Question, engine: str, options: Options, watch: Watch, c
 
         read(found.machine, found.every_property)  # as all other engines do, before anything is printed
         with watch.busy(f"{name}: searching with the plain engine"):
-            return search_plainly(found.machine, constants, question.properties, options)
+            return search_plainly(found.machine, constants, question.properties, options, wanted)
     if engine == "spark":
         from fencepost.api.calls.on_spark import search_on
         from fencepost.explorers.spark.session import Cluster, require_spark

@@ -17,7 +17,7 @@ from fencepost.api.asking.arguments import call
 from fencepost.api.asking.constants import join_values, parse_setting, read_values
 from fencepost.api.asking.targets import Question, find_protocol, find_subject, kernels_of, source_of
 from fencepost.api.asking.watching import Event, Watch, watched
-from fencepost.api.calls.base import are_same, base_of, never_enabled, reasons
+from fencepost.api.calls.base import base_of, never_enabled, reasons, searched_the_same
 from fencepost.explorers.running.interrupts import Stopped, cancelled_by, default_memory, stop_if_cancelled
 from fencepost.explorers.verdict import Cause, Options, Result, cause_of
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
@@ -293,7 +293,7 @@ def _compared(
         _constants(a, b),
         guarantees,
         _actions(a, b, one, other),
-        tuple(_untouched(sides, (one, other), options)),
+        tuple(_untouched(sides, (one, other), (searches[0][0], searches[1][0]))),
         tuple(compared),
     )
 
@@ -311,7 +311,9 @@ def _guarantees(sides: tuple[Variant, Variant], results: tuple[Result, Result]) 
     return tuple(found)
 
 
-def _untouched(sides: tuple[Variant, Variant], results: tuple[Result, Result], options: Options) -> Iterator[str]:
+def _untouched(
+    sides: tuple[Variant, Variant], results: tuple[Result, Result], searches: tuple[Search, Search]
+) -> Iterator[str]:
     """Yield why changes made no difference: actions that differ in their text, and were never enabled."""
     from fencepost.explorers.evidence.diff import texts_of
 
@@ -325,10 +327,11 @@ def _untouched(sides: tuple[Variant, Variant], results: tuple[Result, Result], o
                 yield from never_enabled(label, result, f" in {side}" if label in only else "")
     machines = [side.found.machine for side in sides]
     for base, variant in ((0, 1), (1, 0)):
-        if machines[variant].base is machines[base] and are_same(*results):
-            yield from reasons(
-                machines[variant], machines[base], results[variant], results[base], normalize=options.normalize
-            )
+        found = results[variant], results[base]
+        is_variant = machines[variant].base is machines[base]
+        if is_variant and searched_the_same(searches[variant], searches[base], found):
+            normalize = searches[variant].options.normalize
+            yield from reasons(machines[variant], machines[base], *found, normalize=normalize)
 
 
 def _searched(side: Variant, options: Options, watch: Watch) -> tuple[Search, Result]:

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.api.answers.as_json import Json
+from fencepost.api.answers.matrix import MEANING
 from fencepost.api.asking.quantities import counted, in_values
 
 if TYPE_CHECKING:
     from fencepost.api.answers.growing import Growth
     from fencepost.api.asking.constants import Value
+    from fencepost.explorers.verdict import BoundCount
 
 
 FEW_CELLS = 4
@@ -97,6 +99,73 @@ class Needed:
 
 
 @dataclass(frozen=True)
+class Unneeded:
+    """Without a guard no property is violated that holds with it, as its purpose says: the same states or steps."""
+
+    guard: str
+    purpose: str
+
+    @property
+    def sentence(self) -> str:
+        """Return what the guard is for."""
+        return f"{self.guard}: {MEANING[self.purpose]}"
+
+    @classmethod
+    def of(cls, row: Json) -> Unneeded | None:
+        """Return the purpose of the guard of a row; None if a property needs it, or nothing is known."""
+        is_other = row["kind"] != "guard" or row["purpose"] in ("needed", "liveness", "undetermined")
+        return None if is_other else cls(row["row"], row["purpose"])
+
+
+@dataclass(frozen=True)
+class Same:
+    """A variant reaches the states of its base, by the same steps: of the same actions, with the same arguments."""
+
+    base: str
+    states: int
+
+    @property
+    def sentence(self) -> str:
+        """Return that the variant does nothing."""
+        return (
+            f"this variant does nothing under these constants: it reaches the same {counted(self.states, 'state')} as "
+            f"its base {self.base}, by the same steps."
+        )
+
+
+@dataclass(frozen=True)
+class Allows:
+    """The base of a variant refuses these histories, or does not violate the property along them."""
+
+    base: str
+    properties: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Return that the variant is why the properties are violated."""
+        return (
+            f"{self.base} itself does not have the shortest history of {', '.join(self.properties)}, under the same "
+            "constants: it is what this variant replaces that allows it."
+        )
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """For the sake of a bound alone a step was refused, or lost something, in so many states."""
+
+    found: BoundCount
+
+    @property
+    def sentence(self) -> str:
+        """Return how far the bound cut a search short, as a clause."""
+        item = self.found
+        if item.together:
+            return f"{item.constant}={item.value}, together with others only"
+        least = "at least " if item.at_least else ""
+        return f"{item.constant}={item.value} in {least}{counted(item.states, 'state')}"
+
+
+@dataclass(frozen=True)
 class Prevents:
     """With a setting a history is refused, or ends otherwise, and the property is not violated along the way."""
 
@@ -118,6 +187,8 @@ class Executed:
     differences: int
     aside: int
     """Histories that were not followed to their end."""
+    together: bool = True
+    """Whether some history was driven under all of these constants at once, and not under each of them alone."""
 
     @property
     def sentence(self) -> str:
@@ -126,7 +197,8 @@ class Executed:
         aside = f"{self.aside:,} histories were not followed to their end, and are left out of the comparison"
         return (
             f"{f'{self.steps:,} of its' if self.steps else 'Its'} steps were taken on Kafka's own classes of "
-            f"{self.release}, with {found}{f'; {aside}' if self.aside else ''} (docs/kafka/conformance.md)."
+            f"{self.release}{'' if self.together else ', under each of these values, and never under all of them'}, "
+            f"with {found}{f'; {aside}' if self.aside else ''} (docs/kafka/conformance.md)."
         )
 
 

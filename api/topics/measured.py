@@ -10,10 +10,12 @@ from enum import IntEnum
 from typing import Any
 
 from fencepost.api.answers.as_json import Json
+from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.targets import Question
 from fencepost.api.files import digest
-from fencepost.api.topics.claims import words_of
+from fencepost.api.topics.claims import Tolerates, words_of
 from fencepost.explorers.program.fingerprint import ends, texts
+from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.invariants.figures.store import load
 from fencepost.model.language.constants import Constant
 from fencepost.model.language.machine import Machine
@@ -58,6 +60,19 @@ def beyond(question: Question, mark: str) -> list[str]:
             shown = [str(constant.show(item)).lower() for item in dict.fromkeys((driven[0], driven[-1]))]
             found.append(f"{name}={str(constant.show(value)).lower()} (driven: {' to '.join(shown)})")
     return found
+
+
+def are_driven_together(question: Question, mark: str) -> bool:
+    """Return whether all of a question's constants were driven at once: its rules and sizes, with bounds as large."""
+    machine, values = question.protocol.machine, question.constants.values
+    declared, bounds = machine.constants.declared(), guards_of(check(machine)).declared
+    usual = {name: int(item.default) for name, item in declared.items()}
+    usual |= {name: int(value) for name, value in machine.version(question.version).values.items()}
+    rows = ({**usual, **graph} for item in _driven(question.version, mark) for graph in item["constants"])
+    return any(
+        all(int(values[name]) <= row[name] if name in bounds else int(values[name]) == row[name] for name in declared)
+        for row in rows
+    )
 
 
 def follows_version(question: Question) -> bool:
@@ -114,16 +129,11 @@ def lost_with(row: Mapping[str, Any]) -> str:
 
 def outcome(point: Json) -> str:
     """Return the effect of crashes on an acknowledged record in a cell."""
-    least = point["least"]
-    if point["undetermined"]:
-        return "not decided: a search ended early"
-    if least is None:
-        return f"survives the {sum(point['most'].values())} crashes that were tried"
-    if not least:
-        return "can be lost without any crash"
-    survived = least - 1
-    return (
-        f"survives {survived} crash{'es' if survived > 1 else ''}, can be lost with {least}"
-        if survived
-        else "can be lost with 1 crash"
-    )
+    claim = Tolerates.of(point)
+    if claim is None:
+        return "not decided: a search ended early" if point["undetermined"] else "can be lost without any crash"
+    if claim.faults is None:
+        return f"survives the {counted(sum(claim.most.values()), 'crash', 'crashes')} that were tried"
+    if not claim.faults:
+        return "can be lost with 1 crash"
+    return f"survives {counted(claim.faults, 'crash', 'crashes')}, can be lost with {claim.faults + 1}"

@@ -1,15 +1,16 @@
 """Notes on a verdict about a version of Kafka: its sources, its findings, and the terms of the question."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from fencepost.api.asking.quantities import listed
 from fencepost.api.asking.targets import Question
 from fencepost.api.topics.applying import unrepaired
-from fencepost.api.topics.claims import Executed, Prevents
+from fencepost.api.topics.claims import Allows, Executed, Prevents
 from fencepost.api.topics.evidence import outside_models
 from fencepost.api.topics.measured import (
+    are_driven_together,
     beyond,
     cells,
     crashes_are_of,
@@ -96,7 +97,7 @@ def executed(question: Question, mark: str) -> Executed | None:
         return None
     counts = ("steps", "differences", "aside")
     steps, differ, aside = (sum(int(row[key].replace(",", "") or 0) for row in own) for key in counts)
-    return Executed(steps, own[0]["release"], differ, aside)
+    return Executed(steps, own[0]["release"], differ, aside, are_driven_together(question, mark))
 
 
 def _compared(question: Question, mark: str) -> str:
@@ -134,15 +135,12 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
         return
     mark = mark or machine_mark(machine)
     needed = repaired_by(question, result, normalize=normalize)
-    by_change = [name for name in needed.get("", ()) if _is_of_change(question, result, name, normalize=normalize)]
-    if by_change and machine.base is not None:
-        yield (
-            f"{machine.base.name} itself does not have the shortest history of {', '.join(by_change)}, under the same "
-            "constants: it is what this variant replaces that allows it."
-        )
+    by_change = allows(question, result, needed.get("", ()), normalize=normalize)
+    if by_change is not None:
+        yield by_change.sentence
     why = "these settings allow it" if is_measured(mark) else "this model or these settings allow it"
     for findings, found in sorted(needed.items()):
-        names = [name for name in found if name not in by_change]
+        names = [name for name in found if by_change is None or name not in by_change.properties]
         shown = f"the shortest history of {', '.join(names)}"
         if findings:
             yield f"{Prevents(f'{findings} repaired', shown).sentence}."
@@ -174,6 +172,13 @@ def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[
     return needed
 
 
+def allows(question: Question, result: Result, names: Iterable[str], *, normalize: bool) -> Allows | None:
+    """Return which of these violations are due to what a variant replaces; None if none is known to be."""
+    base = question.protocol.machine.base
+    found = [name for name in names if _is_of_change(question, result, name, normalize=normalize)]
+    return None if base is None or not found else Allows(base.name, tuple(found))
+
+
 def _is_of_change(question: Question, result: Result, name: str, *, normalize: bool) -> bool:
     """Return whether the machine that a variant was made of does not have the shortest history of a property."""
     base = question.protocol.machine.base
@@ -188,12 +193,17 @@ def _is_of_change(question: Question, result: Result, name: str, *, normalize: b
 
 
 def replaced_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | None], ...]:
-    """Return the actions of the base that a variant replaces, each with the one in its place, whatever its name."""
+    """Return the actions of the base that a variant replaces, each with the one in its place."""
+    return tuple((old, new) for old, new in placed_in(machine, base) if new is not old)
+
+
+def placed_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | None], ...]:
+    """Return all actions of the base of a variant, each with the one in its place, whatever its name."""
     known, left, found = {item.name for item in base.actions}, list(machine.actions), []
     for item in base.actions:
         stays = bool(left) and (left[0].name == item.name or left[0].name not in known)
         found.append((item, left.pop(0) if stays else None))
-    return tuple((old, new) for old, new in found if new is not old)
+    return tuple(found)
 
 
 def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path, *, normalize: bool) -> bool:

@@ -9,7 +9,7 @@ from fencepost.api.answers.counterexample import Counterexample
 from fencepost.api.answers.results import Base, CheckResult
 from fencepost.api.asking.quantities import counted, in_values, show_rate, show_seconds, show_size
 from fencepost.api.asking.targets import Question
-from fencepost.api.topics.claims import NeverMatters, raised_in, stable_claims
+from fencepost.api.topics.claims import Cuts, NeverMatters, raised_in, stable_claims
 from fencepost.cli.views.console import (
     heading,
     print_facts,
@@ -23,7 +23,7 @@ from fencepost.cli.views.console import (
     verdict_text,
 )
 from fencepost.cli.views.screen import gravest, headline, plain_notes, print_screen, print_steps, verdict_sentence
-from fencepost.explorers.verdict import BoundCount, ProblemKind, PropertyResult, Result, Verdict
+from fencepost.explorers.verdict import ProblemKind, PropertyResult, Result, Verdict
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.interpreter import Path
 
@@ -278,12 +278,9 @@ def _bounds(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     off = [item for item in result.bounds if item.reached and not item.value]
     beyond = {item.constant: f"{item.constant}={item.value}" for item in result.bounds if not item.reached}
     if reached:
-        yield "bounds reached", styled("; ".join(map(_bound, reached)), "yellow")
+        yield "bounds reached", styled("; ".join(Cuts(item).sentence for item in reached), "yellow")
     if off:
-        yield (
-            "switched off",
-            ", ".join(f"{item.constant}=0" for item in off) + ": steps of this kind were possible, and none was taken",
-        )
+        yield "switched off", f"{'; '.join(Cuts(item).sentence for item in off)}: what needs more was left out"
     if beyond:
         words = (
             beyond_bounds(beyond, result.bounds_unshared)
@@ -291,14 +288,6 @@ def _bounds(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
             else f"{', '.join(beyond.values())}: so far"
         )
         yield "not reached", words
-
-
-def _bound(item: BoundCount) -> str:
-    """Return how far a bound cut a search short, as a clause."""
-    if item.together:
-        return f"{item.constant}={item.value}, together with others only"
-    least = "at least " if item.at_least else ""
-    return f"{item.constant}={item.value} in {least}{counted(item.states, 'state')}"
 
 
 def _memory(result: Result) -> str:

@@ -23,6 +23,10 @@ SHOWS = {
     "everything is prevented": 0,
     "all machines are the one that was driven": 1,
     "all constants were driven": 0,
+    "all were driven together": 52,
+    "counts alike are the same steps": 0,
+    "every violation is allowed": 0,
+    "a bound cuts a state more": 1,
 }
 """For each planted mistake a machine of which it makes false claims."""
 ask = cache(claims.ask)

@@ -19,19 +19,33 @@ from unittest.mock import patch
 from fencepost import api
 from fencepost.api.answers import growing, results
 from fencepost.api.answers.growing import MANY_CELLS
+from fencepost.api.answers.results import Base
+from fencepost.api.asking.targets import ask as question_of
+from fencepost.api.calls import base
 from fencepost.api.calls.ablate import ablate
 from fencepost.api.topics import version_notes
-from fencepost.api.topics.claims import Needed, NeverMatters, Prevents, Stable, Tolerates, stable_claims
+from fencepost.api.topics.claims import (
+    Allows,
+    Cuts,
+    Needed,
+    NeverMatters,
+    Prevents,
+    Same,
+    Stable,
+    Tolerates,
+    stable_claims,
+)
 from fencepost.counterexamples.prevention import is_prevented
 from fencepost.explorers import plain
 from fencepost.explorers.evidence import ablation, faults
 from fencepost.explorers.native import compile as compiling
 from fencepost.explorers.native.llvm.objects import CHEAP
-from fencepost.explorers.program.removal import find_guard, without
+from fencepost.explorers.program.removal import Guard, find_guard, guards, without
 from fencepost.explorers.verdict import BoundCount, Verdict
 from fencepost.model.language import Kind, Machine, Property
 from fencepost.model.language.errors import DisabledError, DomainError, FencepostError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.records import Key
 
 from tests.helpers.search import Found, Search
 from tests.random_machines import evidence
@@ -414,10 +428,9 @@ def without_each(case: Drawn) -> tuple[tuple[Property, ...], Any]:
 def not_needed(case: Drawn) -> Iterator[Outcome]:
     """Ask what each other guard is for: as far as properties and states go, nothing but what its purpose says."""
     _, found = without_each(case)
-    for row in found.data["rows"]:
-        if row["kind"] == "guard" and row["purpose"] in STEPS_OF:
-            could_fail = bool(found.needed) or len({item["purpose"] for item in found.data["rows"]}) > 1
-            yield Outcome((row["row"], row["purpose"]), refute_not_needed(case, row["row"], row["purpose"]), could_fail)
+    for claim in found.unneeded:
+        could_fail = bool(found.needed) or len({item["purpose"] for item in found.data["rows"]}) > 1
+        yield Outcome(claim, refute_not_needed(case, claim.guard, claim.purpose), could_fail)
 
 
 STEPS_OF = {
@@ -444,7 +457,127 @@ def refute_not_needed(case: Drawn, guard: str, purpose: str) -> str:
         return ""
     if one.distinct != other.distinct or not steps(other.generated - one.generated):
         return f"{other.distinct} states and {other.generated} steps, not {one.distinct} and {one.generated}"
-    return ""
+    found = find_guard(case.machine, guard)
+    if found.part or purpose not in ("implied", "not-exercised"):
+        return ""
+    refuses = next(refusals(case, found), None) is not None
+    return f"{guard} {'refuses' if refuses else 'never refuses'}" if refuses is (purpose == "not-exercised") else ""
+
+
+def states_of(search: Search) -> Iterator[Key]:
+    for level in search.levels():
+        yield from level
+
+
+def refusals(case: Drawn, guard: Guard) -> Iterator[Key]:
+    """Yield the states in which a guard does not hold: its action happens without any guard, and not with it alone."""
+    alone = case.machine
+    for other in reversed([item for item in guards(alone) if item.action == guard.action and not item.part]):
+        alone = alone if other.number == guard.number else without(alone, other)
+    none = without(alone, next(item for item in guards(alone) if item.action == guard.action))
+    one, other = (Interpreter(item, case.machine.set_constants({})) for item in (alone, none))
+    for state in states_of(Search(case.machine, case.first)):
+        if is_taken(other, guard.action, state) and not is_taken(one, guard.action, state):
+            yield state
+
+
+def is_taken(interpreter: Interpreter, name: str, state: Key) -> bool:
+    """Return whether all guards of an action let it happen, wherever it leads."""
+    action = interpreter.machine.action(name)
+    try:
+        return any(interpreter.apply(state, step) for step in interpreter.steps(action, state))
+    except DisabledError:
+        return False
+    except DomainError:
+        return True
+
+
+def varied(case: Drawn) -> Machine:
+    """Return a variant: an action without a guard, dropped, renamed, with another's text, or two that swap theirs."""
+    draw, machine = random.Random(case.seed), case.machine  # noqa: S311 (no secret)
+    one, other = draw.sample(machine.actions, 2) if len(machine.actions) > 1 else machine.actions * 2
+    whole = [item for item in guards(machine) if not item.part]
+    gone, how = draw.choice(whole), draw.randrange(5)
+    swapped = {one.name: replace(one, function=other.function)}
+    parts = (
+        {one.name: None},
+        {one.name: replace(one, name="renamed")},
+        swapped,
+        swapped | {other.name: replace(other, function=one.function)},
+        {gone.action.replace("-", "_"): without(machine, gone).action(gone.action)},
+    )[how]
+    return machine.replacing(name="varied", sentence="something is another", **parts)
+
+
+def in_base(machine: Machine) -> dict[str, str]:
+    """Return the name in the base of each action of a variant."""
+    assert machine.base is not None
+    own = {item.name for item in machine.base.actions}
+    gone = next(iter(own - {item.name for item in machine.actions}), "")
+    return {item.name: item.name if item.name in own else gone for item in machine.actions}
+
+
+def does_nothing(case: Drawn) -> Iterator[Outcome]:
+    """Ask whether a variant has the steps of its base."""
+    variant = varied(case)
+    try:
+        found = api.check(variant, case.properties, engine="plain" if case.seed % NATIVE else "native")
+    except (DomainError, ModelError):
+        return
+    if found.base not in (Base.SAME, Base.DIFFERS):
+        return
+    names = in_base(variant)
+    one, other = (
+        Counter(
+            (state, names.get(step.step.action.name, step.step.action.name), step.step.args, step.after)
+            for search in [Search(machine, case.first)]
+            for state in states_of(search)
+            for step in search.interpreter.transitions(state)
+        )
+        for machine in (variant, case.machine)
+    )
+    claim = Same(case.machine.name, found.distinct) if found.base is Base.SAME else "differs"
+    wrong = (one == other) is not (found.base is Base.SAME)
+    yield Outcome(claim, f"{len(one)} steps and {len(other)} in the base" if wrong else "", True)
+
+
+def allowed(case: Drawn) -> Iterator[Outcome]:
+    """Ask which violations are due to what a variant replaces."""
+    variant = varied(case)
+    try:
+        found = api.check(variant, case.properties, engine="plain")
+    except (DomainError, ModelError):
+        return
+    violated = {item.name: item.path for item in found.properties if item.verdict is Verdict.VIOLATED and item.path}
+    claim = version_notes.allows(question_of(variant, case.properties), found, violated, normalize=True)
+    names = in_base(variant)
+    for name in claim.properties if claim is not None else ():
+        prop, path = next(item for item in case.properties if item.name == name), violated[name]
+        steps = tuple(step._replace(action=case.machine.action(names[step.action.name])) for step in path.steps)
+        refuted = refute_prevents(case, prop, replace(path, steps=steps), {})
+        yield Outcome(Allows(case.machine.name, (name,)), refuted, True)
+
+
+def cuts(case: Drawn) -> Iterator[Outcome]:
+    """Ask in how many states each bound refused a step, or lost something, for its sake alone."""
+    found = api.check(case.machine, case.properties, engine="plain" if case.seed % NATIVE else "native")
+    actions = {item.name for item in case.machine.actions}
+    for item in found.bounds if found.complete else ():
+        fits = item.constant == "k" and "fill" in actions
+        name = "fill" if fits else f"{'spend' if item.constant in HOLDS else 'by'}_{item.constant}"
+        own = [it for it in guards(case.machine) if it.action == name.replace("_", "-") and not it.part]
+        here = Interpreter(case.machine, case.machine.set_constants({}))
+        there = here if fits else Interpreter(without(case.machine, own[-1]), here.constants)
+        count = 0
+        for state in states_of(Search(case.machine, case.first)):
+            is_cut = here.schema.restore(state).z >= case.first["k"] if fits else not is_taken(here, name, state)
+            count += is_cut and is_taken(there, name, state)
+        right = item.states <= count if item.at_least else item.states == count
+        yield Outcome(Cuts(item), "" if right and item.reached is (count > 0) else f"{count} states", count > 0)
+
+
+HOLDS = ("crashes", "fences")
+"""The bounds of budgets."""
 
 
 def refute_needed(case: Drawn, claim: Needed) -> str:
@@ -522,6 +655,9 @@ QUESTIONS: dict[str, Callable[[Drawn], Iterator[Outcome]]] = {
     "not needed": not_needed,
     "prevents": prevents,
     "executed": executed,
+    "does nothing": does_nothing,
+    "allowed": allowed,
+    "cuts": cuts,
 }
 """The kinds of claims, each with what makes claims of a machine and tries to refute them."""
 
@@ -539,7 +675,11 @@ def in_every_cell(self: growing.Growing, name: str, verdict: str, boxes: Mapping
     return found if found.changes else replace(found, cells=(lowest, *found.cells, highest), box=True)
 
 
-TRUE_OF, TRUE_STABLE = Tolerates.of, growing.Growing.stable
+def a_state_more(*given: Any) -> tuple[BoundCount, ...]:
+    return tuple(item._replace(states=item.states + 1, reached=True) for item in TRUE_COUNTED(*given))
+
+
+TRUE_OF, TRUE_STABLE, TRUE_COUNTED = Tolerates.of, growing.Growing.stable, plain.counted_bounds
 PLANTS: dict[str, tuple[str, Any, str, Callable[..., Any]]] = {
     "all bounds only add steps": ("stable", growing, "growing_bounds", lambda program: frozenset(program.bounds)),
     "every cell beside is covered": ("stable", growing.Growing, "is_covered", lambda *_: True),
@@ -559,6 +699,12 @@ PLANTS: dict[str, tuple[str, Any, str, Callable[..., Any]]] = {
     "everything is prevented": ("prevents", sys.modules[__name__], "is_prevented", lambda *_, **__: True),
     "all machines are the one that was driven": ("executed", evidence, "machine_mark", lambda _: evidence.MARK),
     "all constants were driven": ("executed", version_notes, "beyond", lambda *_: []),
+    "all were driven together": ("executed", version_notes, "are_driven_together", lambda *_: True),
+    "counts alike are the same steps": (
+        "does nothing", base, "are_same", lambda one, other, _: one.distinct == other.distinct,
+    ),
+    "every violation is allowed": ("allowed", version_notes, "_is_of_change", lambda *_, **__: True),
+    "a bound cuts a state more": ("cuts", plain, "counted_bounds", a_state_more),
 }  # fmt: skip
 """What makes false claims: their kind, and what is replaced by what."""
 

@@ -5,8 +5,10 @@ loaded: neither marks nor notes of the product are asked.
 """
 
 import random
+import re
 from contextlib import nullcontext
 from itertools import chain
+from pathlib import Path
 from types import CodeType
 from typing import Any
 from unittest.mock import patch
@@ -98,6 +100,14 @@ def refute(machine: Machine, version: str, values: Any, claim: Executed) -> str:
         number = MACHINE.constants.declared()[name].kind is int
         if value not in seen and not (number and (min(seen) < value < max(seen) or value == 0)):
             return f"{name}={value} was not driven"
+    text = "".join(path.read_text() for path in Path(controller.__file__).parent.glob("*.py"))
+    bounds = set(re.findall(r"bound=C\.(\w+)", text))
+    together = any(
+        all(value == one[name] or (name in bounds and value < one[name]) for name, value in values.items())
+        for one in driven
+    )
+    if claim.together is not together:
+        return f"all of its constants were {'' if together else 'not '}driven at once"
     found = tuple(
         sum(int(row[key].replace(",", "") or 0) for row, _ in rows) for key in ("steps", "differences", "aside")
     )
