@@ -20,13 +20,13 @@ from fencepost.model.language import Machine, Property
 from fencepost.model.language.errors import MismatchError
 
 from tests.helpers.engines import Engines
-from tests.machines import async_isr, finite_replicated_log, id_sequence, mailbox
+from tests.machines import finite_replicated_log, id_sequence, mailbox
 
 Change = Callable[[Node], Node]
 
 PARTS = [pytest.param(6, id="a sixth"), pytest.param(1, id="whole", marks=pytest.mark.long)]
 """How much of each walk is walked."""
-SMALL = {item.MACHINE.name: item for item in (id_sequence, finite_replicated_log, async_isr, mailbox)}
+SMALL = {item.MACHINE.name: item for item in (id_sequence, finite_replicated_log, mailbox)}
 WALKS: dict[str, tuple[str, dict[str, int], int]] = {
     **{name: (name, {}, 4_000) for name in SMALL},
     "mailbox, forgetful": ("mailbox", {"resends": 0, "deduplicate": 0, "losses": 3}, 4_000),

@@ -15,9 +15,9 @@ from fencepost.model.protocols import MACHINES
 
 from tests.helpers.engines import layout_under
 from tests.helpers.parameters import few
-from tests.machines import async_isr, faulty, finite_replicated_log, id_sequence, mailbox
+from tests.machines import faulty, finite_replicated_log, id_sequence, mailbox
 
-SMALL = tuple(item.MACHINE for item in (id_sequence, finite_replicated_log, async_isr, mailbox, faulty))
+SMALL = tuple(item.MACHINE for item in (id_sequence, finite_replicated_log, mailbox, faulty))
 EVERYTHING = [pytest.param(machine, id=machine.name) for machine in (*MACHINES, *SMALL)]
 STATES = 60
 WHOLE = 5

@@ -22,7 +22,6 @@ WALKS: list[tuple[str, dict[str, int], int, int]] = [
     ("id-sequence", {}, 50, 5),
     ("finite-replicated-log", {}, 500, 50),
     ("finite-replicated-log", {"log_size": 1, "records": 5}, 100, 20),
-    ("async-isr", {}, 100, 10),
     ("mailbox", {"requests": 2}, 300, 20),
     ("mailbox", {"resends": 0, "deduplicate": 0, "losses": 3}, 100, 10),
     ("replication", {"brokers": 2, "initial_isr": 1}, 40, 2),

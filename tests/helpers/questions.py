@@ -10,12 +10,12 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine, Property
 from fencepost.model.language.interpreter import Interpreter, Path
 
-from tests.machines import LINEAGE, async_isr, finite_replicated_log, grid, id_sequence, mailbox
+from tests.machines import LINEAGE, finite_replicated_log, grid, id_sequence, mailbox
 
 MACHINES: dict[str, tuple[Machine, tuple[Property, ...]]] = {
     **{
         item.MACHINE.name: (item.MACHINE, item.PROPERTIES)
-        for item in (id_sequence, finite_replicated_log, async_isr, mailbox, grid)
+        for item in (id_sequence, finite_replicated_log, mailbox, grid)
     },
     **{name: (PROTOCOLS[name].machine, PROTOCOLS[name].properties) for name in LINEAGE},
 }

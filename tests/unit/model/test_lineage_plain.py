@@ -11,10 +11,10 @@ from fencepost.model.language.records import Schema
 from fencepost.model.lineage import base, kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
 
 from tests.helpers.search import explore
-from tests.machines import async_isr, finite_replicated_log, id_sequence, mailbox
+from tests.machines import finite_replicated_log, id_sequence, mailbox
 
 MODELS = {module.MACHINE.name: module.MACHINE for module in (truncate_to_hwm, kip101, kip279, kip320_first_try, kip320)}
-SMALL = (id_sequence, finite_replicated_log, async_isr, mailbox)
+SMALL = (id_sequence, finite_replicated_log, mailbox)
 WITNESSES = {"committed-on-all-replicas", "follower-truncates", "leader-changes", "isr-grows-back"}
 
 
@@ -151,19 +151,6 @@ def test_finite_replicated_log_reaches_every_combination_of_logs(replicas: int, 
     found = explore(machine, {"replicas": replicas, "log_size": log_size}, properties)
     assert (found.distinct, found.violated) == (distinct, {})
     assert set(found.reached) == {"full-logs-differ"}
-
-
-@pytest.mark.parametrize(
-    ("replicas", "max_offset", "max_version", "distinct"),
-    [(2, 2, 2, 84), (2, 2, 3, 168), (3, 1, 2, 1460), (3, 2, 2, 4088)],
-)
-def test_async_isr_keeps_its_high_watermark_valid(
-    replicas: int, max_offset: int, max_version: int, distinct: int
-) -> None:
-    constants = {"replicas": replicas, "max_offset": max_offset, "max_version": max_version}
-    found = explore(async_isr.MACHINE, constants, async_isr.PROPERTIES)
-    assert (found.distinct, found.violated) == (distinct, {})
-    assert set(found.reached) == {"isr-known-is-stale", "isr-grows-back"}
 
 
 @pytest.mark.parametrize("normalize", [True, False])
