@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-PRODUCE, FETCH, ALTER_PARTITION = 0, 1, 56
+PRODUCE, FETCH, ALTER_PARTITION, HEARTBEAT = 0, 1, 56, 63
 """The APIs that scenarios speak of, by their numbers in Kafka's protocol."""
 MOST = 1 << 27
 """No message of Kafka is as long as this; a number above it is another protocol."""

@@ -13,7 +13,20 @@ from fencepost.kafka.clusters.client import Client
 from fencepost.kafka.clusters.cluster import Cluster, Shape
 from fencepost.kafka.clusters.kit import Kit
 from fencepost.kafka.clusters.scenario import Harm, Scenario, named
-from fencepost.kafka.clusters.scenarios import hyp_1, hyp_3, hyp_10, hyp_11, hyp_13, hyp_16, hyp_17, hyp_18, hyp_21
+from fencepost.kafka.clusters.scenarios import (
+    hyp_1,
+    hyp_3,
+    hyp_10,
+    hyp_11,
+    hyp_13,
+    hyp_16,
+    hyp_17,
+    hyp_18,
+    hyp_21,
+    hyp_24,
+    hyp_25,
+    hyp_26,
+)
 from fencepost.kafka.clusters.stage import Line, NotReached, Stage, Story
 from fencepost.kafka.driver.process import MEMORY_FOLDER
 from fencepost.model.language.errors import UsageError
@@ -29,6 +42,9 @@ SCENARIOS: tuple[Scenario, ...] = (
     *hyp_17.SCENARIOS,
     *hyp_18.SCENARIOS,
     *hyp_21.SCENARIOS,
+    *hyp_24.SCENARIOS,
+    *hyp_25.SCENARIOS,
+    *hyp_26.SCENARIOS,
 )
 PORT = 19200
 """The first port if none is given: below those that systems hand out for outgoing connections."""

@@ -132,15 +132,20 @@ class Stage:
 
     # The operator
 
-    def create(self, replicas: Sequence[int], min_isr: int | None, **settings: str) -> None:
-        """Create the topic, again if it was deleted; its first replica leads. Without `min_isr` it has the default."""
+    def create(
+        self, replicas: Sequence[int], min_isr: int | None, isr: Sequence[int] | None = None, **settings: str
+    ) -> None:
+        """Create the topic, again if it was deleted; its first replica leads. Without `min_isr` it has the default.
+
+        `isr` are those of the replicas that run, if not all do.
+        """
         given = {name.replace("_", "."): value for name, value in settings.items()}
         given |= {"min.insync.replicas": str(min_isr)} if min_isr else {}
         named = [f"replicas {list(replicas)}", *(f"{name}={value}" for name, value in given.items())]
         self.story.tell(f"create topic {self.client.topic}: {', '.join(named)}", "operator")
         self._ask("create", replicas=list(replicas), settings=given)
         self._deleted = False
-        self.wait(leader=replicas[0], isr=sorted(replicas))
+        self.wait(leader=replicas[0], isr=sorted(isr or replicas))
 
     def reassign(self, replicas: Sequence[int]) -> None:
         """Ask for other replicas, or for another order of them."""
@@ -160,10 +165,17 @@ class Stage:
         self._ask("configure", settings=named)
 
     def delete(self) -> None:
-        """Delete the topic."""
+        """Delete the topic; records that are sent later are of the next one."""
         self.story.tell(f"delete topic {self.client.topic}", "operator")
         self._ask("delete")
+        self.client.sent.clear()
+        self.client.acknowledged.clear()
         self._deleted = True
+
+    def delete_records(self) -> None:
+        """Delete all records up to the high watermark (DeleteRecords)."""
+        self.story.tell(f"delete the records of {self.client.topic} up to the high watermark", "operator")
+        self._ask("delete-records")
 
     def reassign_by_tool(self, replicas: Sequence[int], *words: str) -> None:
         """Run kafka-reassign-partitions with a file that names these replicas, and show what it prints."""

@@ -128,7 +128,7 @@ PLANTS = (
     Plant(f"{LOG}.log.LogManager", "checkpointLogRecoveryOffsets"),
     Plant(_UNIFIED, "deleteOldSegments", value="0"),
     *(Plant(REPAIR, f"hyp-{number}") for number in (16, 12, 18, 13, 3, 10, 1)),
-    *(Plant(REPAIR, name) for name in ("reassigned-twice", "failed-while-fenced", "late-epoch-flush")),
+    *(Plant(REPAIR, name) for name in ("reassigned-twice", "hyp-24", "late-epoch-flush")),
 )
 """Checks, effects and repairs of Kafka 4.4.0 that can be left out, one at a time, without code that nothing calls."""
 

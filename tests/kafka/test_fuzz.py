@@ -4,7 +4,8 @@ from pathlib import Path
 
 import fencepost.api as f
 import pytest
-from fencepost.kafka.fuzz.histories import Alarm, Fuzzer, Progress, Script, fuzz_release
+from fencepost.kafka.clusters.kit import kit
+from fencepost.kafka.fuzz.histories import Alarm, Fuzzer, Progress, Repaired, Script, fuzz_release
 
 from tests.helpers.commands import fencepost
 from tests.kafka.kafkas import on_kafka
@@ -16,6 +17,29 @@ LAST_LEADER = Script(
     ("produce 0", "fetch 1 0", "follow 1 0", "fetch 1 0", "kill 1", "stop 0", "replace 1"),
 )
 """HYP-17: whoever led last comes back with a new disk, and is elected."""
+SHAPE = "partitions=1 replicas=2 min-isr=2 elr=1"
+KNOWN = {
+    "hyp-21": Script(
+        f"brokers=2 disks=1 {SHAPE} faults=0",
+        (
+            *("min-isr 1", "recreate 0", "stop 1", "start 1", "publish 1", "publish 0", "stop 0", "heartbeat 1"),
+            "produce 0",
+        ),
+    ),
+    "hyp-24": Script(f"brokers=2 disks=2 {SHAPE} faults=2", ("stop 1", "fail 0 0", "fence 0")),
+    "hyp-25": Script(
+        f"brokers=2 disks=2 {SHAPE} faults=1",
+        ("kill 0", "stop 1", "start 0", "publish 0", "heartbeat 0", "recreate 0", "fail 0 0"),
+    ),
+    "hyp-26": Script(
+        "brokers=2 disks=1 partitions=1 replicas=2 min-isr=1 elr=1 faults=0",
+        (
+            *("produce 0", "fetch 1 0", "follow 1 0", "fetch 1 0", "follow 1 0", "delete 0", "fetch 1 0", "follow 1 0"),
+            *("stop 1", "recreate 0", "publish 0", "start 1", "kill 1", "produce 0"),
+        ),
+    ),
+}
+"""Histories of 4.4.0 that are findings, as `fencepost fuzz` shortened them."""
 
 
 def digest(seed: int, count: int) -> str:
@@ -58,3 +82,12 @@ def test_an_alarm_has_the_state_after_each_step() -> None:
         alarm = fuzzer.replayed(LAST_LEADER)
     assert isinstance(alarm, Alarm)
     assert [step.state for step in alarm.steps][-1] == "leader 1 epoch 1 ISR [1] ELR [0] logs 1 down"
+
+
+def test_a_finding_is_known_by_its_repair_and_no_other() -> None:
+    release = fuzz_release("4.4.0", None)
+    with Fuzzer(release) as fuzzer, Repaired(release, kit("4.4.0")) as repaired:
+        for name, script in KNOWN.items():
+            alarm = fuzzer.replayed(script)
+            assert alarm is not None, name
+            assert repaired.explained(alarm)[0] == (name,)

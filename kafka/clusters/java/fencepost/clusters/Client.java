@@ -24,6 +24,7 @@ import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.NewPartitionReassignment;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.PartitionReassignment;
+import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -85,6 +86,7 @@ public final class Client {
             case "elect" -> admin.electLeaders(ElectionType.PREFERRED, Set.of(partition)).all().get();
             case "reassign" -> admin.alterPartitionReassignments(
                 Map.of(partition, Optional.of(new NewPartitionReassignment(numbers(asked.get("replicas")))))).all().get();
+            case "delete-records" -> admin.deleteRecords(Map.of(partition, RecordsToDelete.beforeOffset(-1))).all().get();
             case "delete" -> admin.deleteTopics(List.of(topic)).all().get();
             case "configure" -> configure(topic, settings(asked));
             case "send" -> new Thread(() -> send(partition, asked), "send").start();

@@ -48,8 +48,9 @@ public final class Repair {
             case "hyp-18" -> refuseOfflineReplicas();
             case "hyp-21" -> List.of(deleteNewConfig());
             case "reassigned-twice" -> List.of(forgetReplicasAdded());
-            case "deleted-without-isr" -> List.of(forgetDirectories());
-            case "failed-while-fenced" -> List.of(reportBeforeUnfencing());
+            case "hyp-25" -> List.of(forgetDirectories());
+            case "hyp-24" -> List.of(reportBeforeUnfencing());
+            case "hyp-26" -> List.of(forgetStraysStart());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
     }
@@ -215,6 +216,16 @@ public final class Repair {
             + " { $_ = new org.apache.kafka.controller.BrokerControlStates($_.current(), $_.current()); } }");
         heartbeat.insertBefore("{ org.apache.kafka.metadata.BrokerRegistration of = this.clusterControl.registration($1.brokerId());"
             + " this.reports = of != null && !of.directoryIntersection($1.offlineLogDirs()).isEmpty(); }");
+        return manager;
+    }
+
+    /** A broker that has started has no checkpoint of logs that were stray. */
+    private static CtClass forgetStraysStart() throws Exception {
+        CtClass manager = type("kafka.log.LogManager");
+        if (java.util.Arrays.stream(manager.getDeclaredMethods()).noneMatch(method -> method.getName().equals("loadLogs"))) {
+            manager = type("org.apache.kafka.storage.internals.log.LogManager");  // since 4.4
+        }
+        manager.getDeclaredMethod("loadLogs").insertAfter("{ this.checkpointLogRecoveryOffsets(); this.checkpointLogStartOffsets(); }");
         return manager;
     }
 
