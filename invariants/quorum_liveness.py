@@ -5,7 +5,7 @@ timeouts; what KIP-1166 is for without them; the delay, in ticks, on machines wi
 """
 
 from fencepost.invariants.quorum import is_alone
-from fencepost.model.language import NONE, at_most, leads_to, step, weak
+from fencepost.model.language import NONE, always, at_most, bits, leads_to, sometimes, step, weak
 from fencepost.model.language.actions import properties_in
 from fencepost.model.quorum import log
 from fencepost.model.quorum.broker import broker_applies_metadata
@@ -14,9 +14,11 @@ from fencepost.model.quorum.constants import C
 from fencepost.model.quorum.election import (
     candidate_wins,
     leader_resigns,
+    majority,
     node_learns_leader,
     node_loses_disk,
     node_restarts,
+    observer_hears_nothing,
     quorum_elects,
     removed_leader_resigns,
     voter_stands,
@@ -30,9 +32,17 @@ from fencepost.model.quorum.leader import (
     leader_handles_fetch,
     leader_removes_itself,
     parked_fetch_times_out,
+    reaches,
+    voters_of,
 )
 from fencepost.model.quorum.network import answer_is_lost
-from fencepost.model.quorum.state import Id, Phase, State, leads
+from fencepost.model.quorum.registration import (
+    controller_asks_to_register,
+    is_heard,
+    leader_registers_controller,
+    registration_times_out,
+)
+from fencepost.model.quorum.state import Id, Phase, Registration, State, leads
 
 FIRST_RECORD = 1
 """The record of the controller from whose commit delays are measured."""
@@ -259,6 +269,112 @@ def answers_show_the_latest_high_watermark(before: State, after: State, c: C) ->
         or after.node[node].fetch.phase != Phase.ANSWERED
         or after.node[node].fetch.high_watermark == after.node[max(after.node[node].leader, 0)].high_watermark
         for node in range(c.nodes)
+    )
+
+
+def is_lost(s: State, c: C, node: int) -> bool:
+    """Say whether an observer looks for a leader of its epoch or a later one, and there is one."""
+    n = s.node[node]
+    return n.lost > 0 and any(leads(s, leader) and l.epoch >= n.epoch for leader, l in enumerate(s.node))
+
+
+def is_not_lost(s: State, c: C, node: int) -> bool:
+    """Say whether an observer follows again, or there is no leader to be found."""
+    return not is_lost(s, c, node)
+
+
+observers_find_the_leader = leads_to(
+    "observers-find-the-leader",
+    "KR-L2: an observer that hears nothing of its leader for too long fetches from a leader again eventually.",
+    when=is_lost,
+    then=is_not_lost,
+    fair=(*_MESSAGES, _LEARNS),
+    without=(*_FAULTS, *_APPENDS, observer_hears_nothing),
+    node=Id,
+)
+
+
+def may_register(s: State, c: C, node: int) -> bool:
+    """Say whether a controller is not registered, and one is active."""
+    n = s.node[node]
+    is_active = any(is_heard(s, leader) for leader in range(c.nodes))
+    return bits.contains(voters_of(s, c, n), node) and n.registration != Registration.DONE and is_active
+
+
+def need_not_register(s: State, c: C, node: int) -> bool:
+    """Say whether a controller is registered, or none is active."""
+    return not may_register(s, c, node)
+
+
+controllers_register = leads_to(
+    "controllers-register",
+    "KR-L3: every controller is registered eventually, if one is active.",
+    when=may_register,
+    then=need_not_register,
+    fair=(weak(controller_asks_to_register, each="node"), weak(leader_registers_controller, each=("leader", "node"))),
+    without=(*_FAULTS, registration_times_out),
+    node=Id,
+)
+
+
+@step()
+def active_nodes_have_committed(before: State, after: State, c: C) -> bool:
+    """KR-S10: a controller becomes active only while its node leads and has committed the start of its epoch."""
+    return all(
+        after.node[node].active <= before.node[node].active
+        or (leads(after, node) and after.node[node].high_watermark > after.node[node].epoch_start)
+        for node in range(c.nodes)
+    )
+
+
+@always
+def removed_voters_stay_out(s: State, c: C) -> bool:
+    """KR-S11: a voter that an operator has removed does not come back by itself. Only with `auto_join`."""
+    return not c.auto_join or s.added == NONE or s.added != s.removed
+
+
+def can_be_elected(s: State, c: C, candidate: int, down: int) -> bool:
+    """Say whether a majority would elect a candidate while another node is down, and reaches it then."""
+    n = s.node[candidate]
+    voters = voters_of(s, c, n)
+    electors = sum(
+        voter != down
+        and bits.contains(voters, voter)
+        and (voter == candidate or reaches(s, c, n, voter))
+        and log.is_up_to_date(n, s.node[voter])
+        for voter in range(c.nodes)
+    )
+    return (
+        bits.contains(voters, candidate) and not bits.contains(s.unreached, candidate) and electors >= majority(voters)
+    )
+
+
+@always
+def voters_can_elect(s: State, c: C) -> bool:
+    """KR-S12: if one of three voters is down, the others can elect a leader that they reach; of two, both can."""
+    return all(
+        any(can_be_elected(s, c, candidate, down) for candidate in range(c.nodes) if candidate != down)
+        for down in range(c.nodes)
+        if c.voters > 2 or down >= c.voters
+    )
+
+
+@sometimes
+def lost_observer_asks_another(before: State, after: State, c: C) -> bool:
+    """An observer that has lost its leader follows a leader that is not among those it was configured with."""
+    return any(
+        before.node[node].lost > 0
+        and after.node[node].leader != NONE
+        and not bits.contains(c.bootstrap, max(after.node[node].leader, 0))
+        for node in range(c.nodes)
+    )
+
+
+@sometimes
+def restarted_node_is_active_again(before: State, after: State, c: C) -> bool:
+    """A controller becomes active in a later epoch than the first."""
+    return any(
+        after.node[node].active > before.node[node].active and after.node[node].epoch > 1 for node in range(c.nodes)
     )
 
 

@@ -81,6 +81,7 @@ PHYSICAL: dict[tuple[str, str], str] = {
             ("node-restarts", "not n.failed"),
             ("node-loses-disk", "not n.failed"),
             ("node-takes-snapshot", "not n.failed"),
+            ("observer-hears-nothing", "not n.failed"),
         ),
         _STOPPED,
     ),
@@ -106,6 +107,7 @@ PHYSICAL: dict[tuple[str, str], str] = {
     ("quorum-elects", "bits.contains(electors, candidate)"): "a candidate votes for itself",
     ("voter-stands", "not leads(s, node)"): "a leader resigns before its election timeout passes",
     ("voter-hears-nothing", "s.node[node].leader != NONE"): "a fetch timeout is that of a follower",
+    ("observer-hears-nothing", "n.leader != NONE"): "a fetch timeout is that of a follower",
     ("leader-resigns", "leads(s, leader)"): "the time of a majority's fetches is that of a leader",
     ("leader-resigns", "not is_followed_by_majority(s, c, leader)"): "a follower fetches before that time is over",
 }
@@ -120,6 +122,7 @@ BOUNDS: dict[tuple[str, str], str] = {
         (
             ("node-restarts", "s.budget.restarts > 0"),
             ("node-loses-disk", "s.budget.disk_losses > 0"),
+            ("observer-hears-nothing", "s.budget.fetch_timeouts > 0"),
             ("leader-appends", "s.written < c.max_records"),
             ("leader-appends-no-op", "s.budget.no_ops > 0"),
             ("node-takes-snapshot", "s.budget.snapshots > 0"),
@@ -131,6 +134,13 @@ BOUNDS: dict[tuple[str, str], str] = {
     **dict.fromkeys(
         (
             ("voter-stands", "not c.pre_vote or would_win(s, c, node)"),
+            (
+                "quorum-elects",
+                "all((reaches(s, c, n, node) for node in range(c.nodes) if bits.contains(electors, node)))",
+            ),
+            ("voter-votes", "reaches(s, c, n, voter)"),
+            ("node-learns-leader", "not bits.contains(s.unreached, leader)"),
+            ("node-learns-leader", "hears_of(s, c, node, leader)"),
             ("voter-hears-nothing", "c.pre_vote"),
             ("leader-resigns", "c.check_quorum"),
             ("node-restarts", "loses == 0 or (c.flush_lags and unflushed(n) > 0)"),
@@ -153,6 +163,10 @@ BOUNDS: dict[tuple[str, str], str] = {
         "voter-hears-nothing",
         "bits.contains(voters_of(s, c, s.node[node]), node)",
     ): "an observer asks another server at once: that is the step in which it learns of a leader",
+    (
+        "observer-hears-nothing",
+        "not bits.contains(voters_of(s, c, n), node)",
+    ): "the fetch timeout of a voter is a step of its own",
     ("node-takes-snapshot", "end > n.start"): "a snapshot of nothing new changes nothing",
 }
 """Guards that are the model's own, and what for."""
@@ -222,6 +236,11 @@ UNSEEN: dict[str, str] = {
     "consumer_waits_for": "the log has no consumers here",
     "completes_on_high_watermark=reporting": "every node reports its high watermark here",
     "logs_start_with_snapshots": "what is in a snapshot is not compared",
+    "former_voters_join": "voters are static here",
+    "endpoints_tried": "voters are static here",
+    "registers_again": "ControllerRegistrationManager is not among the classes here",
+    "notified": "no node has a controller in these graphs; with `listeners` it shows",
+    "observers_return": "no observer loses its leader in these graphs; with `fetch_timeouts` it shows",
     "timeout_answers_anew": "with the completion of all parked fetches an answer of its arrival is never an old one",
 }
 """Rules whose change shows nowhere in what is driven, with the reason; by constant, or by constant and value."""

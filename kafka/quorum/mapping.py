@@ -11,7 +11,7 @@ from typing import Any
 
 from fencepost.kafka.driver.execute import Act
 from fencepost.model.language.constants import Constants
-from fencepost.model.quorum.constants import Applied, Completion, Emptiness, Report, Source
+from fencepost.model.quorum.constants import Applied, Completion, Emptiness, Notified, Report, Source
 from fencepost.model.quorum.leader import no_op
 from fencepost.model.quorum.machine import VERSIONS
 
@@ -19,8 +19,8 @@ RELEASES: dict[str, str] = {
     "3.9.2": "kafka-3.9",
     "4.0.2": "kafka-4.0",
     "4.1.2": "kafka-4.1",
-    "4.2.1": "kafka-4.1",
-    "4.3.1": "kafka-4.1",
+    "4.2.1": "kafka-4.2",
+    "4.3.1": "kafka-4.2",
 }
 """The releases that have a test jar of kafka-raft, each with the model's version that it is compared with."""
 
@@ -44,6 +44,10 @@ ACTIONS: dict[str, Act] = {
         "The fetch timeout passes at the voter, and it is prospective; its PreVote requests reach no voter.",
         lambda _, node: f"hear-nothing {node}",
     ),
+    "observer_hears_nothing": Act(
+        "The fetch timeout passes at the observer, and its next fetch goes to a bootstrap server.",
+        lambda _, node: f"lose-leader {node}",
+    ),
     "leader_resigns": Act(
         "The time of LeaderState.checkQuorumTimer passes at the leader.",
         lambda _, leader: f"resign {leader}",
@@ -51,7 +55,8 @@ ACTIONS: dict[str, Act] = {
     "node_learns_leader": Act(
         "A voter handles the leader's BeginQuorumEpoch; one that is prospective in the leader's epoch loses its "
         "pre-vote by time. At an observer the fetch timeout passes, and its fetch to this bootstrap server is "
-        "answered. Who restarts and finds in the file of its election state whom it has followed fetches there.",
+        "answered; after observer-hears-nothing by one that knows the leader, and its next fetch goes to that leader. "
+        "Who restarts and finds in the file of its election state whom it has followed fetches there.",
         lambda _, node, leader: f"learn {node} {leader}",
     ),
     "node_restarts": Act(
@@ -101,6 +106,10 @@ ACTIONS: dict[str, Act] = {
 NOT_DRIVEN: dict[str, str] = {
     "leader_removes_itself": "voters are static here (kraft.version 0)",
     "leader_adds_voter": "voters are static here (kraft.version 0)",
+    "leader_updates_voter": "voters are static here (kraft.version 0)",
+    "controller_asks_to_register": "ControllerRegistrationManager is not among the classes here",
+    "leader_registers_controller": "ControllerRegistrationManager is not among the classes here",
+    "registration_times_out": "ControllerRegistrationManager is not among the classes here",
     "removed_leader_resigns": "voters are static here (kraft.version 0)",
     "broker_applies_metadata": "MetadataLoader is not among the classes here",
     "time_passes": "each node has a clock of its own here",
@@ -120,6 +129,8 @@ FIELDS: dict[str, str] = {
     "node.voted": "the voted key in the file of the election state, of a node without a leader; with `real_votes`",
     "node.granted": "the candidate itself, and who has granted it the vote in an answer that waits",
     "node.fetched": "whether FollowerState.canGrantVote refuses a pre-vote; with pre-votes",
+    "node.lost": "FollowerState.hasFetchTimeoutExpired of an observer that looks for its leader",
+    "node.active": "whether the last RaftClient.Listener.handleLeaderChange named the node itself; with `listeners`",
     "node.failed": "whether an answer ended with an error that the log must not be cut below the high watermark",
     "node.log": "the batches of MockLog: each record's value and its batch's epoch",
     "node.end": "the same",
@@ -146,6 +157,8 @@ NOT_COMPARED: dict[str, str] = {
     "node.fetch.remaining": NOT_DRIVEN["time_passes"],
     "removed": NOT_DRIVEN["leader_removes_itself"],
     "added": NOT_DRIVEN["leader_adds_voter"],
+    "unreached": NOT_DRIVEN["leader_updates_voter"],
+    "node.registration": NOT_DRIVEN["registration_times_out"],
     "no_op_due": NOT_DRIVEN["time_passes"],
     "budget": "counts what the model has left, nothing of Kafka",
     "ghost_committed": "follows from logs and high watermarks, which are compared",
@@ -187,6 +200,9 @@ AS_DRIVEN: dict[str, int] = {
     "flush_lags": 0,
     "removals": 0,
     "additions": 0,
+    "updates": 0,
+    "registration_timeouts": 0,
+    "auto_join": 0,
     "finalizing_record": 0,
     "consumer": 0,
     "brokers_apply": int(Applied.NONE),
@@ -217,6 +233,11 @@ AS_BUILT: dict[str, int] = {
     "snapshots_hold_committed": 1,
     "snapshot_epochs_compared": 1,
     "logs_start_with_snapshots": 1,
+    "former_voters_join": 1,
+    "endpoints_tried": 1,
+    "notified": int(Notified.COMMITTED),
+    "registers_again": 1,
+    "observers_return": 1,
 }
 """The switches of the model that are Kafka's rules, as 4.1 has them."""
 
@@ -260,7 +281,7 @@ SMALL: dict[str, int] = {"nodes": 3, "max_records": 1, "max_epoch": 2, "records_
 def reset(c: Constants) -> str:
     """Return the line that sets up nodes in the model's initial state."""
     values: Any = c
-    return f"reset {values.nodes} {values.voters}"
+    return f"reset {values.nodes} {values.voters} {values.bootstrap}"
 
 
 def no_op_of(c: Constants) -> int:

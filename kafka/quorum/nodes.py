@@ -22,10 +22,11 @@ NO_ENTRY = (0,) * len(fields(Entry))
 
 @dataclass
 class NodesView:
-    """The last answer of the driver. `no_op` is the number of a NoOp record; `votes`: whether votes are compared."""
+    """The last answer of the driver. `no_op` is the number of a NoOp record; `votes`, `listeners`: what is compared."""
 
     no_op: int
     votes: bool
+    listeners: bool
     state: dict[str, Any] = field(default_factory=dict)
 
     def take(self, state: dict[str, Any]) -> None:
@@ -60,8 +61,10 @@ class NodesView:
         if self.votes and told["voted"] != LEADER_IS_KNOWN:
             n[NODE["voted"]] = told["voted"]
         n[NODE["granted"]] = told["granted"]
+        n[NODE["lost"]] = told["lost"]
+        n[NODE["active"]] = told["active"] if self.listeners else 0
         n[NODE["failed"]] = 0
-        n[NODE["fetched"]] = int(follows and told["fetched"])
+        n[NODE["fetched"]] = int((follows or told["lost"]) and told["fetched"])
         first, was = told["first"], expected[NODE["log"]]
         end = first + len(log)
         n[NODE["log"]] = (*was[:first], *log, *[NO_ENTRY] * (len(was) - end))
@@ -112,7 +115,7 @@ class Nodes(Execution):
     def look(self) -> NodesView:
         """Return the observation before the first step."""
         constants: Any = self.plain.constants
-        return NodesView(no_op_of(constants), bool(constants.real_votes))
+        return NodesView(no_op_of(constants), bool(constants.real_votes), bool(constants.listeners))
 
     def reset(self) -> str:
         """Return the line that sets up the nodes."""

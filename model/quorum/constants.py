@@ -48,6 +48,14 @@ class Applied(IntEnum):
     FETCHED = 2
 
 
+class Notified(IntEnum):
+    """When a node notifies its controller that it is the active one."""
+
+    COMMITTED = 0
+    RESTARTED = 1
+    READ = 2
+
+
 class C(Constants):
     """Constants of the quorum model."""
 
@@ -68,8 +76,13 @@ class C(Constants):
     restarts = bound(0, low=0, high=4, meaning="restarts of a node")
     disk_losses = bound(0, low=0, high=2, meaning="restarts of a node with an empty disk")
     losses = bound(0, low=0, high=4, meaning="answers to fetches that are lost")
+    fetch_timeouts = bound(0, low=0, high=2, meaning="times that an observer hears nothing of its leader for too long")
     removals = bound(0, low=0, high=1, meaning="leaders that remove themselves from the voters")
     additions = bound(0, low=0, high=1, meaning="observers that become voters")
+    updates = bound(0, low=0, high=1, meaning="voters whose new endpoints no other node reaches")
+    registration_timeouts = bound(
+        0, low=0, high=1, meaning="requests of a controller to register that time out before they are sent"
+    )
     snapshots = bound(0, low=0, high=2, meaning="snapshots that nodes take, upon which they cut their logs")
 
     # elections and logs
@@ -117,6 +130,33 @@ class C(Constants):
         default=True, meaning="a leader compares epochs where its log starts with a snapshot, too (KAFKA-10761)"
     )
     logs_start_with_snapshots = switch(default=True, meaning="a log is cut only where a snapshot reaches (KAFKA-14238)")
+
+    # changes of the voters
+    auto_join = switch(default=False, meaning="observers add themselves as voters (controller.quorum.auto.join.enable)")
+    former_voters_join = switch(
+        default=True, meaning="with auto-join a voter that was removed may add itself again (KAFKA-19850)"
+    )
+    endpoints_tried = switch(
+        default=True, meaning="a leader stores new endpoints of a voter only if it reaches them (KAFKA-20661)"
+    )
+
+    # controllers
+    listeners = switch(default=False, meaning="nodes notify their controllers that they are active")
+    notified = choice(
+        Notified.COMMITTED,
+        meaning="a controller is active once its node leads: committed, and has committed its epoch's start; "
+        "restarted, or restarts in an epoch that it led (KAFKA-17333); read, or knows all of its log to be committed "
+        "(KAFKA-15345)",
+    )
+    registers_again = switch(
+        default=True, meaning="a controller whose request to register timed out sends another (KAFKA-20247)"
+    )
+
+    # discovery
+    bootstrap = bound(31, low=0, high=31, meaning="nodes that an observer asks for a leader, as a sum of powers of two")
+    observers_return = switch(
+        default=True, meaning="an observer fetches again from a leader of which it heard nothing (KAFKA-19354)"
+    )
 
     # parking
     version_18 = bound(31, low=0, high=31, meaning="nodes that know Fetch version 18, as a sum of powers of two")

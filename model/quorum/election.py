@@ -2,9 +2,9 @@
 
 from fencepost.model.language import NONE, action, bits, fits, require
 from fencepost.model.quorum import log
-from fencepost.model.quorum.constants import C
+from fencepost.model.quorum.constants import C, Notified
 from fencepost.model.quorum.follower import clear, send_fetch
-from fencepost.model.quorum.leader import advance_high_watermark, counted, removal, voters_of
+from fencepost.model.quorum.leader import advance_high_watermark, counted, reaches, removal, voters_of
 from fencepost.model.quorum.state import LEADER_CHANGE, Id, Ids, Node, Phase, Role, State, leads
 
 
@@ -43,6 +43,8 @@ def leave_epoch(s: State, c: C, node: int) -> None:
     n.granted = 0
     n.leader = NONE
     n.fetched = False
+    n.lost = 0
+    n.active = 0
     s.ghost_credit[node] = 0
     clear(n.fetch)
 
@@ -54,6 +56,7 @@ def become_leader(s: State, c: C, node: int, epoch: int) -> None:
     n.role = Role.LEADER
     n.epoch = epoch
     n.voted = node if c.real_votes else NONE
+    n.active = int(c.listeners and c.notified == Notified.READ and max(n.high_watermark, 0) >= n.end)
     n.high_watermark = NONE
     n.epoch_start = n.end
     if c.flush_lags:
@@ -65,7 +68,9 @@ def become_leader(s: State, c: C, node: int, epoch: int) -> None:
 def follow(s: State, c: C, node: int, leader: int) -> None:
     """Follow a leader, and fetch from it."""
     n = s.node[node]
+    has_fetched = n.lost > 0 and n.fetched and n.epoch == s.node[leader].epoch
     leave_epoch(s, c, node)
+    n.fetched = has_fetched
     if n.epoch < s.node[leader].epoch:
         n.voted = NONE
     n.epoch = s.node[leader].epoch
@@ -175,6 +180,7 @@ def quorum_elects(s: State, c: C, candidate: int, electors: int) -> None:
             if bits.contains(electors, node)
         )
     )
+    require(all(reaches(s, c, n, node) for node in range(c.nodes) if bits.contains(electors, node)))
     require(
         not c.pre_vote
         or all(
@@ -221,6 +227,7 @@ def voter_votes(s: State, c: C, voter: int, candidate: int) -> None:
     require(voter != candidate)
     require(bits.contains(voters_of(s, c, n), voter))
     require(not v.failed)
+    require(reaches(s, c, n, voter))
     require(v.epoch < epoch or (v.epoch == epoch and v.voted == NONE and v.leader == NONE and log.is_up_to_date(n, v)))
     if v.epoch < epoch:
         leave_epoch(s, c, voter)
@@ -240,6 +247,19 @@ def candidate_wins(s: State, c: C, candidate: int) -> None:
     become_leader(s, c, candidate, n.epoch)
 
 
+def hears_of(s: State, c: C, node: int, leader: int) -> bool:
+    """Say whether a node hears of a leader: a voter does from itself, an observer from a node that it asks.
+
+    Before KAFKA-19354 an observer whose fetch timeout has passed goes on asking, though it is told of the same leader.
+    """
+    n = s.node[node]
+    heeds = c.observers_return or n.lost == 0 or n.epoch < s.node[leader].epoch
+    return bits.contains(voters_of(s, c, n), node) or any(
+        bits.contains(c.bootstrap, asked) and (asked == leader or (heeds and s.node[asked].leader == leader))
+        for asked in range(c.nodes)
+    )
+
+
 @action(node=Id, leader=Id)
 def node_learns_leader(s: State, c: C, node: int, leader: int) -> None:
     """A node learns of a leader: from its BeginQuorumEpoch, or from the answer to a fetch that went elsewhere."""
@@ -247,7 +267,9 @@ def node_learns_leader(s: State, c: C, node: int, leader: int) -> None:
     require(node != leader)
     require(leads(s, leader))
     require(not n.failed)
+    require(not bits.contains(s.unreached, leader))
     require(n.epoch < l.epoch or (n.epoch == l.epoch and n.leader == NONE and n.role != Role.LEADER))
+    require(hears_of(s, c, node, leader))
     follow(s, c, node, leader)
 
 
@@ -263,6 +285,21 @@ def voter_hears_nothing(s: State, c: C, node: int) -> None:
     leave_epoch(s, c, node)
 
 
+@action(node=Id)
+def observer_hears_nothing(s: State, c: C, node: int) -> None:
+    """The fetch timeout of an observer passes: it asks the nodes that it was configured with for the leader."""
+    n = s.node[node]
+    require(s.budget.fetch_timeouts > 0, bound=C.fetch_timeouts)
+    require(n.leader != NONE)
+    require(not bits.contains(voters_of(s, c, n), node))
+    require(not n.failed)
+    s.budget.fetch_timeouts -= 1
+    has_fetched = n.fetched
+    leave_epoch(s, c, node)
+    n.fetched = has_fetched
+    n.lost = 1
+
+
 @action(leader=Id)
 def leader_resigns(s: State, c: C, leader: int) -> None:
     """A leader whom no majority follows for too long resigns, and forgets the high watermark
@@ -273,6 +310,7 @@ def leader_resigns(s: State, c: C, leader: int) -> None:
     require(not is_followed_by_majority(s, c, leader))
     forget_leadership(s, c, leader)
     s.node[leader].role = Role.RESIGNED
+    s.node[leader].active = max(s.node[leader].active, int(c.listeners and c.notified >= Notified.RESTARTED))
     s.node[leader].high_watermark = NONE
 
 
@@ -296,6 +334,7 @@ def restart(s: State, c: C, node: int) -> None:
     epoch = n.epoch
     leave_epoch(s, c, node)
     n.role = Role.RESIGNED if has_led else Role.FOLLOWER
+    n.active = int(has_led and c.listeners and c.notified >= Notified.RESTARTED)
     n.high_watermark = NONE
     n.received = NONE
     n.applied = 0

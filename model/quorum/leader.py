@@ -23,6 +23,11 @@ def addition(c: C) -> int:
     return c.max_records + 3
 
 
+def update(c: C) -> int:
+    """Return the id that stands for the record with a voter's new endpoints."""
+    return c.max_records + 4
+
+
 def is_below(n: Node, record: int, end: int) -> bool:
     """Say whether a node's log holds this record below `end`."""
     offset = log.offset_of(n, record)
@@ -34,7 +39,20 @@ def voters_below(s: State, c: C, n: Node, end: int) -> int:
     voters = bits.everyone(c.voters)
     if s.added != NONE and is_below(n, addition(c), end):
         voters = bits.with_member(voters, max(s.added, 0))
-    return bits.without(voters, max(s.removed, 0)) if is_below(n, removal(c), end) else voters
+    if not is_below(n, removal(c), end) or comes_back(s, c, n, end):
+        return voters
+    return bits.without(voters, max(s.removed, 0))
+
+
+def comes_back(s: State, c: C, n: Node, end: int) -> bool:
+    """Say whether a node's log has below `end` that the voter that was removed has added itself again."""
+    is_same = c.auto_join and s.added == s.removed
+    return is_same and is_below(n, addition(c), end) and log.offset_of(n, addition(c)) > log.offset_of(n, removal(c))
+
+
+def reaches(s: State, c: C, n: Node, node: int) -> bool:
+    """Say whether a node reaches another one, whose endpoints it has from its log."""
+    return not (bits.contains(s.unreached, node) and is_below(n, update(c), n.end))
 
 
 def may_change_voters(s: State, c: C, leader: int) -> bool:
@@ -83,6 +101,8 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
     is_beyond = reached > l.epoch_start if c.commits_beyond_epoch_start else reached >= l.epoch_start
     if is_beyond and reached > l.high_watermark:
         l.high_watermark = reached
+        if c.listeners and reached > l.epoch_start:
+            l.active = 1
         observe_commit(s, l)
         if c.counts_answers:
             for node in range(c.nodes):
@@ -238,6 +258,12 @@ def leader_removes_itself(s: State, c: C, leader: int) -> None:
     append(s, c, leader, removal(c))
 
 
+def was_removed(s: State, c: C, leader: int, node: int) -> bool:
+    """Say whether a leader knows that a node was a voter; a snapshot has only the last voters."""
+    l = s.node[leader]
+    return s.removed == node and log.offset_of(l, removal(c)) >= l.start
+
+
 @action(leader=Id, node=Id)
 def leader_adds_voter(s: State, c: C, leader: int, node: int) -> None:
     """The leader appends the record that makes an observer, which has caught up, a voter; it counts from
@@ -247,10 +273,27 @@ def leader_adds_voter(s: State, c: C, leader: int, node: int) -> None:
     require(s.budget.additions > 0, bound=C.additions)
     require(not bits.contains(voters_of(s, c, s.node[leader]), node))
     require(s.node[node].leader == leader and s.node[node].end == s.node[leader].end)
+    require(not c.auto_join or c.former_voters_join or not was_removed(s, c, leader, node))
     require(may_change_voters(s, c, leader))
     s.budget.additions -= 1
     s.added = node
     append(s, c, leader, addition(c))
+
+
+@action(leader=Id, node=Id)
+def leader_updates_voter(s: State, c: C, leader: int, node: int) -> None:
+    """A voter sends its new endpoints, which no other node reaches, and the leader appends them to the voters'
+    (UpdateVoterHandler).
+    """
+    require(leads(s, leader))
+    require(s.budget.updates > 0, bound=C.updates)
+    require(bits.contains(voters_of(s, c, s.node[leader]), node))
+    require(s.node[node].leader == leader)
+    require(may_change_voters(s, c, leader))
+    require(not c.endpoints_tried)
+    s.budget.updates -= 1
+    s.unreached = bits.only(node)
+    append(s, c, leader, update(c))
 
 
 def record_fetch(s: State, c: C, leader: int, follower: int, offset: int) -> None:

@@ -1,13 +1,23 @@
 """The quorum as one machine, and the versions that set its switches together."""
 
 from fencepost.model.language import Cast, Machine, Version
-from fencepost.model.quorum import broker, clock, election, follower, leader, network, snapshots
-from fencepost.model.quorum.constants import C, Completion, refuse
+from fencepost.model.quorum import broker, clock, election, follower, leader, network, registration, snapshots
+from fencepost.model.quorum.constants import C, Completion, Notified, refuse
 from fencepost.model.quorum.state import State, initial
 
-_WITHOUT_1166 = {"version_18": 0, "compares_high_watermarks": 0, "completes_on_high_watermark": Completion.NONE}
+_TODAY = {"endpoints_tried": 0}
+_UNTIL_4_2_0 = {**_TODAY, "registers_again": 0}
+_UNTIL_4_1 = {**_UNTIL_4_2_0, "observers_return": 0}
+_WITHOUT_1166 = {
+    **_UNTIL_4_1,
+    "version_18": 0,
+    "compares_high_watermarks": 0,
+    "completes_on_high_watermark": Completion.NONE,
+}
 
 VERSIONS = (
+    Version("kafka-3.5", "as kafka-3.8, without KAFKA-15345", {**_WITHOUT_1166, "notified": Notified.READ}),
+    Version("kafka-3.8", "as kafka-3.9, without KAFKA-17333", {**_WITHOUT_1166, "notified": Notified.RESTARTED}),
     Version("kafka-3.9", "as kafka-4.0; what is compared with Kafka's classes has no pre-votes here", _WITHOUT_1166),
     Version(
         "kafka-4.0",
@@ -18,8 +28,15 @@ VERSIONS = (
         "kafka-4.1",
         "with KIP-1166: a fetch is parked only while the high watermark has no news, "
         "and a change completes every parked fetch",
-        {},
+        _UNTIL_4_1,
     ),
+    Version(
+        "kafka-4.2",
+        "with KAFKA-19354 and KAFKA-20247, as 4.2.1",
+        _TODAY,
+        (Version("kafka-4.2.0", "without KAFKA-20247", {"registers_again": 0}),),
+    ),
+    Version("kafka-4.4", "as kafka-4.2; until now endpoints are stored untried (KAFKA-20661)", _TODAY),
 )
 
 MACHINE = Machine(
@@ -37,6 +54,7 @@ MACHINE = Machine(
         election.candidate_wins,
         election.node_learns_leader,
         election.voter_hears_nothing,
+        election.observer_hears_nothing,
         election.leader_resigns,
         election.removed_leader_resigns,
         election.node_restarts,
@@ -45,6 +63,7 @@ MACHINE = Machine(
         leader.leader_appends_no_op,
         leader.leader_removes_itself,
         leader.leader_adds_voter,
+        leader.leader_updates_voter,
         leader.leader_handles_fetch,
         leader.leader_handles_late_fetch,
         leader.parked_fetch_times_out,
@@ -54,6 +73,9 @@ MACHINE = Machine(
         snapshots.follower_loads_snapshot,
         network.answer_is_lost,
         broker.broker_applies_metadata,
+        registration.controller_asks_to_register,
+        registration.leader_registers_controller,
+        registration.registration_times_out,
         clock.time_passes,
     ),
     normalize=network.normalize,

@@ -19,7 +19,7 @@ from enum import IntEnum
 from typing import Annotated
 
 from fencepost.model.language import NONE, Array, Bag, BitSet, Index, Per, Range, Record, Size, action
-from fencepost.model.quorum.constants import C
+from fencepost.model.quorum.constants import C, Notified
 
 NO_EPOCH = 0
 """The epoch of an empty log: the first leader's is 1."""
@@ -47,7 +47,16 @@ class Phase(IntEnum):
     ANSWERED = 2
 
 
-LOG_SIZE = C.max_records + C.max_epoch + C.no_ops + C.removals + C.additions + C.restarts
+class Registration(IntEnum):
+    """How far a controller has come with its registration; LOST is a request that it waits for in vain."""
+
+    NONE = 0
+    SENT = 1
+    LOST = 2
+    DONE = 3
+
+
+LOG_SIZE = C.max_records + C.max_epoch + C.no_ops + C.removals + C.additions + C.updates + C.restarts
 Id = Annotated[int, Index(C.nodes)]
 MaybeId = Annotated[int, Index(C.nodes, none=True)]
 Ids = Annotated[int, BitSet(C.nodes)]
@@ -56,8 +65,8 @@ MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
 Epoch = Annotated[int, Range(0, C.max_epoch)]
 Snapshot = Annotated[int, Range(0, 32 * C.snapshots)]
 """Up to where a snapshot reaches, 0 for none. Logs are shorter than 32."""
-RecordId = Annotated[int, Range(0, C.max_records + 2 + C.additions)]
-"""0: an epoch's start. Up to `max_records`: the controller's records. Above: NoOp, voter removed, voter added."""
+RecordId = Annotated[int, Range(0, C.max_records + 2 + C.additions + C.updates * 2)]
+"""0: an epoch's start. Up to `max_records`: the controller's records. Above: NoOp, voter removed, added, updated."""
 Ticks = Annotated[int, Range(0, C.max_wait + C.latency + C.retry)]
 
 
@@ -90,9 +99,11 @@ class Node(Record):
     A leader keeps `epoch_start`, the offset of its LeaderChange record; `known_end`, the offset of each node's last
     fetch; `sent`, the last high watermark sent to each, if it goes by that; `flushed`, up to where its log is safe, if
     that lags. A candidate keeps the votes `granted`. `fetched`: it has had an answer of its leader, if that bears on
-    pre-votes. `failed`: it was told to truncate below its high watermark, and stopped. `received` is the last high
-    watermark that it was sent, if it reports that one. `applied` is how many records of its log a broker has applied to
-    its metadata. `start` is where its log starts: what `log` has below that is in its snapshot.
+    pre-votes. `lost`: it is an observer that heard nothing of its leader for too long. `active`: its controller was
+    notified that it leads; `registration`: how far that one is with it. `failed`: it was told to truncate below its
+    high watermark, and stopped. `received` is the last high watermark that it was sent, if it reports that one.
+    `applied` is how many records of its log a broker has applied to its metadata. `start` is where its log starts: what
+    `log` has below that is in its snapshot.
     """
 
     role: Role
@@ -101,6 +112,9 @@ class Node(Record):
     voted: MaybeId
     granted: Ids
     fetched: bool
+    lost: Annotated[int, Range(0, C.fetch_timeouts)]
+    active: Annotated[int, Range(0, C.listeners)]
+    registration: Annotated[int, Range(0, 3 * C.registration_timeouts)]
     failed: bool
     log: Annotated[Array[Entry], Size(LOG_SIZE)]
     start: Snapshot
@@ -131,15 +145,19 @@ class Budget(Record):
     restarts: Annotated[int, Range(0, C.restarts)]
     disk_losses: Annotated[int, Range(0, C.disk_losses)]
     losses: Annotated[int, Range(0, C.losses)]
+    fetch_timeouts: Annotated[int, Range(0, C.fetch_timeouts)]
     removals: Annotated[int, Range(0, C.removals)]
     additions: Annotated[int, Range(0, C.additions)]
+    updates: Annotated[int, Range(0, C.updates)]
+    registration_timeouts: Annotated[int, Range(0, C.registration_timeouts)]
     snapshots: Annotated[int, Range(0, C.snapshots)]
     no_ops: Annotated[int, Range(0, C.no_ops)]
 
 
 class State(Record):
     """The quorum. `removed` is the leader that a removal record, where a log has one, takes out of the
-    voters; `added` is who comes in.
+    voters; `added` is who comes in. `unreached` are the voters, as a set, whose endpoints by the
+    record of an update are those of nobody.
 
     `ghost_committed` holds the records below the highest high watermark that a leader had, as first seen.
     `ghost_credit` counts, per node, the answers without records that it may still get at once in this leader epoch.
@@ -149,6 +167,7 @@ class State(Record):
     written: Annotated[int, Range(0, C.max_records)]
     removed: MaybeId
     added: MaybeId
+    unreached: Annotated[int, Range(0, 31 * C.updates)]
     late_fetches: Annotated[Bag[LateFetch], Size(C.late_fetches)]
     no_op_due: Annotated[int, Range(0, C.no_op_interval)]
     budget: Budget
@@ -195,11 +214,15 @@ def initial(s: State, c: C) -> None:
     first.log[0].record = LEADER_CHANGE
     first.log[0].epoch = 1
     first.end = 1
+    first.active = int(c.listeners and c.notified == Notified.READ)
     s.no_op_due = c.no_op_interval
     s.budget.restarts = c.restarts
     s.budget.disk_losses = c.disk_losses
     s.budget.losses = c.losses
+    s.budget.fetch_timeouts = c.fetch_timeouts
     s.budget.removals = c.removals
     s.budget.additions = c.additions
+    s.budget.updates = c.updates
+    s.budget.registration_timeouts = c.registration_timeouts
     s.budget.snapshots = c.snapshots
     s.budget.no_ops = c.no_ops

@@ -95,7 +95,9 @@ TAKEN = {
         2 brokers, B49; 3 brokers, B50; kafka-4.4 2 brokers, HYP-18""",
     "quorum": """kafka-4.0 3 voters; 3 voters, B35; 3 voters, B36; 3 voters, removal; 3 voters, votes asked twice;
         3 voters, late fetches; 3 voters, pre-vote, real votes; 2 voters, one added; 3 voters, a snapshot;
-        2 voters and an observer, lost answer; 2 voters and a broker; kafka-4.0 clock, 17 and 17, NoOp records""",
+        2 voters and an observer, lost answer; 2 voters and a broker; kafka-4.0 clock, 17 and 17, NoOp records;
+        kafka-4.2 2 voters and an observer, bootstrap servers without the leader;
+        kafka-4.4 2 voters, endpoints of nobody; kafka-4.2 2 voters, controllers register""",
     "controller-failover": """3 controllers, a restart and lost writes; 3 controllers, a request sent again;
         two decisions, no records; three epochs, elected again""",
 }

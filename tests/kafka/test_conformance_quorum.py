@@ -45,8 +45,17 @@ def test_every_action_and_every_field_of_the_quorum_is_mapped_or_left_out_for_a_
 
 
 @on_kafka
-def test_nodes_of_kafka_take_every_transition_of_an_epoch_as_the_model_does() -> None:
-    found = conformed("quorum", "--kafka", KAFKA, *ONE_EPOCH, "--set", "max_records=0")
+@pytest.mark.parametrize(
+    ("version", "more"),
+    [
+        (KAFKA, "listeners=on"),
+        (KAFKA, "voters=2 fetch_timeouts=1 bootstrap=2"),
+        pytest.param("4.3.1", "voters=2 fetch_timeouts=1 bootstrap=2", marks=pytest.mark.long),
+    ],
+)
+def test_nodes_of_kafka_take_every_transition_of_an_epoch_as_the_model_does(version: str, more: str) -> None:
+    sizes = [word for setting in ("max_records=0", *more.split()) for word in ("--set", setting)]
+    found = conformed("quorum", "--kafka", version, *ONE_EPOCH, *sizes)
     assert found["verdict"] == "conforms"
     assert found["executed"] == found["transitions"] > 100
 

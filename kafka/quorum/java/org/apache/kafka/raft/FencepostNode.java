@@ -21,6 +21,7 @@ import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.raft.internals.StringSerde;
 import org.apache.kafka.server.common.OffsetAndEpoch;  // since 4.1
+import org.apache.kafka.snapshot.SnapshotReader;
 import org.apache.kafka.snapshot.SnapshotWriter;
 import org.apache.kafka.server.common.Features;  // until 3.9
 import org.apache.kafka.server.common.Feature;  // since 4.0
@@ -52,6 +53,8 @@ final class FencepostNode {
     final Map<Integer, RaftRequest.Outbound> votes = new HashMap<>();
     final Map<Integer, RaftResponse.Outbound> replies = new HashMap<>();
     String failed = "";
+    boolean lost;
+    boolean active;
 
     FencepostNode(int id, int voters) {
         this.id = id;
@@ -69,6 +72,8 @@ final class FencepostNode {
         queue = new MockMessageQueue();
         expirations = new ArrayList<>();
         fetch = null;
+        lost = false;
+        active = false;
         snapshotRequest = null;
         begins.clear();
         votes.clear();
@@ -86,6 +91,7 @@ final class FencepostNode {
         }
         client.initialize(addresses, store, new Metrics(time));  // until 3.9
         client.initialize(addresses, store, new Metrics(time), ignored -> { });  // since 4.0
+        client.register(new Controller());
     }
 
     void loseDisk() {
@@ -221,6 +227,30 @@ final class FencepostNode {
                 }
             }
             sent.clear();
+        }
+    }
+
+    /** A controller: it reads all that it is handed, and is told who leads. */
+    private final class Controller implements RaftClient.Listener<String> {
+        @Override
+        public void handleCommit(BatchReader<String> reader) {
+            reader.forEachRemaining(ignored -> { });
+            reader.close();
+        }
+
+        @Override
+        public void handleLoadSnapshot(SnapshotReader<String> reader) {
+            reader.close();
+        }
+
+        /** Since 4.3. */
+        public void handleLoadBootstrap(SnapshotReader<String> reader) {
+            reader.close();
+        }
+
+        @Override
+        public void handleLeaderChange(LeaderAndEpoch leader) {
+            active = leader.isLeader(id);
         }
     }
 

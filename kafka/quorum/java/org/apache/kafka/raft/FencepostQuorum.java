@@ -19,6 +19,7 @@ public final class FencepostQuorum implements Loop.Driven {
     private final Map<Integer, FencepostFetch> late = new HashMap<>();
     private int lastLate;
     private int written;
+    private int bootstrap;
 
     public static void main(String[] arguments) throws Exception {
         Loop.run(arguments[0], new FencepostQuorum());
@@ -27,12 +28,13 @@ public final class FencepostQuorum implements Loop.Driven {
     @Override
     public void act(String action, int[] n) {
         switch (action) {
-            case "reset": reset(n[0], n[1]); break;
+            case "reset": reset(n[0], n[1], n[2]); break;
             case "elect": elect(n[0], n[1]); break;
             case "stand": stand(node(n[0])); break;
             case "vote": vote(node(n[0]), node(n[1])); break;
             case "win": win(node(n[0])); break;
             case "hear-nothing": stopFollowing(node(n[0])); break;
+            case "lose-leader": loseLeader(node(n[0])); break;
             case "resign": resign(node(n[0])); break;
             case "learn": learn(node(n[0]), node(n[1])); break;
             case "restart": restart(node(n[0]), false); break;
@@ -56,7 +58,8 @@ public final class FencepostQuorum implements Loop.Driven {
     }
 
     /** Node 0 leads in epoch 1, elected by the first voters, and nobody has heard of it. */
-    private void reset(int size, int voters) {
+    private void reset(int size, int voters, int asked) {
+        bootstrap = asked;
         nodes.clear();
         late.clear();
         lastLate = 0;
@@ -200,6 +203,43 @@ public final class FencepostQuorum implements Loop.Driven {
         leaveBehind(node, before);
     }
 
+    /** The same at an observer, which goes on looking for its leader. */
+    private void loseLeader(FencepostNode node) {
+        stopFollowing(node);
+        node.lost = true;
+    }
+
+    /** An observer that has lost its leader asks a bootstrap server for it: the leader, or else one that follows it. */
+    private void find(FencepostNode node, FencepostNode leader) {
+        int epoch = leader.quorum().epoch();
+        int asked = (bootstrap >> leader.id & 1) == 1 ? leader.id : -1;
+        for (FencepostNode one : nodes) {
+            if (asked < 0 && (bootstrap >> one.id & 1) == 1 && leader(one) == leader.id) {
+                asked = one.id;
+            }
+        }
+        if (asked < 0) {
+            throw new Loop.Untried("no bootstrap server knows the leader");
+        }
+        node.random.next = asked;
+        node.sleep(FencepostNode.FETCH_MS);
+        FencepostFetch sent = node.fetch;
+        if (sent == null || sent.to != asked && sent.to != leader.id) {
+            throw new Loop.Untried("it does not ask this node for the leader");
+        }
+        if (sent.to != leader.id || node.quorum().epoch() != epoch) {
+            sent.deliver(node(sent.to));
+            sent.request.completion.complete(sent.taken());
+            node.poll();
+            node.sleep(FencepostNode.REQUEST_MS / 2);
+        }
+        if (node.fetch.to != leader.id || node.quorum().epoch() != epoch) {
+            node.fetch = null;
+            throw new Loop.Refused("it asks bootstrap servers on");
+        }
+        node.lost = false;
+    }
+
     private void resign(FencepostNode leader) {
         if (!leads(leader)) {
             throw new Loop.Untried("it does not lead");
@@ -212,7 +252,9 @@ public final class FencepostQuorum implements Loop.Driven {
 
     private void learn(FencepostNode node, FencepostNode leader) {
         FencepostFetch before = node.fetch;
-        if (node.quorum().isFollower() && node.quorum().epoch() == leader.quorum().epoch() && node.fetch == null) {
+        if (node.lost) {
+            find(node, leader);
+        } else if (node.quorum().isFollower() && node.quorum().epoch() == leader.quorum().epoch() && node.fetch == null) {
             node.poll();  // it finds in the file of its election state whom it has followed
         } else if (FencepostPreVote.isProspective(node.quorum()) && node.quorum().leaderIdOrSentinel() == leader.id
                 && node.quorum().epoch() == leader.quorum().epoch()) {
@@ -389,6 +431,8 @@ public final class FencepostQuorum implements Loop.Driven {
             + ",\"voted\":" + (quorum.hasLeader() ? -2 : node.votedFor())
             + ",\"granted\":" + granted
             + ",\"fetched\":" + (FencepostPreVote.refuses(quorum) ? 1 : 0)
+            + ",\"lost\":" + (node.lost && leader(node) < 0 ? 1 : 0)
+            + ",\"active\":" + (node.active ? 1 : 0)
             + ",\"failed\":" + (node.failed.isEmpty() ? 0 : 1)
             + ",\"first\":" + node.log.startOffset()
             + ",\"log\":[" + String.join(",", log) + "]"

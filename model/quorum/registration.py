@@ -1,0 +1,45 @@
+"""The controller of each voter registers with the active one. After ControllerRegistrationManager.
+
+A registration takes effect in one step: its record is not in the log.
+"""
+
+from fencepost.model.language import action, bits, require
+from fencepost.model.quorum.constants import C
+from fencepost.model.quorum.leader import voters_of
+from fencepost.model.quorum.state import Id, Registration, State, leads
+
+
+def is_heard(s: State, leader: int) -> bool:
+    """Say whether a node leads and its controller is active."""
+    return leads(s, leader) and s.node[leader].high_watermark > s.node[leader].epoch_start
+
+
+@action(node=Id)
+def controller_asks_to_register(s: State, c: C, node: int) -> None:
+    """A controller that is not registered sends a request, unless it waits for one."""
+    n = s.node[node]
+    require(c.registration_timeouts > 0)
+    require(bits.contains(voters_of(s, c, n), node))
+    require(n.registration == Registration.NONE)
+    n.registration = Registration.SENT
+
+
+@action(leader=Id, node=Id)
+def leader_registers_controller(s: State, c: C, leader: int, node: int) -> None:
+    """The active controller registers another one, or itself."""
+    require(is_heard(s, leader))
+    require(s.node[node].registration == Registration.SENT)
+    s.node[node].registration = Registration.DONE
+
+
+@action(node=Id)
+def registration_times_out(s: State, c: C, node: int) -> None:
+    """No active controller is known for as long as a request may wait; it is never sent.
+
+    Before KAFKA-20247 its sender does not notice, and waits for the answer.
+    """
+    n = s.node[node]
+    require(s.budget.registration_timeouts > 0, bound=C.registration_timeouts)
+    require(n.registration == Registration.SENT)
+    s.budget.registration_timeouts -= 1
+    n.registration = Registration.NONE if c.registers_again else Registration.LOST
