@@ -20,7 +20,7 @@ from fencepost.explorers.native.expansion import hash_rows
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.store import Partition
 from fencepost.explorers.program.subset.program import check, guards_of
-from fencepost.explorers.running.interrupts import Signals
+from fencepost.explorers.running.interrupts import Signals, Stoppable
 from fencepost.explorers.verdict import CrossCheck, CrossCheckError, Result
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.errors import DisabledError, MismatchError
@@ -88,14 +88,10 @@ def cross_check(
     wanted = stored.expanded if count is None else min(count, stored.expanded)
     drawn = draw(stored.expanded, seed)
     done, size, ready = 0, stored.first_chunk, time.perf_counter()
-    asked_to_stop: list[str] = []
+    asked = Stoppable()
 
-    def ask(why: str) -> bool:
-        asked_to_stop.append(why)
-        return len(asked_to_stop) == 1
-
-    with Signals(ask):
-        while done < wanted and size and not asked_to_stop:
+    with Signals(asked.ask):
+        while done < wanted and size and not asked.stop_asked:
             chunk = [next(drawn) for _ in range(min(size, wanted - done))]
             checker.check([stored.state(number) for number in chunk])
             done += len(chunk)

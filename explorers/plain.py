@@ -11,7 +11,7 @@ from dataclasses import replace
 from fencepost.explorers.liveness.reference import with_behaviours
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.program.subset.program import check, guards_of
-from fencepost.explorers.running.interrupts import Signals, peak_memory
+from fencepost.explorers.running.interrupts import Signals, Stoppable, peak_memory
 from fencepost.explorers.verdict import (
     ENOUGH,
     LEFT,
@@ -21,13 +21,10 @@ from fencepost.explorers.verdict import (
     PropertyResult,
     Result,
     Summed,
-    Verdict,
     counted_bounds,
     deep_enough,
-    enough_states,
+    judged,
     model_error,
-    out_of_memory,
-    out_of_time,
 )
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.bounds import DROPPED
@@ -38,7 +35,7 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 
-class PlainSearch:
+class PlainSearch(Stoppable):
     """One exhaustive search on the plain semantics."""
 
     def __init__(
@@ -63,7 +60,6 @@ class PlainSearch:
         """By action the sum over the hashes of its steps."""
         self.ends: list[Key] = []
         self.levels: list[int] = []
-        self.stop_asked = ""
         self.at: Key | None = None
         """The state that is being expanded or judged."""
         self.graph: dict[Key, list[Transition]] | None = None
@@ -169,22 +165,7 @@ class PlainSearch:
 
     def limit(self, seconds: float) -> str:
         """Return why the search must stop, or an empty string."""
-        if self.stop_asked:
-            return self.stop_asked
-        if self.options.budget is not None and seconds > self.options.budget:
-            return out_of_time(self.options.budget)
-        if self.options.max_states is not None and len(self.parents) >= self.options.max_states:
-            return enough_states(self.options.max_states)
-        used = peak_memory()
-        if self.options.memory is not None and used > self.options.memory:
-            return out_of_memory(self.options.memory)
-        return ""
-
-    def ask(self, why: str) -> bool:
-        """Ask to stop before the next state; return whether this is the first time."""
-        first = not self.stop_asked
-        self.stop_asked = self.stop_asked or why
-        return first
+        return self.stop_asked or self.options.limit(seconds, len(self.parents), peak_memory())
 
     def path(self, state: Key, prop: Property | None) -> Path:
         """Return the path to a state that decides a property."""
@@ -240,12 +221,8 @@ class PlainSearch:
         return result if names is None else replace(result, digest=self.digest(names))
 
     def property_result(self, item: Property, *, complete: bool) -> PropertyResult:
-        witness = item.kind is Kind.SOMETIMES
-        if item.name not in self.decided:
-            open_verdict = Verdict.UNREACHED if witness else Verdict.HOLDS
-            return PropertyResult(item.name, item.kind, open_verdict if complete else Verdict.UNDETERMINED)
-        path = self.path(self.decided[item.name][0], item)
-        return PropertyResult(item.name, item.kind, Verdict.HOLDS if witness else Verdict.VIOLATED, path)
+        found = self.decided.get(item.name)
+        return judged(item, None if found is None else self.path(found[0], item), complete=complete)
 
 
 def search(

@@ -192,11 +192,6 @@ def out_of_memory(limit: int) -> Reason:
     return Reason(f"the memory limit of {limit / 2**20:,.0f} MiB was reached", Cause.MEMORY)
 
 
-def enough_states(limit: int) -> Reason:
-    """Return the reason that a limit of states was reached."""
-    return Reason(f"the limit of {limit:,} states was reached", Cause.STATES)
-
-
 def deep_enough(limit: int) -> Reason:
     """Return the reason that a depth limit was reached."""
     return Reason(f"the depth limit of {limit} was reached", Cause.DEPTH)
@@ -266,6 +261,15 @@ SURE = 0.999
 """The probability with which a cross-check would have shown what it excludes."""
 EVERY = 1 << 62
 """More states than any search stores."""
+
+
+def judged(item: Property, path: Path | None, *, complete: bool) -> PropertyResult:
+    """Return the result of a property, given the history that decides it."""
+    found, not_found = Verdict.VIOLATED, Verdict.HOLDS
+    if item.kind is Kind.SOMETIMES:
+        found, not_found = Verdict.HOLDS, Verdict.UNREACHED
+    verdict = found if path is not None else not_found if complete else Verdict.UNDETERMINED
+    return PropertyResult(item.name, item.kind, verdict, path)
 
 
 @dataclass(frozen=True)
@@ -417,6 +421,16 @@ class Options:
             ("cross_check", 0),
         ):
             require_number(name, getattr(self, name), least, fractions=name in ("budget", "memory"))
+
+    def limit(self, seconds: float, states: int, memory: int) -> str:
+        """Return why a search stops that has taken so much; an empty string if it goes on."""
+        if self.budget is not None and seconds > self.budget:
+            return out_of_time(self.budget)
+        if self.max_states is not None and states >= self.max_states:
+            return Reason(f"the limit of {self.max_states:,} states was reached", Cause.STATES)
+        if self.memory is not None and memory > self.memory:
+            return out_of_memory(self.memory)
+        return ""
 
 
 def require_number(name: str, value: object, least: int, *, fractions: bool = False) -> None:

@@ -12,6 +12,7 @@ from threading import Lock
 from fencepost.explorers.native.compile import Kernels, compiled
 from fencepost.explorers.native.masked import Departure, MaskedSearch, same_states
 from fencepost.explorers.program.removal import Guard, guards
+from fencepost.explorers.running.interrupts import Stoppable
 from fencepost.explorers.verdict import Options, Result, Verdict, require_no_error
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.constants import Constants
@@ -104,7 +105,7 @@ class RowOutcome:
     why: str = ""
 
 
-class Ablation:
+class Ablation(Stoppable):
     """A machine explored as a whole, ready to be explored without each of its guards.
 
     Searches share compiled kernels with masks, so any number of them may run in threads.
@@ -122,7 +123,6 @@ class Ablation:
         self.all_properties = tuple(item for item in properties if not item.kind.over_behaviours)
         self.properties = tuple(item for item in self.all_properties if item.kind is not Kind.SOMETIMES)
         self.running: list[MaskedSearch] = []
-        self.stop_asked = ""
         self.compiling = Lock()
 
     def explore_whole(self) -> Result:
@@ -163,11 +163,9 @@ class Ablation:
 
     def ask(self, why: str) -> bool:
         """Ask all searches to stop; return whether this is the first time."""
-        first = not self.stop_asked
-        self.stop_asked = self.stop_asked or why
         for search in self.running:
-            search.stop_asked = search.stop_asked or why
-        return first
+            search.ask(why)
+        return super().ask(why)
 
     def _run(self, search: MaskedSearch) -> Result:
         self.running.append(search)

@@ -15,7 +15,7 @@ from fencepost.explorers.liveness.reference import BehaviourFinding, beside_erro
 from fencepost.explorers.liveness.shown import confirmed
 from fencepost.explorers.native.blame import blame
 from fencepost.explorers.native.expansion import Expansion
-from fencepost.explorers.running.interrupts import Signals
+from fencepost.explorers.running.interrupts import Signals, Stoppable
 from fencepost.explorers.verdict import Cause, PropertyResult, Reach, Reason, Result, Verdict, out_of_time
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.errors import DomainError, MismatchError
@@ -34,12 +34,11 @@ class StoppedError(Exception):
         self.why = why
 
 
-class Engine:
+class Engine(Stoppable):
     """The properties of whole behaviours of one finished search."""
 
     def __init__(self, search: Expansion, properties: tuple[Property, ...], began: float) -> None:
         self.search, self.properties, self.began = search, properties, began
-        self.stop_asked = ""
         self.compiled: Compiled | None = None
 
     def judge(self, result: Result, order: tuple[Property, ...]) -> Result:
@@ -48,7 +47,7 @@ class Engine:
             return with_behaviours(result, order, self.unknown)
         found: dict[str, PropertyResult] = {}
         why = ""
-        with Signals(self._ask):
+        with Signals(self.ask):
             try:
                 self._limit_memory()
                 self.prepare()
@@ -265,11 +264,6 @@ class Engine:
                 f"states and {edges:,} steps, about {needed / 2**20:,.0f} MiB"
             )
             raise StoppedError(Reason(why, Cause.MEMORY))
-
-    def _ask(self, why: str) -> bool:
-        first = not self.stop_asked
-        self.stop_asked = self.stop_asked or why
-        return first
 
 
 PER_EDGE, PER_STATE = 8, 120

@@ -12,7 +12,7 @@ from fencepost.explorers.native.compile import Kernels, Source, begin, forced, g
 from fencepost.explorers.native.expansion import Expansion, processors
 from fencepost.explorers.native.store import Progress, TooManyStates
 from fencepost.explorers.native.tiers import Tiers
-from fencepost.explorers.running.interrupts import Signals
+from fencepost.explorers.running.interrupts import Signals, Stoppable
 from fencepost.explorers.verdict import (
     LEFT,
     VIOLATED,
@@ -22,23 +22,19 @@ from fencepost.explorers.verdict import (
     Options,
     PropertyResult,
     Result,
-    Verdict,
     counted_bounds,
     deep_enough,
-    enough_states,
+    judged,
     model_error,
     not_kept,
-    out_of_memory,
-    out_of_time,
 )
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError, UnkeptError
-from fencepost.model.language.interpreter import Path
 from fencepost.model.language.machine import Machine
 
 
-class Search(Expansion):
+class Search(Stoppable, Expansion):
     """One exhaustive search of a machine."""
 
     def __init__(
@@ -56,7 +52,6 @@ class Search(Expansion):
         super().__init__(machine, constants, properties, options, kernels, kernels.under(constants))
         self.tell = tell
         self.tiers = Tiers(kernels, forced())
-        self.stop_asked = ""
         self.sure: dict[str, int] = {}
         """Findings before the current level."""
         self.pause_at: int | None = None
@@ -76,7 +71,7 @@ class Search(Expansion):
         began = time.perf_counter()  # what was kept is read and verified by then: a budget is for searching
         earlier = self.position.seconds
         why = ""
-        with self.pool, Signals(self._ask):
+        with self.pool, Signals(self.ask):
             if self.position.levels:
                 self.count_bounds(self.position.counting)
             else:
@@ -168,22 +163,7 @@ class Search(Expansion):
 
     def limit(self, seconds: float, distinct: int) -> str:
         """Return why the search stops after these seconds with so many states; an empty string if it goes on."""
-        options = self.options
-        if self.stop_asked:
-            return self.stop_asked
-        if options.budget is not None and seconds > options.budget:
-            return out_of_time(options.budget)
-        if options.max_states is not None and distinct >= options.max_states:
-            return enough_states(options.max_states)
-        if options.memory is not None and self.store_bytes + self.slack > options.memory:
-            return out_of_memory(options.memory)
-        return ""
-
-    def _ask(self, why: str) -> bool:
-        """Ask to stop after the round; return whether this is the first time."""
-        first = not self.stop_asked
-        self.stop_asked = self.stop_asked or why
-        return first
+        return self.stop_asked or self.options.limit(seconds, distinct, self.store_bytes + self.slack)
 
     # -- what was found
 
@@ -226,15 +206,6 @@ class Search(Expansion):
     def _judged(self, item: Property, *, complete: bool) -> PropertyResult:
         state = self.position.found.get(item.name)
         return judged(item, None if state is None else self.way_to(state, item), complete=complete)
-
-
-def judged(item: Property, path: Path | None, *, complete: bool) -> PropertyResult:
-    """Return the result of a property, given the history that decides it."""
-    found, not_found = Verdict.VIOLATED, Verdict.HOLDS
-    if item.kind is Kind.SOMETIMES:
-        found, not_found = Verdict.HOLDS, Verdict.UNREACHED
-    verdict = found if path is not None else not_found if complete else Verdict.UNDETERMINED
-    return PropertyResult(item.name, item.kind, verdict, path)
 
 
 def guards_counted(source: Source, counters: Sequence[int]) -> tuple[GuardCount, ...]:

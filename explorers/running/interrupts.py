@@ -56,6 +56,18 @@ def _during(why: Reason, doing: str) -> Reason:
     return why.on(f" while {doing}") if doing else why
 
 
+class Stoppable:
+    """Work in rounds that may be asked to stop after the current one: the first reason counts."""
+
+    stop_asked = ""
+
+    def ask(self, why: str) -> bool:
+        """Ask to stop; return whether this is the first time."""
+        first = not self.stop_asked
+        self.stop_asked = self.stop_asked or why
+        return first
+
+
 class Signals:
     """SIGINT, SIGTERM, SIGHUP and a caller that cancels ask work in rounds to stop; a second signal ends it at once."""
 

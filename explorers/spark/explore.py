@@ -25,7 +25,7 @@ from fencepost.explorers.cross_check import cross_check
 from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import NO_PARENT, Kernels
 from fencepost.explorers.native.expansion import still_counted
-from fencepost.explorers.native.search import Search, bounds_reached, guards_counted, judged
+from fencepost.explorers.native.search import Search, bounds_reached, guards_counted
 from fencepost.explorers.native.store import Progress
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.running.interrupts import Signals
@@ -122,7 +122,7 @@ class Explore:
                 save_manifest(store, manifest, native)
             run = uuid4().hex[:12]
             try:
-                with Signals(native._ask):
+                with Signals(native.ask):
                     exchange = Exchange(context, manifest.partitions)
                     work = Work(
                         self.origin,
@@ -376,7 +376,7 @@ def _property(
     if state is not None:
         path = native.plain.decided(native.plain.retrace(trails.to(state)), item)
         path = with_late_faults(native.plain, path, item)
-    return judged(item, path, complete=complete)
+    return verdict.judged(item, path, complete=complete)
 
 
 class _Trails:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from fencepost.explorers.native.expansion import processors
-from fencepost.explorers.running.interrupts import Signals
+from fencepost.explorers.running.interrupts import Signals, Stoppable
 from fencepost.explorers.verdict import (
     LEFT,
     VIOLATED,
@@ -165,7 +165,7 @@ def sample(walker: Walker, plan: Plan, tell: Callable[[int, int, float], None] |
     return _Sampling(walker, plan, tell).run()
 
 
-class _Sampling:
+class _Sampling(Stoppable):
     """One run of walks."""
 
     def __init__(self, walker: Walker, plan: Plan, tell: Callable[[int, int, float], None] | None) -> None:
@@ -175,7 +175,6 @@ class _Sampling:
         self.bad = np.array([item.kind is not Kind.SOMETIMES for item in walker.properties], bool)
         self.done: dict[int, _Tally] = {}
         self.failed: dict[int, Exception] = {}
-        self.stop = ""
         self.violating: set[int] = set()
         """The batches with a violation, if one ends the run."""
         self.seen = [0, 0]
@@ -242,23 +241,17 @@ class _Sampling:
 
     def limit(self) -> str:
         """Return why no further batch is begun, or an empty string."""
-        if not self.stop and self.violated_in is not None:
+        if not self.stop_asked and self.violated_in is not None:
             return VIOLATED
         if self.failed:
             return "a walk failed"
-        if not self.stop and self.plan.budget is not None and time.perf_counter() - self.began > self.plan.budget:
-            self.stop = out_of_time(self.plan.budget)
-        return self.stop
-
-    def ask(self, why: str) -> bool:
-        """Ask to stop after the batches that were begun; return whether this is the first time."""
-        first = not self.stop
-        self.stop = self.stop or why
-        return first
+        if not self.stop_asked and self.plan.budget is not None and time.perf_counter() - self.began > self.plan.budget:
+            self.stop_asked = out_of_time(self.plan.budget)
+        return self.stop_asked
 
     def result(self, workers: int, seconds: float) -> Sample:
         walker, total = self.walker, self.total()
-        why = "" if total.walks == self.plan.walks else self.stop or VIOLATED
+        why = "" if total.walks == self.plan.walks else self.stop_asked or VIOLATED
         return Sample(
             protocol=walker.machine.name,
             constants=walker.constants.shown,

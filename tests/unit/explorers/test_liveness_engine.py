@@ -199,7 +199,7 @@ def test_a_property_is_undetermined_where_the_budget_ends_in_the_graph(monkeypat
 
 
 def test_an_interrupt_in_the_graph_leaves_it_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines.Engine, "depth", lambda self, _: self._ask(BY_KEYBOARD) and self.pause())
+    monkeypatch.setattr(engines.Engine, "depth", lambda self, _: self.ask(BY_KEYBOARD) and self.pause())
     result = ask(Options(workers=1))
     assert (result.complete, result.why_stopped) == (False, "SIGINT was received")
     assert result.verdict is Verdict.UNDETERMINED
