@@ -12,20 +12,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeGuard
 
+from fencepost.counterexamples.shortening import bounds_of
 from fencepost.counterexamples.sources import Place, place_of, settings_of, suspects
 from fencepost.counterexamples.states import Change, changes
 from fencepost.counterexamples.trace import Trace
 from fencepost.explorers.liveness.shown import shown
+from fencepost.explorers.paths import holds_at_end
 from fencepost.explorers.program.subset.program import Guards, check, guards_of
 from fencepost.invariants.catalogue import Entry
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.constants import RUNTIME, Constant, Constants
-from fencepost.model.language.domains import Linear, Range
 from fencepost.model.language.errors import DisabledError, FencepostError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Path, Step, Transition
 from fencepost.model.language.machine import Machine
-from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Scalar, fields
+from fencepost.model.language.records import Key
 from fencepost.model.language.trees import definition_of
 
 FEW = 4
@@ -127,10 +128,8 @@ def _decides(other: Interpreter, prop: Property, before: Key, last: Transition |
     """Return whether a state or a step shows what a trace of this property shows; the first state has no step."""
     if prop.kind.over_behaviours:
         return False
-    wanted = prop.kind is Kind.SOMETIMES
-    if prop.over_steps:
-        return last is not None and other.holds_step(prop, before, last) is wanted
-    return other.holds(prop, before if last is None else last.after) is wanted
+    states = (before,) if last is None else (before, last.after)
+    return holds_at_end(other, prop, states, last) is (prop.kind is Kind.SOMETIMES)
 
 
 def known_as(trace: Trace, found: list[Prevention]) -> list[Entry]:
@@ -145,7 +144,7 @@ def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]
     """Yield every other value of every switch: what is read at run time, and sizes or fills nothing."""
     machine = trace.protocol.machine
     usual = dict(machine.version(trace.version).values) if trace.version else {}
-    sizes = {name for _, field in fields(machine.state) for name in _terms(field)} | _read(
+    sizes = {name for total in bounds_of(machine.state) for name in total.names} | _read(
         definition_of(machine.initial.function)
     )
     for name, constant in machine.constants.declared().items():
@@ -250,14 +249,3 @@ def _is_constant(node: ast.AST, name: str) -> TypeGuard[ast.Attribute]:
         and isinstance(node.value, ast.Name)
         and node.value.id == "c"
     )
-
-
-def _terms(field: FieldType) -> Iterator[str]:
-    if isinstance(field, Scalar):
-        bounds = (field.domain.low, field.domain.high) if isinstance(field.domain, Range) else ()
-        yield from (name for bound in bounds if isinstance(bound, Linear) for name in bound.names)
-    elif isinstance(field, Nested | BagOf):
-        yield from (name for _, inner in fields(field.record) for name in _terms(inner))
-    elif isinstance(field, ArrayOf):
-        yield from field.length.names
-        yield from _terms(field.element)

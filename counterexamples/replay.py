@@ -16,6 +16,7 @@ from fencepost.counterexamples.lines import Lines
 from fencepost.counterexamples.reader import TraceFile, read, read_lines
 from fencepost.counterexamples.trace import Trace
 from fencepost.explorers.liveness.shown import shown
+from fencepost.explorers.paths import holds_at_end
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.running.files import write_named
 from fencepost.explorers.verdict import Reach, Verdict
@@ -336,13 +337,9 @@ def _fault(plain: Interpreter, trace: Trace, path: Path) -> str:
 
 def _shows(plain: Interpreter, prop: Property | None, path: Path, last: Transition | None) -> bool:
     """Return whether the end of a path is what a trace of this property must end in."""
-    end = path.states[-1]
     if prop is None:
-        return next(plain.transitions(end), None) is None
-    witness = prop.kind is Kind.SOMETIMES
-    if prop.over_steps:
-        return last is not None and plain.holds_step(prop, path.states[-2], last) is witness
-    return plain.holds(prop, end) is witness
+        return next(plain.transitions(path.states[-1]), None) is None
+    return holds_at_end(plain, prop, path.states, last) is (prop.kind is Kind.SOMETIMES)
 
 
 def _save(path: str | File, text: str, newline: str = "\n") -> None:

@@ -185,7 +185,7 @@ def sizes(machine: Machine) -> list[str]:
     Others, such as the version of a request, choose what the protocol does: a smaller one asks another question.
     """
     used: set[str] = set()
-    for total in _bounds_of(machine.state):
+    for total in bounds_of(machine.state):
         used |= total.names
     for item in (machine.initial, *machine.actions):
         for _, domain in item.params:
@@ -259,19 +259,20 @@ def lower(trace: Trace, deadline: float) -> Trace:
     return trace
 
 
-def _bounds_of(record: type[Record]) -> Iterator[Linear]:
+def bounds_of(record: type[Record]) -> Iterator[Linear]:
+    """Yield what fields of a record depend on: ends of domains, lengths, rooms."""
     for _, field in fields(record):
         if isinstance(field, Scalar):
             yield from _bounds(field.domain)
         elif isinstance(field, Nested):
-            yield from _bounds_of(field.record)
+            yield from bounds_of(field.record)
         elif isinstance(field, BagOf):
             yield field.room
-            yield from _bounds_of(field.record)
+            yield from bounds_of(field.record)
         elif isinstance(field, ArrayOf):
             yield field.length
             yield from (
-                _bounds(field.element.domain) if isinstance(field.element, Scalar) else _bounds_of(field.element.record)
+                _bounds(field.element.domain) if isinstance(field.element, Scalar) else bounds_of(field.element.record)
             )
 
 

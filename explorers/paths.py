@@ -5,7 +5,7 @@ Which of them is found is arbitrary; a reader looks for the fault next to its ef
 can: first the ordinary story, then what strikes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from operator import attrgetter
@@ -13,8 +13,15 @@ from operator import attrgetter
 from fencepost.model.language.actions import Property
 from fencepost.model.language.domains import Domain, First
 from fencepost.model.language.errors import DisabledError, DomainError
-from fencepost.model.language.interpreter import Interpreter, Path, Step
+from fencepost.model.language.interpreter import Interpreter, Path, Step, Transition
 from fencepost.model.language.records import Key, Nested, Record, Scalar, Schema, fields
+
+
+def holds_at_end(plain: Interpreter, prop: Property, states: Sequence[Key], last: Transition | None) -> bool | None:
+    """Return whether a property holds of a history's last state, or step; None of steps if no step was taken."""
+    if not prop.over_steps:
+        return plain.holds(prop, states[-1])
+    return None if last is None else plain.holds_step(prop, states[-2], last)
 
 
 def values_of(schema: Schema, domain: Domain) -> range:

@@ -15,7 +15,7 @@ from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.targets import Question, ask
 from fencepost.api.asking.watching import Event, Watch, watched
-from fencepost.explorers.paths import values_of
+from fencepost.explorers.paths import holds_at_end, values_of
 from fencepost.explorers.running.interrupts import (
     BY_KEYBOARD,
     Stopped,
@@ -231,15 +231,12 @@ def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, st
     """Return the properties that the way to an error violates, each with the number of its states."""
     plain = Interpreter(report.found.machine, report.constants)
     found: dict[str, str] = {}
-    for number, state in enumerate(error.states):
+    for number in range(len(error.states)):
         for prop in report.properties:
             with suppress(DomainError):
-                if prop.over_steps:
-                    before = error.states[number - 1]
-                    holds = not number or plain.holds_step(prop, before, plain.apply(before, error.steps[number - 1]))
-                else:
-                    holds = plain.holds(prop, state)
-                if not holds:
+                taken = prop.over_steps and number
+                last = plain.apply(error.states[number - 1], error.steps[number - 1]) if taken else None
+                if holds_at_end(plain, prop, error.states[: number + 1], last) is False:
                     found.setdefault(prop.name, f"fails after {counted(number, 'step')}")
     return found
 
@@ -294,11 +291,7 @@ def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str
     for item in report.properties:
         if item.name in report.proof.broken[0].broken:
             try:
-                holds = (
-                    plain.holds_step(item, pair.before, happened)
-                    if item.over_steps
-                    else plain.holds(item, happened.after)
-                )
+                holds = holds_at_end(plain, item, (pair.before, happened.after), happened)
             except DomainError:
                 if normalize:
                     raise

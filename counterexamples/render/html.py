@@ -25,6 +25,7 @@ from fencepost.counterexamples.render.pictures import Card, cards
 from fencepost.counterexamples.sources import place_of, promises
 from fencepost.counterexamples.trace import Trace
 from fencepost.counterexamples.violating_binding import violated_for, violating_binding
+from fencepost.explorers.paths import holds_at_end
 from fencepost.model.language.actions import Property
 from fencepost.model.language.errors import FencepostError
 from fencepost.model.language.interpreter import Path
@@ -260,15 +261,8 @@ def _broken(made: Replay) -> list[tuple[Property, int]]:
         if not prop.kind.must_hold or prop.kind.over_behaviours:
             continue
         with suppress(FencepostError):
-            for number, (state, step) in enumerate(zip(path.states, taken, strict=True)):
-                if step is None and prop.over_steps:
-                    continue
-                holds = (
-                    plain.holds_step(prop, path.states[number - 1], step)
-                    if prop.over_steps and step is not None
-                    else plain.holds(prop, state)
-                )
-                if not holds:
+            for number, step in enumerate(taken):
+                if holds_at_end(plain, prop, path.states[: number + 1], step) is False:
                     found.append((prop, number))
                     break
     return sorted(found, key=lambda item: item[1])
