@@ -174,16 +174,13 @@ class Machinery:
         return None
 
     def loop(self, frame: list[Any], item: nodes.For) -> Any:
-        stored = False
         for given in self.items(frame, item.source):
             frame[item.slot.number] = given
             done = self.block(frame, item.body)
-            stored |= frame[item.slot.number] is not given
             if done is BREAK:
                 break
             if isinstance(done, Return):
                 return done
-        assert item.stores or not stored
         return None
 
     def items(self, frame: list[Any], source: nodes.Source) -> Iterator[Any]:

@@ -136,7 +136,7 @@ def extreme(lifted: Lifted, fold: Fold, default: Expression | None, *, greatest:
             source = Numbers(moved.expression(clause.source.start), moved.expression(clause.source.stop), at=at)
         else:
             source = moved.expression(clause.source)
-        body = (For(moved.slots[clause.slot], source, body, stores=False, at=at),)
+        body = (For(moved.slots[clause.slot], source, body, at=at),)
     result = (
         lifted.read(best)
         if otherwise is None

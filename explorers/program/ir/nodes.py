@@ -348,14 +348,12 @@ class If(Node):
 class For(Node):
     """Run a block once for each item of a source, which is evaluated once, before the first round.
 
-    `stores` says whether the block gives the slot other values; the next round starts from the
-    source's own count all the same.
+    The block may give the slot another value; the next round starts from the source's own count all the same.
     """
 
     slot: Slot
     source: Source
     body: "Block"
-    stores: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)

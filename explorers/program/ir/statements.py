@@ -217,9 +217,7 @@ class Statements:
             body = tuple(self.fill(at, item, {}, ()))
         else:
             body = (nodes.Store(item(), nodes.Literal(0, at=at), field.element.domain, at=at, checks=VALUE),)
-        return nodes.For(
-            slot, nodes.Numbers(nodes.Literal(0, at=at), nodes.Length(array(), at=at), at=at), body, stores=False, at=at
-        )
+        return nodes.For(slot, nodes.Numbers(nodes.Literal(0, at=at), nodes.Length(array(), at=at), at=at), body, at=at)
 
     def channel(self, node: ast.stmt, call: ast.expr, slot: Slot | None) -> list[Statement]:
         """Return `add`, `popleft` or `clear` of a channel; nothing where a call is something else."""
@@ -270,7 +268,7 @@ class Statements:
         body = (*first, *self.block(node.body))
         return [
             *found,
-            nodes.For(slot, nodes.Numbers(nodes.Literal(0, at=at), count, at=at), body, stores=False, at=where(node)),
+            nodes.For(slot, nodes.Numbers(nodes.Literal(0, at=at), count, at=at), body, at=where(node)),
         ]
 
     def together(self, node: ast.stmt, targets: list[ast.expr], values: list[ast.expr]) -> list[Statement]:
@@ -346,15 +344,4 @@ class Statements:
         source = self.expressions.source(node.iter)
         slot = self.target(node.target)
         body = self.block(node.body)
-        return nodes.For(slot, source, body, any(slot is found for found in assigned(body)), at=where(node))
-
-
-def assigned(block: Block) -> list[Slot]:
-    """Return the slots that statements, or those inside them, give a value."""
-    return [
-        item.slot
-        for item in inside(block)
-        if isinstance(item, nodes.Assign | nodes.For | nodes.Clause)
-        or (isinstance(item, nodes.Add) and item.slot is not None)
-        if item.slot is not None
-    ]
+        return nodes.For(slot, source, body, at=where(node))

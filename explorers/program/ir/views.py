@@ -198,4 +198,4 @@ class Channels:
         here: Made = lambda: Local(slot, at=self.at)  # noqa: E731 (a node at each call)
         after = Binary(BinaryOp.ADD, here(), Literal(1, at=self.at), at=self.at, checks=NUMBER)
         copy = Copy(self.item(here()), self.item(after), at=self.at)
-        return [For(slot, Numbers(Literal(0, at=self.at), last(), at=self.at), (copy,), stores=False, at=self.at)]
+        return [For(slot, Numbers(Literal(0, at=self.at), last(), at=self.at), (copy,), at=self.at)]
