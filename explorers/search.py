@@ -5,7 +5,7 @@ Runs of the catalogue are compared with what they must find.
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fencepost.explorers.native.compile import Kernels, Source, Watching, begin, compile_watched, generate
 from fencepost.explorers.native.search import Search
@@ -128,26 +128,8 @@ def sources_of(
     return sources
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """A run with its result, and a sentence for each difference from what was expected."""
-
-    run: Run
-    result: Result
-    differences: tuple[str, ...]
-
-    @property
-    def as_expected(self) -> bool:
-        """Return whether the run found exactly what it must."""
-        return not self.differences
-
-    @property
-    def undetermined(self) -> bool:
-        """Return whether the run ended without a decision."""
-        return not self.result.complete
-
-
-def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = None) -> Judgement:
+def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = None) -> tuple[Result, tuple[str, ...]]:
+    """Search what a run of the catalogue asks; return the result, and a sentence for each difference from its pins."""
     found = protocol(run.protocol)
     constants = found.machine.set_constants(values_of(run))
     source = source_of(run.protocol, values_of(run), run.properties, normalize=options.normalize)
@@ -160,7 +142,7 @@ def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = 
         tell=tell,
     )
     require_no_error(result)
-    return Judgement(run, result, tuple(_differences(run, result)))
+    return result, tuple(_differences(run, result))
 
 
 def is_compact(run: Run, options: Options) -> bool:

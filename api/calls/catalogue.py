@@ -86,10 +86,9 @@ class Runs:
         with interruptible(f"preparing {run.name}"):
             options = replace(self._options_for(run), budget=self.left)
             try:
-                made = judge(run, options, self.watch.telling(run.name))
+                result, differences = judge(run, options, self.watch.telling(run.name))
             except verdict.CrossCheckError as error:
                 raise with_difference(question_of(run), error, normalize=options.normalize) from error
-            result, differences = made.result, made.differences
         del loaded
         if self.left is not None:
             self.left -= time.perf_counter() - began  # the seconds of a result are also those before it was resumed
