@@ -189,6 +189,7 @@ def _on_clusters(operation: Operation, asked: Settings) -> Iterator[Json]:
                 continue
             sizes = {"replicas": replicas, "min_isr": min_isr, "brokers": len(scenario.brokers)}
             times = [run for run in runs if run["verdict"] == had]
+            had = had if times else "kept"  # what no run has shown is not said of it
             mine = [name for name in causes if _has(name, release) and (here or _has(name, asked.version))]
             yield {
                 **_blank("clusters", release, asked, operation, elr=elr, **sizes),
