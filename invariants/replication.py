@@ -11,6 +11,7 @@ from fencepost.model.cluster.controller import (
     passes_epoch_checks,
 )
 from fencepost.model.cluster.leader import maximal_isr
+from fencepost.model.cluster.lifecycle import broker_crashes
 from fencepost.model.cluster.partition_change import active
 from fencepost.model.cluster.state import (
     AlterPartition,
@@ -32,36 +33,43 @@ from fencepost.model.language import NONE, always, bits, sometimes, step
 from fencepost.model.language.actions import properties_in
 
 
-def agrees_below(s: State, r: Replica, end: int) -> bool:
-    """Say whether the log holds the committed record at every offset below `end` that was ever committed."""
-    return all(
-        offset < r.end and r.log[offset].record == s.ghost_committed[offset]
-        for offset in range(min(end, s.ghost_committed_end))
-    )
+def holds_committed(s: State, r: Replica, offset: int) -> bool:
+    """Say whether the log has at this offset what was committed there first."""
+    return r.start <= offset < r.end and r.log[offset].record == s.ghost_committed[offset]
+
+
+def is_deleted(s: State, record: int) -> bool:
+    """Say whether a client or the retention of a replica has deleted the record."""
+    return bits.contains(s.ghost_deleted, record)
 
 
 def has_committed(s: State, r: Replica) -> bool:
-    """Say whether the log holds all records that were ever below a leader's high watermark."""
-    return agrees_below(s, r, s.ghost_committed_end)
+    """Say whether the log holds all records that were ever below a leader's high watermark and were not deleted."""
+    return all(
+        holds_committed(s, r, offset) or is_deleted(s, s.ghost_committed[offset])
+        for offset in range(s.ghost_committed_end)
+    )
 
 
 def shows_committed(s: State, r: Replica) -> bool:
     """Say whether all that the replica holds below its high watermark was committed,
     and is what was committed there.
     """
-    return r.high_watermark <= s.ghost_committed_end and agrees_below(s, r, r.high_watermark)
+    return r.high_watermark <= s.ghost_committed_end and all(
+        holds_committed(s, r, offset) for offset in range(r.start, r.high_watermark)
+    )
 
 
 def has_record(r: Replica, record: int) -> bool:
     """Say whether the record is in the log."""
-    return any(r.log[offset].record == record for offset in range(r.end))
+    return any(r.log[offset].record == record for offset in range(r.start, r.end))
 
 
 def agree_up_to(one: Replica, other: Replica, end: int) -> bool:
-    """Say whether two logs hold the same records below `end`."""
+    """Say whether two logs hold the same records below `end`, where both have not been deleted."""
     return all(
         one.log[offset].record == other.log[offset].record and one.log[offset].epoch == other.log[offset].epoch
-        for offset in range(end)
+        for offset in range(max(one.start, other.start), end)
     )
 
 
@@ -96,7 +104,7 @@ def leader_has_acknowledged(s: State, c: C) -> bool:
     return not has_current_leader(s) or all(
         has_record(s.replica[newest(s).leader], record)
         for record in range(1, c.max_records + 1)
-        if bits.contains(s.ghost_acknowledged, record)
+        if bits.contains(s.ghost_acknowledged, record) and not is_deleted(s, record)
     )
 
 
@@ -106,7 +114,7 @@ def acknowledged_survives(s: State, c: C) -> bool:
     return all(
         any(has_record(r, record) for r in s.replica)
         for record in range(1, c.max_records + 1)
-        if bits.contains(s.ghost_acknowledged, record)
+        if bits.contains(s.ghost_acknowledged, record) and not is_deleted(s, record)
     )
 
 
@@ -129,7 +137,7 @@ def logs_match(s: State, c: C) -> bool:
         agree_up_to(one, other, offset + 1)
         for one in s.replica
         for other in s.replica
-        for offset in range(min(one.end, other.end))
+        for offset in range(max(one.start, other.start), min(one.end, other.end))
         if one.log[offset].epoch == other.log[offset].epoch
     )
 
@@ -174,7 +182,7 @@ def leaders_have_their_epoch(s: State, c: C) -> bool:
         or (offset < s.replica[leader].end and s.replica[leader].log[offset].record == other.log[offset].record)
         for leader in range(c.brokers)
         for other in s.replica
-        for offset in range(other.end)
+        for offset in range(max(other.start, s.replica[leader].start), other.end)
     )
 
 
@@ -260,6 +268,33 @@ def leaders_show_committed(s: State, c: C) -> bool:
 def replicas_show_committed(s: State, c: C) -> bool:
     """G-S9 for KIP-392: what any running replica shows below its high watermark was committed, and as it is there."""
     return all(shows_committed(s, s.replica[broker]) for broker in range(c.brokers) if is_running(s, broker))
+
+
+@always
+def log_starts_are_committed(s: State, c: C) -> bool:
+    """G-S14: no log starts above its high watermark or below 0, so what is deleted was committed (KIP-107)."""
+    return all(r.start <= r.high_watermark <= r.end for r in s.replica)
+
+
+@always
+def deleted_records_stay_deleted(s: State, c: C) -> bool:
+    """G-S15: the controller's leader, once it knows that it leads, shows no record again of which a client knows that
+    it is deleted (KIP-107).
+
+    DeleteRecords is answered once the low watermark has passed the offset: all live replicas have deleted the record.
+    """
+    if not has_current_leader(s):
+        return True
+    r = s.replica[newest(s).leader]
+    return not any(
+        is_deleted(s, r.log[offset].record) for offset in range(r.start, min(s.ghost_low_watermark, r.high_watermark))
+    )
+
+
+@step(on=broker_crashes)
+def crash_hides_no_records(before: State, after: State, c: C, broker: int, kept: int) -> bool:
+    """G-S16: a log does not start later after a crash than before, so what it has left can be read."""
+    return after.replica[broker].start <= before.replica[broker].start
 
 
 @step(on=controller_applies_alter_partition)

@@ -1,7 +1,7 @@
 """Witnesses on replication, checked on request: each change by an operator happens, and each of its effects.
 
 They are about min ISR and ELR, reassignments, processes that follow before they are registered, answers that come late,
-and log directories.
+log directories, and where logs start.
 """
 
 from fencepost.model.cluster.constants import C
@@ -213,6 +213,38 @@ def new_directory_is_assigned(before: State, after: State, c: C) -> bool:
     """A broker that has registered without the directory of its replica tells the controller where the new log lies."""
     assigned = before.offline & ~after.offline
     return any(is_running(before, broker) and bits.contains(assigned, broker) for broker in range(c.brokers))
+
+
+# -- log starts
+
+
+@sometimes
+def follower_begins_at_the_log_start(before: State, after: State, c: C) -> bool:
+    """A follower drops a log that ends below its leader's log start, and begins there."""
+    return any(
+        after.replica[broker].start > before.replica[broker].end and is_running(before, broker)
+        for broker in range(c.brokers)
+    )
+
+
+@sometimes
+def follower_takes_the_log_start(before: State, after: State, c: C) -> bool:
+    """A follower deletes records since its leader has."""
+    return any(
+        before.replica[broker].answer.start > before.replica[broker].start
+        and after.replica[broker].start == before.replica[broker].answer.start
+        for broker in range(c.brokers)
+    )
+
+
+@sometimes
+def crash_loses_the_log_start(before: State, after: State, c: C) -> bool:
+    """A broker dies before it has written down where its log starts, and keeps its records."""
+    return any(
+        after.replica[broker].start < before.replica[broker].start
+        and after.replica[broker].end == before.replica[broker].end
+        for broker in range(c.brokers)
+    )
 
 
 PROPERTIES = properties_in(globals())

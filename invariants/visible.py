@@ -32,7 +32,7 @@ def readable(s: State, c: C) -> int:
         return NONE
     r = s.replica[newest(s).leader]
     shown = 0
-    for offset in range(r.high_watermark):
+    for offset in range(r.start, r.high_watermark):
         shown = shown * (c.max_records + 1) + r.log[offset].record
     return shown
 

@@ -90,7 +90,7 @@ def question(operation: Operation, version: str, replicas: int, min_isr: int, *,
     machine = protocol(PROTOCOL).machine
     own = _own(operation, replicas, min_isr)
     values = {name: int(value) for name, value in {**machine.version(version).values, "elr": elr, **own}.items()}
-    unused = ("assignment_keeps_elr", *(() if operation.moves else ("completion",)))
+    unused = ("assignment_keeps_elr", "log_start_flushed", *(() if operation.moves else ("completion",)))
     for name in (*unused, *(() if elr else ELR_ALONE)):
         values.pop(name, None)
     return values

@@ -62,6 +62,7 @@ COVERS = {
     "a log directory fails or is taken out, a clean stop": (
         "crashes=0 fences=0 shrinks=0 loss=0 directories=1 clean_stops=1 directory_failures=1 directory_removals=1"
     ),
+    "records are deleted, a crash, a shrink": "fences=0 loss=0 deletions=1",
 }
 """Small graphs of two brokers, with what they add to `SMALL`."""
 ELECTIONS = {

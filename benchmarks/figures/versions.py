@@ -43,6 +43,8 @@ REPAIRS: dict[str, int] = {
     "fewer_directories_are_unclean": 1,
     "assignment_keeps_elr": 1,
     "offline_replica_is_ineligible": 1,
+    "log_start_check": 1,
+    "truncation_moves_checkpoint": 1,
 }
 """What closes each finding that a version has, by constant."""
 OWN: dict[str, tuple[str, ...]] = {
@@ -51,6 +53,8 @@ OWN: dict[str, tuple[str, ...]] = {
     "HYP-16": ("failed_directory_leaves_elr", "fewer_directories_are_unclean"),
     "HYP-17": ("assignment_keeps_elr",),
     "HYP-18": ("offline_replica_is_ineligible",),
+    "HYP-22": ("log_start_check",),
+    "HYP-23": ("truncation_moves_checkpoint",),
     "B10": ("atomic_expansion", "fetch_broker_epoch_check"),
     "B17": ("wait_needs_eligibility",),
     "B20": ("high_watermark_needs_min_isr",),

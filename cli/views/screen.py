@@ -25,7 +25,7 @@ FEW = 8
 """Constants that are all shown; of more, those that are not as usual."""
 ROWS = 4
 """Violations that have a row each; more are one paragraph."""
-NAMES = 24
+NAMES = 20
 """Names in a paragraph at most."""
 STEPS = 12
 """Steps of a trace that are shown: the last ones."""

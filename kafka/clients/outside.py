@@ -246,7 +246,7 @@ def questions(cluster: Brokers) -> Iterator[Question]:
     cluster.write(found.leader_id)
     leader, epoch = found.leader_id, found.leader_epoch
     others = [node for node in found.replica_nodes if node != leader]
-    log: Any = SimpleNamespace(log=[], end=0)
+    log: Any = SimpleNamespace(log=[], end=0, start=0)
     until = time.monotonic() + SECONDS
     while log.end < RECORDS * (3 if others else 1):  # a new leader gives what was written once others have it
         log.log += wire.records(cluster.fetch(leader, log.end, epoch).records)

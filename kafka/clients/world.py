@@ -256,7 +256,7 @@ class World:
     def is_lost(self, partition: int, topic: int, offset: int, epoch: int) -> bool:
         """Return whether the newest leader's log lacks a record of this offset and epoch: the model's `departs`."""
         now = newest(self.s).partition[partition]
-        log: Any = SimpleNamespace(log=self.logs[partition, now.topic, now.epoch])
+        log: Any = SimpleNamespace(log=self.logs[partition, now.topic, now.epoch], start=0)
         log.end = len(log.log)
         return topic != now.topic or departs(log, self.view(partition, self.s.newest).wire_epoch, offset + 1, epoch)
 

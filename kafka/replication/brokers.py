@@ -131,13 +131,15 @@ class BrokersView:
         r[REPLICA["moved"]] = told["moved"]
         r[REPLICA["log"]] = tuple(log + [(0,) * ENTRIES] * (self.records - len(log)))
         r[REPLICA["end"]] = len(log)
+        r[REPLICA["start"]] = told["first"]
+        r[REPLICA["checkpoint"]] = told["checkpoint"]
         r[REPLICA["high_watermark"]] = told["hw"]
         r[REPLICA["isr"]] = told["isr"] if leads else 0
         r[REPLICA["partition_epoch"]] = told["role"][2] - self.frame.epoch if leads else 0
         r[REPLICA["proposed_isr"]] = told["proposed"] if leads else 0
         r[REPLICA["epoch_start"]] = told["start"] if leads else 0
         r[REPLICA["recent"]] = told["recent"] if leads else 0
-        unknown = [(NONE, NONE)] * self.brokers
+        unknown = [(NONE, 0, NONE)] * self.brokers
         r[REPLICA["follower"]] = tuple(map(tuple, told["followers"])) if leads else tuple(unknown)
         waiting = dict(told.get("waiting", ()))
         r[REPLICA["waiting"]] = tuple(waiting.get(offset, 0) for offset in range(self.records))

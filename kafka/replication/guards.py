@@ -106,7 +106,22 @@ KAFKAS: dict[tuple[str, str], Check] = {
     ("leader-handles-late-fetch", "not bits.contains(local(s, m.leader).missing, m.follower)"): Check(
         "Partition.followerReplicaOrThrow", ("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_LEADER_EPOCH")
     ),
-    ("leader-handles-late-fetch", "m.offset <= r.end"): Check(
+    ("leader-handles-fetch", "not is_out_of_range(s, leader, follower)"): Check(
+        "Partition.readRecords", ("OFFSET_OUT_OF_RANGE",)
+    ),
+    ("leader-reports-divergence", "not is_out_of_range(s, leader, follower)"): Check(
+        "Partition.readRecords", ("OFFSET_OUT_OF_RANGE",)
+    ),
+    ("follower-is-out-of-range", "serves(s, c, leader, follower)"): Check(
+        "Partition.localLogWithEpochOrThrow", _LEADER
+    ),
+    ("leader-deletes-records", "leads(s, leader)"): Check(
+        "Partition.deleteRecordsOnLeader", ("NOT_LEADER_OR_FOLLOWER", "KAFKA_STORAGE_ERROR")
+    ),
+    ("leader-deletes-records", "may_delete(c, r, offset)"): Check(
+        "UnifiedLog.maybeIncrementLogStartOffset", ("OFFSET_OUT_OF_RANGE", "")
+    ),
+    ("leader-handles-late-fetch", "r.start <= m.offset <= r.end"): Check(
         "UnifiedLog.read", ("OFFSET_OUT_OF_RANGE", "the logs diverge")
     ),
     ("leader-handles-late-fetch", "not log.departs(r, local(s, m.leader).leader_epoch, m.offset, m.last_epoch)"): Check(
@@ -154,12 +169,14 @@ PHYSICAL: dict[tuple[str, str], str] = {
             ("log-directory-is-taken-out", "not has_process(s, broker)"),
             ("controller-marks-directory-offline", "is_running(s, broker)"),
             ("controller-assigns-directory", "is_running(s, broker)"),
+            ("broker-writes-log-start", "has_process(s, broker)"),
         ),
         _PROCESS,
     ),
     **dict.fromkeys(
         (
             ("log-directory-fails", "r.offline == 0"),
+            ("broker-writes-log-start", "r.offline == 0"),
             ("log-directory-fails", "not bits.contains(local(s, broker).missing, broker)"),
             ("log-directory-returns", "r.offline != 0"),
             ("controller-marks-directory-offline", "s.replica[broker].offline != 0"),
@@ -172,7 +189,7 @@ PHYSICAL: dict[tuple[str, str], str] = {
         (
             ("broker-crashes", "kept <= r.end"),
             ("broker-crashes", "kept == r.end or may_lose(s, c, broker)"),
-            ("broker-crashes", "kept in (0, r.end) or c.partial_loss"),
+            ("broker-crashes", "kept in (0, r.end) or (c.partial_loss and log.first_in_files(r) < kept)"),
         ),
         "what a disk can lose",
     ),
@@ -211,6 +228,7 @@ PHYSICAL: dict[tuple[str, str], str] = {
         (
             ("leader-handles-fetch", "f.answer.kind == Answer.NONE"),
             ("leader-reports-divergence", "f.answer.kind == Answer.NONE"),
+            ("follower-is-out-of-range", "f.answer.kind == Answer.NONE"),
         ),
         "one fetch is out at a time",
     ),
@@ -223,6 +241,7 @@ PHYSICAL: dict[tuple[str, str], str] = {
         _ANSWER,
     ),
     ("log-changes-under-answer", "f.end < s.replica[leader].end"): "a file that is shorter ends the connection",
+    ("follower-is-out-of-range", "is_out_of_range(s, leader, follower)"): "a fetch in range is another step",
     ("follower-appends", "r.answer.kind == Answer.RECORDS"): _ANSWER,
     ("follower-truncates", "r.answer.kind == Answer.DIVERGING"): _ANSWER,
     ("leader-resends-request", "m.status == Status.SENT"): _MESSAGE,
@@ -261,6 +280,7 @@ BOUNDS: dict[tuple[str, str], str] = {
             ("leader-resends-request", "s.budget.resends > 0"),
             ("operator-raises-min-isr", "s.budget.raises > 0"),
             ("operator-lowers-min-isr", "s.budget.lowers > 0"),
+            ("leader-deletes-records", "offset <= c.deletions"),
             ("log-directory-fails", "s.budget.directory_failures > 0"),
             ("log-directory-fails", "broker < c.directories"),
             ("log-directory-is-taken-out", "s.budget.directory_removals > 0"),
@@ -305,6 +325,8 @@ BOUNDS: dict[tuple[str, str], str] = {
             ("leader-appends", "r.checked == 0"),
             ("controller-marks-directory-offline", "c.failed_directories_are_reported"),
             ("leader-handles-fetch", "not f.truncating"),
+            ("follower-is-out-of-range", "not f.truncating"),
+            ("broker-writes-log-start", "not c.log_start_flushed"),
             ("leader-handles-fetch", "not is_unknown_epoch(c, r, fetched_epoch(c, f))"),
             ("leader-reports-divergence", "not f.truncating"),
             ("leader-learns-change-applied", "s.replica[m.leader].checked == 0"),
@@ -351,6 +373,10 @@ BOUNDS: dict[tuple[str, str], str] = {
     ("leader-handles-fetch", "brings_news(s, c, leader, follower)"): "a fetch without news changes nothing",
     ("follower-lags-too-long", "bits.contains(r.recent, follower)"): "a follower that lags already",
     ("leader-requests-shrink", "members != 0"): "a shrink without members",
+    (
+        "broker-writes-log-start",
+        "r.checkpoint != (r.start if r.start > log.first_in_files(r) else 0)",
+    ): "writing what is written changes nothing",
 }
 """Guards that are the model's own, and what for; `has_room` of any action is one, too."""
 
@@ -370,6 +396,8 @@ NEEDS: dict[str, Callable[..., bool]] = {
     "leader_handles_fetch": lambda s, _, leader, follower: is_running(s, leader) and _fetches(s, leader, follower),
     "leader_reports_divergence": lambda s, _, leader, follower: is_running(s, leader) and _fetches(s, leader, follower),
     "leader_handles_late_fetch": lambda s, _, m: is_running(s, m.leader),
+    "leader_deletes_records": lambda s, _, leader, offset: offset > 0 and is_running(s, leader),
+    "follower_is_out_of_range": lambda s, _, leader, follower: is_running(s, leader) and _fetches(s, leader, follower),
     "leader_learns_change_applied": lambda s, _, m: _is_there(s, m),
     "leader_learns_change_refused": lambda s, _, m: _is_there(s, m),
 }

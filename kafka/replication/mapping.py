@@ -39,6 +39,17 @@ ACTIONS: dict[str, Act] = {
         "the process runs already it gets its epoch, and applies what is new.",
         lambda _, broker, checkpoint: f"register {broker} {checkpoint}",
     ),
+    "leader_deletes_records": Act(
+        "Partition.deleteRecordsOnLeader.", lambda _, leader, offset: f"delete {leader} {offset}"
+    ),
+    "broker_writes_log_start": Act(
+        "LogManager.checkpointLogStartOffsets. No thread does it here.", lambda _, broker: f"write-start {broker}"
+    ),
+    "follower_is_out_of_range": Act(
+        "ReplicaManager.fetchMessages answers OFFSET_OUT_OF_RANGE; AbstractFetcherThread.processFetchRequest with "
+        "that, and the leader's log end and log start for what RemoteLeaderEndPoint asks then.",
+        lambda _, leader, follower: f"out-of-range {leader} {follower}",
+    ),
     "log_directory_fails": Act(
         "ReplicaManager.handleLogDirFailure for the directory with the log; the fetch that was built is left behind.",
         lambda _, broker: f"fail {broker}",
@@ -171,6 +182,7 @@ ACTIONS: dict[str, Act] = {
 }
 
 NOT_DRIVEN: dict[str, str] = {
+    "broker_expires_records": "a log is one segment here, which the driver never rolls",
     "disk_is_swapped": "files that vanish under a running broker are outside of what Kafka promises",
     "leader_tells_epoch_end": "Fetch carries the last epoch since IBP 2.7: OffsetForLeaderEpoch is not asked",
     "leader_requests_expansion": "check and request are one step since KAFKA-15221",
@@ -195,16 +207,19 @@ FIELDS: dict[str, str] = {
     "replica.applied": "how far the broker has applied the metadata log",
     "replica.raised": "UnifiedLog.config.minInSyncReplicas of who has a replica",
     "replica.log": (
-        "UnifiedLog.read: each record's value and its batch's leader epoch; of a broker that is down, its segment file"
+        "UnifiedLog.logSegments: each record's value and its batch's leader epoch; of a broker that is down, its "
+        "segment file"
     ),
     "replica.end": "the same",
+    "replica.start": "UnifiedLog.logStartOffset; of a broker that is down, what its files and checkpoint lead to",
+    "replica.checkpoint": "the file log-start-offset-checkpoint",
     "replica.high_watermark": "UnifiedLog.highWatermark; of a broker that is down, the last one",
     "replica.isr": "Partition.partitionState.isr of a leader; maximalIsr must be this with `proposed_isr`",
     "replica.partition_epoch": "Partition.getPartitionEpoch of a leader",
     "replica.proposed_isr": "sentLeaderAndIsr.isr of a PendingPartitionChange",
     "replica.epoch_start": "Partition.leaderEpochStartOffsetOpt",
     "replica.recent": "ReplicaState.lastCaughtUpTimeMs within the lag time",
-    "replica.follower": "Replica.stateSnapshot: log end offset and broker epoch",
+    "replica.follower": "Replica.stateSnapshot: log end offset, log start offset and broker epoch",
     "replica.offline": "whether the log's directory has failed, by the driver; then its Partition is offline",
     "replica.moved": "how far the driver has replaced the directory, registered the broker and assigned it",
     "replica.waiting": "writes whose callback ReplicaManager.appendRecords has not called yet",
@@ -226,6 +241,8 @@ NOT_COMPARED: dict[str, str] = {
     "budget": "counts what the model has left, nothing of Kafka",
     "ghost_committed": "follows from logs and high watermarks, which are compared",
     "ghost_committed_end": "follows from high watermarks, which are compared",
+    "ghost_deleted": "follows from log starts, which are compared",
+    "ghost_low_watermark": "follows from log starts as leaders know them, which are compared",
     "ghost_stale": "a judgement of the model on broker epochs, which are compared",
 }
 """Fields that are taken from the model, and why. `replica.` stands for the fields of each broker."""
@@ -313,6 +330,10 @@ AS_BUILT: dict[str, int] = {
     "last_epoch_lost_on_empty": 0,
     "answers_match_epoch": 1,
     "later_epochs_skipped": 1,
+    "log_start_flushed": 0,
+    "deletion_needs_high_watermark": 1,
+    "truncation_moves_checkpoint": 0,
+    "log_start_check": 0,
     "epoch_start_recorded": 1,
     "maximal_isr": 1,
     "rollback_on": 0,
@@ -373,6 +394,7 @@ BEFORE_ELR = ("kafka-3.9",)
 
 AROUND: dict[str, str] = {
     "disk_swaps": NOT_DRIVEN["disk_is_swapped"],
+    "expirations": NOT_DRIVEN["broker_expires_records"],
 }
 """Constants that add what is not driven, and why it is not."""
 

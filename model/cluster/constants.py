@@ -151,6 +151,10 @@ class C(Constants):
     directory_removals = bound(0, low=0, high=2, meaning="log directories that are taken out of log.dirs (KIP-858)")
     disk_replacements = bound(0, low=0, high=2, meaning="disks that are replaced by empty ones while a broker is down")
     directories = bound(0, low=0, high=5, meaning="brokers whose log directory may fail or be replaced: the first")
+    deletions = bound(0, low=0, high=4, meaning="records that clients may delete (DeleteRecords): the first")
+    expirations = bound(
+        0, low=0, high=4, meaning="records that each replica may delete by itself (retention): the first"
+    )
     resends = bound(0, low=0, high=2, meaning="AlterPartition requests that are sent again on another connection")
     reassignments = bound(
         0, low=0, high=4, meaning="times that an operator starts a reassignment, or replaces the one under way"
@@ -175,6 +179,10 @@ class C(Constants):
     loss = choice(Loss.OUTSIDE_ISR, meaning="whose crash may lose records: none, outside-isr, any")
     partial_loss = switch(default=False, meaning="a crash may lose any suffix, not only the whole log")
     restart_high_watermark = choice(Checkpoint.LAST, meaning="high watermark after a restart: last, any, log-start")
+
+    log_start_flushed = switch(
+        default=True, meaning="a log start is on disk as soon as it moves; Kafka writes it once a minute"
+    )
 
     # follower and leader logs
     truncation = choice(Truncation.FETCH, meaning="how followers truncate: high-watermark, kip-101, kip-279, fetch")
@@ -219,10 +227,20 @@ class C(Constants):
     )
     fetches_report = choice(Field.ABSENT, meaning="the field HighWatermark in fetches (KIP-1166): absent, own, unknown")
 
+    truncation_moves_checkpoint = switch(
+        default=False, meaning="a follower that cuts its log below the checkpoint of its start writes that too (HYP-23)"
+    )
+    deletion_needs_high_watermark = switch(
+        default=True, meaning="no records are deleted at the high watermark or above it (KIP-107)"
+    )
+
     # leader
     maximal_isr = switch(default=True, meaning="proposed members count for the high watermark (KIP-497)")
     rollback_on = choice(Rollback.INELIGIBLE, meaning="give up an ISR change on: ineligible, any-error, timeout, never")
     epoch_start_check = switch(default=True, meaning="a replica joins the ISR only once it is past the epoch start")
+    log_start_check = switch(
+        default=False, meaning="a replica joins the ISR only once its log starts where the leader's does (HYP-22)"
+    )
     leader_eligibility_check = switch(default=True, meaning="the leader asks its cache for fenced brokers (KIP-841)")
     leader_broker_epoch_check = switch(
         default=True, meaning="the leader compares broker epochs with its cache (KIP-903)"
@@ -369,6 +387,8 @@ def refuse(c: C) -> str | None:
         return f"directories={c.directories} is more than brokers={c.brokers}: write as many at most."
     if c.directories == 0 and c.directory_failures + c.directory_removals + c.disk_replacements > 0:
         return f"no directory can fail or be replaced with directories=0: write directories={c.brokers}, or fewer."
+    if c.deletions + c.expirations > 0 and c.truncation != Truncation.FETCH:
+        return "log starts above 0 are about fetches that say where to cut: write truncation=fetch."
     if c.spare > c.movable:
         return (
             f"spare={c.spare} is more than movable={c.movable}, and only those brokers can be given a "

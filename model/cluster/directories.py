@@ -47,6 +47,7 @@ def log_directory_fails(s: State, c: C, broker: int) -> None:
     r.truncating = False
     r.last_epoch_lost = False
     r.offline = 1
+    log.recover(r, r.start if c.log_start_flushed else r.checkpoint)
     s.budget.directory_failures -= 1
 
 
@@ -95,7 +96,7 @@ def leave_directory(s: State, broker: int) -> None:
     """
     r = s.replica[broker]
     is_known = r.moved == Move.ASSIGNED and bits.contains(s.offline, broker)
-    log.truncate(r, 0)
+    log.lose(r)
     r.offline = 0
     r.moved = Move.REGISTERED if is_known else Move.BEGUN
 

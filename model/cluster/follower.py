@@ -13,6 +13,7 @@ def forget_answer(r: Replica) -> None:
     r.answer.epoch = 0
     r.answer.end = 0
     r.answer.high_watermark = 0
+    r.answer.start = 0
 
 
 def complete_writes(s: State, r: Replica) -> None:
@@ -35,12 +36,15 @@ def is_skipped(s: State, c: C, follower: int, epoch: int) -> bool:
 
 
 def append_records(s: State, c: C, follower: int) -> None:
-    """Append the record of the answer, and take over its high watermark, within the log (processPartitionData)."""
+    """Append the record of the answer, and take over its high watermark, within the log, and its log start
+    (processPartitionData).
+    """
     r = s.replica[follower]
-    record, epoch, high_watermark = r.answer.record, r.answer.epoch, r.answer.high_watermark
+    record, epoch, high_watermark, start = r.answer.record, r.answer.epoch, r.answer.high_watermark, r.answer.start
     if record != 0 and not is_skipped(s, c, follower, epoch):
         log.append(r, record, epoch)
-    r.high_watermark = min(high_watermark, r.end)
+    r.high_watermark = max(min(high_watermark, r.end), r.start)
+    r.start = max(r.start, min(start, r.high_watermark))
     r.last_epoch_lost = c.last_epoch_lost_on_empty and record == 0
     forget_answer(r)
     if c.acknowledge_after_leadership:
@@ -58,6 +62,8 @@ def truncate(c: C, r: Replica) -> None:
         offset = min(end, r.end) if c.truncation == Truncation.KIP_101 else log.truncation_offset(r, epoch, end)
         log.truncate(r, offset)
         r.truncating = asks_again and r.end > 0
+    if c.truncation_moves_checkpoint:
+        r.checkpoint = min(r.checkpoint, r.start)
     r.last_epoch_lost = False
     forget_answer(r)
 
@@ -92,8 +98,8 @@ def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
     r = s.replica[follower]
     require(c.high_watermark_before_truncation)
     require(r.answer.kind == Answer.DIVERGING)
-    require(r.high_watermark != min(r.answer.high_watermark, r.end))
-    r.high_watermark = min(r.answer.high_watermark, r.end)
+    require(r.high_watermark != max(min(r.answer.high_watermark, r.end), r.start))
+    r.high_watermark = max(min(r.answer.high_watermark, r.end), r.start)
 
 
 def is_taken(s: State, c: C, m: LateAnswer) -> bool:
@@ -129,6 +135,7 @@ def follower_takes_late_answer(s: State, c: C, m: LateAnswer) -> None:
     r.answer.epoch = m.epoch
     r.answer.end = m.end
     r.answer.high_watermark = m.high_watermark
+    r.answer.start = m.start
     s.late_answers.remove(m)
     if kind == Answer.RECORDS:
         append_records(s, c, follower)

@@ -29,6 +29,7 @@ def forget_followers(r: Replica) -> None:
     """Forget what is known of followers."""
     for f in r.follower:
         f.end = NONE
+        f.start = 0
         f.broker_epoch = NONE
 
 
@@ -119,6 +120,18 @@ def acknowledge(s: State, c: C, r: Replica, min_isr: int) -> None:
         r.waiting[offset] = 0
 
 
+def observe_low_watermark(s: State, c: C, leader: int) -> None:
+    """Note below which offset all replicas have deleted their records as the leader knows, but for those of brokers
+    that its cache shows as fenced: a DeleteRecords up to there is answered (Partition.lowWatermarkIfLeader).
+    """
+    image = local(s, leader)
+    low = s.replica[leader].start
+    for follower in range(c.brokers):
+        if follower != leader and not bits.contains(image.fenced | image.missing, follower):
+            low = min(low, s.replica[leader].follower[follower].start)
+    s.ghost_low_watermark = max(s.ghost_low_watermark, low)
+
+
 def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int) -> bool:
     """Say whether the leader's cache knows a later broker epoch of the follower (Replica.updateFetchStateOrThrow).
 
@@ -174,8 +187,8 @@ def may_request(s: State, c: C, leader: int) -> bool:
     )
 
 
-def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int) -> bool:
-    """Say whether a fetch with this log end and broker epoch lets the leader propose the follower
+def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int, start: int) -> bool:
+    """Say whether a fetch with this log end, broker epoch and log start lets the leader propose the follower
     (Partition.needsExpandIsr).
     """
     r = s.replica[leader]
@@ -183,6 +196,7 @@ def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoc
         may_request(s, c, leader)
         and not bits.contains(r.isr, follower)
         and is_caught_up(s, c, leader, end)
+        and (start >= r.start or not c.log_start_check)
         and is_eligible_in_cache(c, local(s, leader), follower, broker_epoch)
     )
 
@@ -212,7 +226,7 @@ def request(s: State, c: C, leader: int, isr: int) -> None:
     m.member_epoch[leader] = own
 
 
-def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int) -> None:
+def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int, start: int) -> None:
     """Take over what a fetch says of its sender, propose it for the ISR if it may join, and try the high watermark.
 
     Partition.updateFollowerFetchState and maybeExpandIsr; the high watermark is tried only if the log end has changed.
@@ -220,10 +234,12 @@ def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_ep
     looked at a log end and not yet at the broker epoch.
     """
     r = s.replica[leader]
-    expands = may_expand(s, c, leader, follower, end, broker_epoch)
+    expands = may_expand(s, c, leader, follower, end, broker_epoch, start)
     moves = r.follower[follower].end != end
     r.follower[follower].end = end
     r.follower[follower].broker_epoch = broker_epoch
+    r.follower[follower].start = start
+    observe_low_watermark(s, c, leader)
     if c.waits_for_joining and end >= r.end:
         r.recent = bits.with_member(r.recent, follower)
     if r.checked == 0:
@@ -261,6 +277,14 @@ def departs(s: State, c: C, leader: int, follower: int) -> bool:
     )
 
 
+def is_out_of_range(s: State, leader: int, follower: int) -> bool:
+    """Say whether the follower asks for an offset that its leader does not have: below its log start, whatever the
+    epochs say, or above its end, if the follower has no epoch to name (Partition.readRecords, UnifiedLog.read).
+    """
+    r, f = s.replica[leader], s.replica[follower]
+    return f.end < r.start or (f.start > 0 and f.end > r.end and log.latest_epoch(f) == NONE)
+
+
 def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_watermark: int) -> bool:
     """Say whether this high watermark of the leader is news to a follower, in an answer without records too.
 
@@ -269,7 +293,7 @@ def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_waterm
     """
     f = s.replica[follower]
     if not c.reported_high_watermark_counts:
-        return f.high_watermark != min(high_watermark, f.end)
+        return f.high_watermark != max(min(high_watermark, f.end), f.start)
     return c.fetches_report == Field.UNKNOWN or (c.fetches_report == Field.OWN and high_watermark > f.high_watermark)
 
 
@@ -283,9 +307,11 @@ def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
         or lacks_high_watermark(s, c, leader, follower, r.high_watermark)
         or known.end != f.end
         or known.broker_epoch != broker_epoch
+        or known.start != f.start
+        or f.start < r.start
         or departs(s, c, leader, follower)
         or (c.waits_for_joining and not bits.contains(r.recent, follower))
-        or (may_expand(s, c, leader, follower, f.end, broker_epoch) and r.checked == 0)
+        or (may_expand(s, c, leader, follower, f.end, broker_epoch, f.start) and r.checked == 0)
     )
 
 
@@ -315,7 +341,8 @@ def asks_in_old_epoch(s: State, leader: int, follower: int) -> bool:
 
 @action(leader=Broker, follower=Broker)
 def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader handles a fetch: it notes the follower's log end, and sends the next record or its high watermark.
+    """A leader handles a fetch: it notes the follower's log end, and sends the next record or its high watermark,
+    and its log start.
 
     ReplicaManager.fetchMessages, Partition.fetchRecords. Refused are fetches of another leader epoch (KIP-320), of an
     older broker epoch (KAFKA-15221), and of a last epoch whose end the leader cannot tell. The answer carries the high
@@ -329,12 +356,14 @@ def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
     require(not is_stale_fetch(s, c, leader, follower, broker_epoch))
     require(not is_unknown_epoch(c, r, fetched_epoch(c, f)))
     require(not departs(s, c, leader, follower))
+    require(not is_out_of_range(s, leader, follower))
     require(brings_news(s, c, leader, follower))
     high_watermark = r.high_watermark
-    record_fetch(s, c, leader, follower, f.end, broker_epoch)
-    if f.end < r.end or lacks_high_watermark(s, c, leader, follower, high_watermark):
+    record_fetch(s, c, leader, follower, f.end, broker_epoch, f.start)
+    if f.end < r.end or lacks_high_watermark(s, c, leader, follower, high_watermark) or f.start < r.start:
         f.answer.kind = Answer.RECORDS
         f.answer.high_watermark = high_watermark
+        f.answer.start = r.start
         if f.end < r.end:
             f.answer.record = r.log[f.end].record
             f.answer.epoch = r.log[f.end].epoch
@@ -351,10 +380,11 @@ def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> Non
     require(f.answer.kind == Answer.NONE)
     require(not f.truncating)
     require(departs(s, c, leader, follower))
+    require(not is_out_of_range(s, leader, follower))
     last_epoch = fetched_epoch(c, f)
     epoch = local(s, leader).leader_epoch
     if c.diverging_fetch_counts:
-        record_fetch(s, c, leader, follower, min(f.end, r.end), fetch_epoch(s, c, follower))
+        record_fetch(s, c, leader, follower, min(f.end, r.end), fetch_epoch(s, c, follower), f.start)
     f.answer.kind = Answer.DIVERGING
     f.answer.epoch = log.latest_epoch(f) if last_epoch == NONE else log.end_offset_epoch(r, epoch, last_epoch)
     f.answer.end = r.end if last_epoch == NONE else log.start_above(r, last_epoch)

@@ -3,6 +3,7 @@
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Checkpoint, Loss, UncleanShutdown
 from fencepost.model.cluster.controller import epoch_without, has_room, leader_without, remove_from_isr
+from fencepost.model.cluster.deletion import write_log_start
 from fencepost.model.cluster.follower import forget_answer
 from fencepost.model.cluster.leader import fail_writes, forget_leadership
 from fencepost.model.cluster.metadata import go_on_from, start_from
@@ -61,16 +62,22 @@ def halt(s: State, c: C, broker: int, life: Life) -> None:
 def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
     """A broker dies and keeps the first records of its log: all of them, or fewer if it may lose some.
 
-    Its requests stay in flight, and the controller does not notice in the same step.
+    Its requests stay in flight, and the controller does not notice in the same step. The log start goes back to what
+    was written down of it.
     """
     r = s.replica[broker]
     require(s.budget.crashes > 0, bound=C.crashes)
     require(has_process(s, broker))
     require(kept <= r.end)
     require(kept == r.end or may_lose(s, c, broker))
-    require(kept in (0, r.end) or c.partial_loss)
+    require(kept in (0, r.end) or (c.partial_loss and log.first_in_files(r) < kept))
     leave_fetch_behind(s, c, broker)
-    log.truncate(r, kept)
+    checkpoint = r.start if c.log_start_flushed else r.checkpoint
+    if kept == 0 and r.end > 0:
+        log.lose(r)
+    else:
+        log.truncate(r, kept)
+        log.recover(r, checkpoint)
     halt(s, c, broker, Life.CRASHED)
     s.budget.crashes -= 1
 
@@ -107,6 +114,8 @@ def broker_stops(s: State, c: C, broker: int) -> None:
     now.fenced = bits.with_member(now.fenced, broker)
     s.budget.clean_stops -= 0 if asked else 1
     leave_fetch_behind(s, c, broker)
+    if not c.log_start_flushed:
+        write_log_start(s.replica[broker])
     halt(s, c, broker, Life.STOPPED)
 
 
@@ -127,7 +136,7 @@ def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
     require(checkpoint == r.high_watermark or r.offline == 0)
     s.budget.early_starts -= 1
     r.early = 1
-    r.high_watermark = checkpoint
+    r.high_watermark = max(checkpoint, r.start)
     start_from(s, c, broker)
 
 
@@ -175,7 +184,7 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
     if stays:
         s.ghost_stale = bits.with_member(s.ghost_stale, broker)
     r.life = Life.RUNNING
-    r.high_watermark = checkpoint
+    r.high_watermark = max(checkpoint, r.start)
     s.offline = bits.with_member(s.offline, broker) if r.offline + r.moved != 0 else bits.without(s.offline, broker)
     r.moved = min(r.moved, Move.REGISTERED)
     if r.early != 0:
@@ -210,6 +219,6 @@ def disk_is_swapped(s: State, c: C, broker: int) -> None:
     require(is_running(s, broker))
     require(local(s, broker).leader != broker)
     require(r.end > 0)
-    log.truncate(r, 0)
+    log.lose(r)
     forget_answer(r)
     s.budget.disk_swaps -= 1

@@ -12,32 +12,79 @@ def append(r: Replica, record: int, epoch: int) -> None:
 
 
 def truncate(r: Replica, offset: int) -> None:
-    """Drop the records at `offset` and after it; the high watermark comes down with the end (UnifiedLog.truncateTo)."""
+    """Drop the records at `offset` and after it; high watermark and log start come down with the end
+    (UnifiedLog.truncateTo).
+    """
     for dropped in range(offset, r.end):
         r.log[dropped].record = 0
         r.log[dropped].epoch = 0
     r.end = min(r.end, offset)
+    r.start = min(r.start, r.end)
     r.high_watermark = min(r.high_watermark, r.end)
 
 
+def restart_at(r: Replica, offset: int) -> None:
+    """Drop all records: an empty log starts at `offset` (UnifiedLog.truncateFullyAndStartAt).
+
+    Its leader epoch cache is empty too.
+    """
+    truncate(r, 0)
+    r.end = offset
+    r.start = offset
+    r.high_watermark = offset
+
+
+def lose(r: Replica) -> None:
+    """Drop the log with its files, so with the checkpoint of its start."""
+    truncate(r, 0)
+    r.checkpoint = 0
+
+
+def first_in_files(r: Replica) -> int:
+    """Return the offset where the first segment file begins: deleted records below the log start may still be there."""
+    first = r.end
+    for offset in range(r.end):
+        if first == r.end and r.log[offset].record != 0:
+            first = offset
+    return first
+
+
+def recover(r: Replica, checkpoint: int) -> None:
+    """Load the log from its files and the checkpoint of its start (LogLoader.load).
+
+    A log that ends below that is made anew there, empty (LogLoader.checkAndRecoverLogEnd).
+    """
+    start = max(checkpoint, first_in_files(r))
+    if start > r.end:
+        restart_at(r, start)
+    r.start = start
+    r.high_watermark = max(r.high_watermark, start)
+
+
 def latest_epoch(r: Replica) -> int:
-    """Return the epoch of the last record, NONE for an empty log."""
-    return r.log[r.end - 1].epoch if r.end > 0 else NONE
+    """Return the epoch of the last record, NONE for an empty log.
+
+    If all records are deleted, the leader epoch cache keeps the last epoch; not if the log was made anew.
+    """
+    return r.log[r.end - 1].epoch if r.end > 0 and r.log[r.end - 1].record != 0 else NONE
 
 
 def start_above(r: Replica, epoch: int) -> int:
     """Return the offset of the first record of a later epoch than `epoch`, the log end if there is none."""
     start = r.end
-    for offset in range(r.end):
+    for offset in range(r.start, r.end):
         if start == r.end and r.log[offset].epoch > epoch:
             start = offset
     return start
 
 
 def floor_epoch(r: Replica, epoch: int) -> int:
-    """Return the latest epoch in the log that is not above `epoch`; `epoch` itself if all are above it."""
+    """Return the latest epoch in the log that is not above `epoch`; `epoch` itself if all are above it.
+
+    Of the epochs before the log start nothing is known (LeaderEpochFileCache.truncateFromStart).
+    """
     start = start_above(r, epoch)
-    return r.log[start - 1].epoch if start > 0 else epoch
+    return r.log[start - 1].epoch if start > r.start else epoch
 
 
 def end_offset_epoch(r: Replica, leader_epoch: int, epoch: int) -> int:

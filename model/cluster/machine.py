@@ -3,6 +3,7 @@
 from fencepost.model.cluster import (
     configuration,
     controller,
+    deletion,
     directories,
     follower,
     leader,
@@ -60,6 +61,12 @@ REPAIRS = (
     ),
     Repair("HYP-17", "the assignment of a directory leaves the ELR as it is", {"assignment_keeps_elr": 1}, {"elr": 1}),
     Repair("HYP-18", "no replica joins the ISR whose directory is offline", {"offline_replica_is_ineligible": 1}),
+    Repair("HYP-22", "a replica joins the ISR once its log starts where its leader's does", {"log_start_check": 1}),
+    Repair(
+        "HYP-23",
+        "a log that is cut below the checkpoint of its start writes that too",
+        {"truncation_moves_checkpoint": 1},
+    ),
 )
 """What closes the findings that follow from Kafka's code as it reads: version kafka-4.1-repaired has all of it."""
 LOSSES = {
@@ -84,7 +91,12 @@ BEFORE_4 = {"elr": 0, "registration_leaves_isr": 0}
 """Before 4.0 a broker whose session has expired registers again without leaving the ISR (HYP-2)."""
 BEFORE_3_8 = {"completion": Completion.ADDED, **BEFORE_4}
 """Before KAFKA-15665 a reassignment ends once the added replicas are in the ISR, whatever became of the others."""
-ALL = {"waits_for_joining": 1, "restart_high_watermark": Checkpoint.ANY, "assignment_keeps_elr": 0}
+ALL = {
+    "waits_for_joining": 1,
+    "restart_high_watermark": Checkpoint.ANY,
+    "assignment_keeps_elr": 0,
+    "log_start_flushed": 0,
+}
 """Every version waits for followers that are about to join, and writes high watermarks down now and then; before 4.3
 the assignment of a directory empties the ELR (HYP-17)."""
 ELR = {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL}
@@ -199,6 +211,11 @@ def notes(c: C) -> tuple[str, ...]:
             "offline_replica_is_ineligible is off, as Kafka's code reads: a violation may come from HYP-18; "
             "`offline_replica_is_ineligible=True` closes it."
         )
+    if c.deletions + c.expirations > 0 and not c.log_start_check:
+        found.append(
+            "log_start_check is off, as Kafka's code reads: a violation may come from the conjecture HYP-22; "
+            "`log_start_check=True` closes it."
+        )
     if c.early_starts > 0 and c.epochless_fetches != Epochless.REFUSED:
         found.append(
             "epochless_fetches is accepted or ineligible, and Kafka's code accepts them: a violation may come from the "
@@ -229,6 +246,10 @@ MACHINE = Machine(
         lifecycle.broker_starts,
         lifecycle.broker_registers,
         lifecycle.disk_is_swapped,
+        deletion.leader_deletes_records,
+        deletion.broker_expires_records,
+        deletion.broker_writes_log_start,
+        deletion.follower_is_out_of_range,
         directories.log_directory_fails,
         directories.log_directory_returns,
         directories.disk_is_replaced,

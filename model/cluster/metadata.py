@@ -103,7 +103,7 @@ def start_from(s: State, c: C, broker: int) -> None:
     image = s.image[s.newest]
     r.raised = image.raised
     if bits.contains(image.missing, broker):
-        log.truncate(r, 0)
+        log.lose(r)
     elif image.leader == broker and r.offline == 0:
         make_leader(s, c, broker, False, True)
     elif r.offline == 0:
@@ -135,7 +135,7 @@ def delete_replica(s: State, c: C, broker: int) -> None:
     r.last_epoch_lost = False
     r.offline = 0
     r.moved = Move.ASSIGNED
-    log.truncate(r, 0)
+    log.lose(r)
 
 
 def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
@@ -171,6 +171,7 @@ def forget_removed(r: Replica, missing: int) -> None:
         for follower in range(len(r.follower)):
             if bits.contains(missing, follower):
                 r.follower[follower].end = NONE
+                r.follower[follower].start = 0
                 r.follower[follower].broker_epoch = NONE
 
 

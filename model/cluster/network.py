@@ -53,6 +53,7 @@ def leave_fetch_behind(s: State, c: C, broker: int) -> None:
             leader_epoch=image.leader_epoch,
             offset=f.end,
             last_epoch=fetched_epoch(c, f),
+            start=f.start,
         )
 
 
@@ -77,6 +78,7 @@ def leave_answer_behind(s: State, c: C, broker: int) -> None:
             epoch=f.answer.epoch,
             end=f.answer.end,
             high_watermark=f.answer.high_watermark,
+            start=f.answer.start,
         )
 
 
@@ -110,11 +112,11 @@ def leader_handles_late_fetch(s: State, c: C, m: LateFetch) -> None:
     require(leads(s, m.leader))
     require(not c.fetch_leader_epoch_check or m.leader_epoch == local(s, m.leader).leader_epoch)
     require(not is_stale_fetch(s, c, m.leader, m.follower, m.broker_epoch))
-    require(m.offset <= r.end)
+    require(r.start <= m.offset <= r.end)
     require(not log.departs(r, local(s, m.leader).leader_epoch, m.offset, m.last_epoch))
     require(not bits.contains(local(s, m.leader).missing, m.follower))
     s.late_fetches.remove(m)
-    record_fetch(s, c, m.leader, m.follower, m.offset, m.broker_epoch)
+    record_fetch(s, c, m.leader, m.follower, m.offset, m.broker_epoch, m.start)
 
 
 def can_count(s: State, c: C, m: LateFetch) -> bool:

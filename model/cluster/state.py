@@ -19,7 +19,20 @@ from enum import IntEnum
 from typing import Annotated
 
 from fencepost.model.cluster.constants import C
-from fencepost.model.language import NONE, Array, Bag, BitSet, Index, Per, Range, Record, Size, action, bits
+from fencepost.model.language import (
+    NONE,
+    Array,
+    Bag,
+    BitSet,
+    Index,
+    Per,
+    Range,
+    Record,
+    Size,
+    action,
+    bits,
+    largest,
+)
 
 
 class Life(IntEnum):
@@ -113,6 +126,12 @@ Moved = Annotated[int, Range(0, 2 * C.directory_removals + 2 * C.disk_replacemen
 """Whether the log lies in another directory than the controller knows, and since when: see `Move`."""
 
 
+LogStart = Annotated[int, Range(0, largest(C.deletions, C.expirations))]
+"""Where a log starts: always 0 if no records are deleted."""
+Deleted = Annotated[int, BitSet(5 * largest(C.deletions, C.expirations))]
+"""Records that were deleted, of the four that there may be: none if none may be."""
+
+
 class Image(Record):
     """The controller's state after a batch of its log, as brokers read it. `missing`: those without a replica."""
 
@@ -135,9 +154,10 @@ class Entry(Record):
 
 
 class FollowerState(Record):
-    """A leader's knowledge of a follower from its last fetch; NONE before the first one."""
+    """A leader's knowledge of a follower from its last fetch; NONE before the first one. `start`: of its log."""
 
     end: MaybeOffset
+    start: LogStart
     broker_epoch: MaybeBrokerEpoch
 
 
@@ -153,6 +173,7 @@ class FetchAnswer(Record):
     epoch: MaybeEpoch
     end: Offset
     high_watermark: Offset
+    start: LogStart
 
 
 class Replica(Record):
@@ -166,7 +187,8 @@ class Replica(Record):
     `truncating` is set while a follower has still to ask where to cut its log (before Fetch carried the last epoch).
     `raised` gives the min ISR that it acts on, which may be that of another image than the one applied. `early` is set
     while a new process runs that is not registered yet: `life` is still about the one before. `offline` is set while
-    the log's directory has failed.
+    the log's directory has failed. Below `start` records are deleted, though the files may still have them;
+    `checkpoint` is the start as it was last written down.
     """
 
     life: Life
@@ -174,6 +196,8 @@ class Replica(Record):
     applied: ImageIndex
     raised: Raise
     log: Annotated[Array[Entry], Size(C.max_records)]
+    start: LogStart
+    checkpoint: LogStart
     end: Offset
     high_watermark: Offset
     isr: Brokers
@@ -213,6 +237,7 @@ class LateFetch(Record):
     leader_epoch: Epoch
     offset: Offset
     last_epoch: MaybeEpoch
+    start: LogStart
 
 
 class LateAnswer(Record):
@@ -230,6 +255,7 @@ class LateAnswer(Record):
     epoch: MaybeEpoch
     end: Offset
     high_watermark: Offset
+    start: LogStart
 
 
 class Budget(Record):
@@ -261,6 +287,8 @@ class State(Record):
     broker has registered without it (PartitionRegistration.directory, BrokerRegistration.hasOnlineDir).
     `adding` and `removing` are the replicas that the reassignment under way adds and removes.
     `ghost_committed` holds the records below the highest high watermark of any leader, as first seen.
+    `ghost_deleted` holds the records that were deleted, `ghost_low_watermark` is the highest offset below which a
+    leader has reported that all live replicas have deleted them (DeleteRecords).
     `ghost_stale` holds members whose current incarnation never proved that it may be in the ISR.
     """
 
@@ -282,6 +310,8 @@ class State(Record):
     ghost_committed_end: Offset
     ghost_acknowledged: RecordIds
     ghost_stale: Brokers
+    ghost_deleted: Deleted
+    ghost_low_watermark: LogStart
 
 
 @action()

@@ -77,7 +77,7 @@ def plain_hash(row: Any) -> int:
 
 
 EVERY_FIELD = {
-    "replication": {"brokers": 2, "late_answers": 2, "elections": 3},
+    "replication": {"brokers": 2, "late_answers": 2, "elections": 3, "expirations": 1},
     "quorum": {"late_fetches": 1, "fetch_timeouts": 1, "listeners": 1, "registration_timeouts": 1, "updates": 1},
     "controller-failover": {"resends": 2},
 }

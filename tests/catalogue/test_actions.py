@@ -14,6 +14,7 @@ UNCAUGHT: dict[str, dict[str, str]] = {
         ),
         "follower-ignores-late-answer": "it changes nothing but that the answer is gone",
         "late-answer-is-lost": "losing an answer is never taking it",
+        "broker-expires-records": "a record that was deleted on purpose is not lost",
         "log-directory-returns": "what comes back is whole, and its broker is treated as after a crash",
     },
     "quorum": {

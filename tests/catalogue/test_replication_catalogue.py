@@ -34,6 +34,8 @@ ASKED_FOR = {
     "controller_marks_directory_offline": ("offline-replica-leaves-the-isr", "hyp-16-failed"),
     "log_directory_is_taken_out": ("new-directory-is-assigned", "hyp-16"),
     "disk_is_replaced": ("new-directory-is-assigned", "hyp-17"),
+    "leader_deletes_records": ("follower-takes-the-log-start", "hyp-22"),
+    "broker_writes_log_start": ("crash-loses-the-log-start", "hyp-23"),
     "controller_assigns_directory": ("new-directory-is-assigned", "hyp-17"),
 }
 """Actions that happen only where a budget asks for them: a witness, and an archived history."""

@@ -83,6 +83,19 @@ def test_log_directories_fail_and_are_replaced_as_the_model_says(version: str, s
     assert executed["controller-assigns-directory"] > 20
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("version", [KAFKA, "4.4.0"])
+def test_logs_start_above_0_as_the_model_says(version: str) -> None:
+    sizes = words(COVERS["records are deleted, a crash, a shrink"])
+    made = fencepost("conform", "replication", "--kafka", version, *(f"--set={item}" for item in sizes), "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    assert found["executed"] == found["transitions"] > 10_000
+    executed = {item["name"]: item["executed"] for item in found["actions"]}
+    assert min(executed[name] for name in ("leader-deletes-records", "broker-writes-log-start")) > 100
+    assert executed["follower-is-out-of-range"] > 10
+
+
 def test_brokers_of_kafka_crash_restart_and_elect_as_the_model_says() -> None:
     settings = words("--set clean_stops=1 --set elections=1 --set max_records=2 --set max_leader_epoch=4")
     found = conformed("replication", "--kafka", KAFKA, "--walks", "40", *settings)

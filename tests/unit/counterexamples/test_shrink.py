@@ -118,7 +118,8 @@ def test_what_chooses_between_behaviours_is_never_lowered() -> None:
         "brokers", "max_records", "metadata_lag", "alter_partitions", "late_fetches", "late_answers",
         "max_leader_epoch", "crashes",
         "clean_stops", "fences", "shrinks", "lags", "elections", "disk_swaps",
-        "directory_failures", "directory_removals", "disk_replacements", "directories", "resends",
+        "directory_failures", "directory_removals", "disk_replacements", "directories", "deletions", "expirations",
+        "resends",
         "reassignments", "cancels", "raises", "lowers", "elr_disables", "early_starts", "movable",
     ]  # fmt: skip
     assert shapes(REPLICATION) == ["brokers"]

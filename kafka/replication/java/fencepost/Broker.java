@@ -37,7 +37,6 @@ import org.apache.kafka.image.MetadataProvenance;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.common.DirectoryEventHandler;
 import org.apache.kafka.server.common.KRaftVersion;
-import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.internals.log.LogSegment;
 import kafka.log.UnifiedLog;  // until 4.0
@@ -51,6 +50,7 @@ final class Broker {
     static final boolean SETTINGS_FIRST = Boolean.getBoolean("fencepost.settings-first");
     /** The directory of a broker that has one. */
     static final String DIRECTORY = "d0";
+    private static final String STARTS = "log-start-offset-checkpoint";
     private static final Class<?> MANAGER = Reflect.type("kafka.server.ReplicaManager");
     private static final Constructor<?> LARGEST = Arrays.stream(MANAGER.getConstructors())
         .max(Comparator.comparingInt(Constructor::getParameterCount)).orElseThrow();
@@ -233,7 +233,10 @@ final class Broker {
         Path directory = root.resolve("broker-" + id).resolve(disk.directory);
         Path folder = directory.resolve(PARTITION.toString());
         Files.createDirectories(folder);
-        Files.write(folder.resolve("00000000000000000000.log"), disk.segment);
+        Files.write(folder.resolve(String.format("%020d.log", disk.base)), disk.segment);
+        if (disk.checkpoint > 0) {
+            Files.writeString(directory.resolve(STARTS), "0\n1\nt 0 " + disk.checkpoint + "\n");
+        }
         Files.writeString(folder.resolve("partition.metadata"), "version: 0\ntopic_id: " + topicId + "\n");
         Files.writeString(directory.resolve("replication-offset-checkpoint"), "0\n1\nt 0 " + checkpoint + "\n");
     }
@@ -394,15 +397,40 @@ final class Broker {
 
     /** Record and leader epoch of every entry of the log. */
     static List<int[]> entries(UnifiedLog log) throws Exception {
-        List<int[]> found = new ArrayList<>();
-        if (log.logEndOffset() > 0) {
-            for (RecordBatch batch : log.read(0, 1 << 20, FetchIsolation.LOG_END, true).records.batches()) {
+        List<int[]> found = unknown(segment(log).baseOffset());
+        for (LogSegment segment : log.logSegments()) {
+            for (RecordBatch batch : segment.log().batches()) {
                 for (org.apache.kafka.common.record.Record r : batch) {
                     found.add(new int[] {record(r.value()), batch.partitionLeaderEpoch()});
                 }
             }
         }
         return found;
+    }
+
+    /** As many entries of which no file has anything: they were deleted. */
+    static List<int[]> unknown(long offset) {
+        List<int[]> found = new ArrayList<>();
+        while (found.size() < offset) {
+            found.add(new int[2]);
+        }
+        return found;
+    }
+
+    private static LogSegment segment(UnifiedLog log) {
+        return log.logSegments().iterator().next();
+    }
+
+    /** The log start in the checkpoint of this log's directory, 0 if it has none. */
+    static long checkpoint(File dir) throws IOException {
+        Path file = dir.toPath().resolve(STARTS);
+        List<String> lines = Files.exists(file) ? Files.readAllLines(file) : List.of();
+        return lines.size() < 3 ? 0 : Long.parseLong(lines.get(2).split(" ")[2]);
+    }
+
+    /** Write the checkpoint of log starts. */
+    void writeLogStart() {
+        Reflect.call(logs, "checkpointLogStartOffsets");
     }
 
     static int record(ByteBuffer value) {
@@ -439,7 +467,7 @@ final class Broker {
     /** The background threads write their checkpoints: recovery points, log starts and high watermarks. */
     void checkpoint() {
         Reflect.call(logs, "checkpointLogRecoveryOffsets");
-        Reflect.call(logs, "checkpointLogStartOffsets");
+        writeLogStart();
         manager.checkpointHighWatermarks();
     }
 
@@ -502,6 +530,9 @@ final class Broker {
 
     /** End the process; the first `kept` records stay on disk. */
     Disk halt(int kept, boolean clean) throws Exception {
+        if (clean && log(PARTITION) != null && log().logStartOffset() + checkpoint(log().dir().getParentFile()) > 0) {
+            writeLogStart();
+        }
         Disk disk = log(PARTITION) == null ? new Disk() : disk(kept);
         disk.savedEpoch = clean ? epoch : -1;
         close();
@@ -514,17 +545,17 @@ final class Broker {
         UnifiedLog log = log();
         List<int[]> all = entries(log);
         disk.entries = new ArrayList<>(all.subList(0, kept));
+        LogSegment segment = segment(log);
         int size = 0;
-        int count = 0;
-        if (kept > 0) {
-            for (RecordBatch batch : log.read(0, 1 << 20, FetchIsolation.LOG_END, true).records.batches()) {
-                if (count++ < kept) {
-                    size += batch.sizeInBytes();
-                }
-            }
+        for (RecordBatch batch : segment.log().batches()) {
+            size += batch.lastOffset() < kept ? batch.sizeInBytes() : 0;
         }
         disk.directory = log.dir().getParentFile().getName();
-        disk.segment = Arrays.copyOf(Files.readAllBytes(log.dir().toPath().resolve("00000000000000000000.log")), size);
+        disk.segment = Arrays.copyOf(Files.readAllBytes(segment.log().file().toPath()), size);
+        if (kept > 0 || all.isEmpty()) {  // else the files are gone
+            disk.base = segment.baseOffset();
+            disk.checkpoint = checkpoint(log.dir().getParentFile());
+        }
         disk.highWatermark = Math.min(log.highWatermark(), kept);
         return disk;
     }

@@ -96,6 +96,9 @@ public final class Driver implements Loop.Driven {
             case "take-out": world.takeOut(n[0]); break;
             case "mark-offline": world.markOffline(n[0]); break;
             case "assign": world.assign(n[0]); break;
+            case "delete": world.delete(n[0], n[1]); break;
+            case "write-start": world.writeLogStart(n[0]); break;
+            case "out-of-range": world.outOfRange(n[0], n[1]); break;
             case "lag": world.lag(n[0], n[1]); break;
             case "shrink": world.shrink(n[0], n[1]); break;
             default: throw new IllegalArgumentException("an action that this driver does not know: " + action);

@@ -114,15 +114,17 @@ final class Replicas {
         for (int f = 0; f < brokers; f++) {
             long end = -1;
             int epoch = -1;
+            long first = 0;
             Object found = f == b.id ? null : Scala.value(p.getReplica(f));
             if (found != null) {
                 Object known = Reflect.call(found, "stateSnapshot");
                 end = Reflect.number(Reflect.call(known, "logEndOffset"));
+                first = Math.max(0, Reflect.number(Reflect.call(known, "logStartOffset")));
                 Object of = Scala.value(Reflect.call(known, "brokerEpoch"));
                 epoch = of == null ? -1 : epochs.get(f).indexOf((Long) of);
                 recent |= Fakes.NOW - Reflect.number(Reflect.call(known, "lastCaughtUpTimeMs")) <= LAG ? 1 << f : 0;
             }
-            out.append(f == 0 ? "[" : ",[").append(end).append(',').append(epoch).append(']');
+            out.append(f == 0 ? "[" : ",[").append(end).append(',').append(first).append(',').append(epoch).append(']');
         }
         out.append("],\"recent\":").append(recent);
     }

@@ -12,11 +12,19 @@ import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.AlterPartitionResponseData;
+import org.apache.kafka.common.message.ListOffsetsRequestData.ListOffsetsPartition;
+import org.apache.kafka.common.message.ListOffsetsResponseData;
+import org.apache.kafka.common.message.ListOffsetsResponseData.ListOffsetsPartitionResponse;
+import org.apache.kafka.common.message.ListOffsetsResponseData.ListOffsetsTopicResponse;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.MemoryRecords;
 import org.apache.kafka.common.record.Records;
 import org.apache.kafka.common.record.SimpleRecord;
+import org.apache.kafka.common.requests.AbstractRequest;
+import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.requests.FetchRequest;
+import org.apache.kafka.common.requests.ListOffsetsRequest;
+import org.apache.kafka.common.requests.ListOffsetsResponse;
 import org.apache.kafka.common.requests.ProduceResponse;
 import org.apache.kafka.controller.FencepostController;
 import org.apache.kafka.metadata.BrokerRegistration;
@@ -289,6 +297,8 @@ final class World {
         Disk disk = disks[broker];
         int at = disk.directory == null ? 0 : dirs.get(broker).indexOf(disk.directory);
         disk.segment = null;
+        disk.base = 0;
+        disk.checkpoint = 0;
         disk.entries = new ArrayList<>();
         disk.highWatermark = 0;
         disk.directory = null;
@@ -583,7 +593,9 @@ final class World {
         f.fetching.answer = answer(request, data);
         UnifiedLog log = f.log();
         boolean empty = data.divergingEpoch.isEmpty() && data.records.sizeInBytes() == 0;
-        if (empty && Math.min(data.highWatermark, log.logEndOffset()) == log.highWatermark()) {
+        long highWatermark = Math.max(Math.min(data.highWatermark, log.logEndOffset()), log.logStartOffset());
+        boolean asBefore = data.logStartOffset <= log.logStartOffset() && highWatermark == log.highWatermark();
+        if (empty && asBefore) {
             f.fetching.handle();  // an answer without news: the leader would hold it back
         }
     }
@@ -594,7 +606,7 @@ final class World {
     }
 
     private static int lastEpoch(List<int[]> entries) {
-        return entries.isEmpty() ? -1 : entries.get(entries.size() - 1)[1];
+        return entries.isEmpty() || entries.get(entries.size() - 1)[0] == 0 ? -1 : entries.get(entries.size() - 1)[1];
     }
 
     private static Fetching.Answer answer(Fetching.Request request, FetchPartitionData data) throws Exception {
@@ -614,6 +626,57 @@ final class World {
             throw new Refused(data.error.name());
         }
         return data;
+    }
+
+    // ---- log starts
+
+    /** DeleteRecords at a leader. */
+    void delete(int leader, int offset) {
+        Broker l = connected(leader);
+        try {
+            l.partition().deleteRecordsOnLeader(offset);
+        } catch (ApiException e) {
+            throw new Refused(Errors.forException(e).name());
+        }
+        l.act();
+    }
+
+    void writeLogStart(int broker) {
+        running(broker).writeLogStart();
+    }
+
+    /** The follower is answered that its offset is out of range, asks where the leader's log begins and ends, and acts on that. */
+    void outOfRange(int leader, int follower) throws Exception {
+        Broker l = connected(leader);
+        Broker f = running(follower);
+        Fetching.Request request = f.fetching.answer == null ? f.fetching.request() : null;
+        if (request == null || request.leader != leader) {
+            throw new Untried("the follower does not fetch from this broker");
+        }
+        UnifiedLog log = l.log(Broker.PARTITION);
+        FetchRequest.PartitionData asked = request.data();
+        if (log != null && asked.fetchOffset >= log.logStartOffset() && (asked.fetchOffset <= log.logEndOffset() || asked.lastFetchedEpoch.isPresent())) {
+            throw new Untried("the offset is in range: the fetch would count");
+        }
+        FetchPartitionData data = Calls.fetch(l.manager, request.request, request.partition(), asked);
+        l.act();
+        Replicas.pass(l, follower);
+        if (data.error != Errors.OFFSET_OUT_OF_RANGE) {
+            throw new Refused(data.error.name());
+        }
+        f.fetching.others.put(leader, of -> listOffsets(l, of));
+        f.fetching.answer = answer(request, data);
+        f.fetching.handle();
+        f.act();
+    }
+
+    private static AbstractResponse listOffsets(Broker leader, AbstractRequest asked) {
+        ListOffsetsPartition of = ((ListOffsetsRequest) asked).topics().get(0).partitions().get(0);
+        UnifiedLog log = leader.partition().localLogWithEpochOrThrow(Optional.of(of.currentLeaderEpoch()), true);
+        long at = of.timestamp() == ListOffsetsRequest.LATEST_TIMESTAMP ? log.logEndOffset() : log.logStartOffset();
+        ListOffsetsPartitionResponse found = new ListOffsetsPartitionResponse().setOffset(at).setTimestamp(-1).setLeaderEpoch(0);
+        return new ListOffsetsResponse(new ListOffsetsResponseData().setTopics(List.of(
+            new ListOffsetsTopicResponse().setName(Broker.PARTITION.topic()).setPartitions(List.of(found)))));
     }
 
     void late(int number) {
@@ -733,8 +796,8 @@ final class World {
             } else {
                 Disk d = disks[b];
                 out.append("{\"life\":").append(d.life()).append(",\"log\":");
-                entries(out, d.entries);
-                out.append(",\"hw\":").append(d.highWatermark);
+                entries(out, d.loaded());
+                starts(out, d);
                 out.append(",\"moved\":").append(moved[b]).append(",\"offline\":").append(failed[b] != null).append('}');
             }
         }
@@ -752,7 +815,7 @@ final class World {
             int follower = e.getValue().request.replicaId();
             out.append(comma).append('[').append(e.getKey()).append(',').append(e.getValue().leader).append(',').append(follower).append(',')
                 .append(incarnation(follower, e.getValue().request.replicaEpoch())).append(',').append(d.currentLeaderEpoch.get()).append(',')
-                .append(d.fetchOffset).append(',').append(e.getValue().lastEpoch).append(']');
+                .append(d.fetchOffset).append(',').append(e.getValue().lastEpoch).append(',').append(d.logStartOffset).append(']');
             comma = ",";
         }
         out.append("],\"lateAnswers\":[");
@@ -779,6 +842,11 @@ final class World {
             out.append(i == 0 ? "[" : ",[").append(entries.get(i)[0]).append(',').append(entries.get(i)[1]).append(']');
         }
         out.append(']');
+    }
+
+    private static void starts(StringBuilder out, Disk d) {
+        out.append(",\"hw\":").append(Math.max(d.highWatermark, d.start())).append(",\"first\":").append(d.start())
+            .append(",\"checkpoint\":").append(d.checkpoint);
     }
 
     private void describe(StringBuilder out, Alteration a) {
@@ -813,13 +881,15 @@ final class World {
         out.append("{\"life\":").append(life).append(",\"applied\":").append(b.applied).append(",\"image\":")
             .append(image(b.image().topics().getPartition(topic, 0), known, raised(FencepostController.minIsr(b.image(), "t")))).append(",\"log\":");
         boolean offline = failed[b.id] != null;
-        entries(out, offline ? disks[b.id].entries : b.entries());
+        entries(out, offline ? disks[b.id].loaded() : b.entries());
         out.append(",\"moved\":").append(moved[b.id]).append(",\"offline\":").append(offline);
         if (offline) {
-            out.append(",\"hw\":").append(disks[b.id].highWatermark).append(",\"role\":null");
+            starts(out, disks[b.id]);
+            out.append(",\"role\":null");
         } else if (p == null) {
-            out.append(",\"hw\":0,\"role\":null");
+            out.append(",\"hw\":0,\"first\":0,\"checkpoint\":0,\"role\":null");
         } else {
+            out.append(",\"first\":").append(b.log().logStartOffset()).append(",\"checkpoint\":").append(Broker.checkpoint(b.log().dir().getParentFile()));
             out.append(",\"hw\":").append(b.log().highWatermark()).append(",\"role\":[").append(p.isLeader()).append(',').append(p.getLeaderEpoch())
                 .append(',').append(p.getPartitionEpoch()).append("],\"raised\":").append(b.minIsr() - minIsr);
         }
@@ -842,10 +912,10 @@ final class World {
         out.append(",\"failed\":").append(b.fetching.failed()).append('}');
     }
 
-    /** Kind, record, epoch, end and high watermark of an answer. */
+    /** Kind, record, epoch, end, high watermark and log start of an answer. */
     private static String content(Fetching.Answer a) {
         if (a.only().divergingEpoch().epoch() >= 0 || a.only().divergingEpoch().endOffset() >= 0) {
-            return "2,0," + a.only().divergingEpoch().epoch() + "," + a.only().divergingEpoch().endOffset() + ",0";
+            return "2,0," + a.only().divergingEpoch().epoch() + "," + a.only().divergingEpoch().endOffset() + ",0,0";
         }
         int record = 0;
         int epoch = 0;
@@ -854,6 +924,6 @@ final class World {
             record = Broker.record(batch.iterator().next().value());
             epoch = batch.partitionLeaderEpoch();
         }
-        return "1," + record + "," + epoch + ",0," + a.only().highWatermark();
+        return "1," + record + "," + epoch + ",0," + a.only().highWatermark() + "," + a.only().logStartOffset();
     }
 }
