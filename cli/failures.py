@@ -8,7 +8,7 @@ import click
 from fencepost.api.asking.places import against, placed
 from fencepost.cli.status import Exit
 from fencepost.explorers.verdict import Problem, ProblemKind
-from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UsageError
+from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UsageError, nearest
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 """Errors of the system that cannot take what is printed."""
@@ -57,6 +57,9 @@ def explain(error: BaseException) -> tuple[Exit, str]:
 
 
 def _of_click(error: click.ClickException) -> str:
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        alike = (item for item in error.possibilities if nearest(error.option_name.strip("-"), [item.strip("-")]))
+        error.possibilities = list(alike)
     message = " ".join(error.format_message().split())
     if isinstance(error, click.NoSuchOption) and not error.possibilities and "_" in error.option_name:
         return f"{message} A constant is set with --set: write --set {error.option_name.strip('-')}=VALUE."

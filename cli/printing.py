@@ -9,7 +9,7 @@ from typing import Any
 
 from fencepost.cli.views.console import results
 
-HINT = re.compile(r"^`-v` shows .*?(\n\n|\Z)|: `-v`", re.MULTILINE | re.DOTALL)
+HINT = re.compile(r"^`-v` shows .*?(\n\n|\Z)| Evidence, proof: `-v`\.|: `-v`", re.MULTILINE | re.DOTALL)
 """How a screen words options that a call in Python does not have."""
 VIEWS = {
     "AblateResult": ("commands.ablate", "print_matrix"),

@@ -32,7 +32,7 @@ def kept(trace: Trace, path: Path) -> list[str]:
     if not found.is_fair():
         return []
     hangs = found.hangs_on()
-    return [*([f"only as far as the run goes: {hangs}"] if hangs else []), *found.lines()]
+    return [*([f"only within the bounds of the run: {hangs}"] if hangs else []), *found.lines()]
 
 
 def hanging(plain: Interpreter, prop: Property, path: Path) -> str:
@@ -83,7 +83,7 @@ class _Kept:
         constants = self.plain.constants.shown
         bounds = " and ".join(f"{name}={constants[name]}" for name in names)
         return (
-            f"it hangs on the bound {bounds}, which is not a rule of the protocol: without it {' or '.join(labels)} "
+            f"it depends on the bound {bounds}, which is not a rule of the protocol: without it {' or '.join(labels)} "
             "could happen there, and it would not be fair"
         )
 

@@ -168,6 +168,8 @@ def find_protocol(name: str) -> Protocol:
         raise UsageError(f"there is no protocol {name!r}, but a file {name}.py is here: write {name}.py to name it.")
     if Path(name).is_file():
         make_sure_file(Path(name))
+    if name.startswith(("HYP-", "KIP-", "KAFKA-")):
+        raise UsageError(f"{name!r} is not a protocol: `fencepost guarantees {name}` shows it, with the runs to check.")
     return protocol(known)
 
 

@@ -57,15 +57,11 @@ class Watch:
 
     def compiling(self, name: str) -> AbstractContextManager[None]:
         """Receive the name of a machine that is compiled, as a context that lasts as long."""
-        return self.busy(f"compiling {name} ...{' (kept for the next time)' if lasts() else ''}")
+        return self.busy(f"compiling {name} ...{' (cached for the next run)' if lasts() else ''}")
 
     def compiled(self, name: str, seconds: float) -> None:
         """Take how long compiling took, and that it was long."""
-        long = (
-            ", which is long: its code is kept, and is there at once the next time"
-            if seconds > LONG and lasts()
-            else ""
-        )
+        long = "; the next run takes it from the cache" if seconds > LONG and lasts() else ""
         self.note(f"compiled {name} in {show_seconds(seconds)}{long}")
 
     def optimized(self, name: str, seconds: float) -> None:

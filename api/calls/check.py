@@ -246,7 +246,7 @@ def with_ways(question: Question, options: Options, result: Result) -> Result:
 
 
 def _hanging(question: Question, options: Options, result: Result) -> Iterator[str]:
-    """Yield which violations of whole behaviours hang on a bound of the run."""
+    """Yield which violations of whole behaviours depend on a bound of the run."""
     plain = Interpreter(question.protocol.machine, question.constants, normalize=options.normalize)
     for item, prop in ((item, prop) for item in result.properties for prop in question.properties):
         if prop.name == item.name and item.verdict is Verdict.VIOLATED and item.path is not None:

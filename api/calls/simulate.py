@@ -138,7 +138,7 @@ def _left_out(question: Question) -> Iterator[str]:
     ):
         names = ", ".join(item.name for item in others)
         yield (
-            f"not asked about: {names}. A walk has an end, and these are about whole behaviours: `fencepost check` "
+            f"not judged: {names}. A walk has an end, and these are about whole behaviours: `fencepost check` "
             "judges them."
         )
 

@@ -84,13 +84,18 @@ def headline(data: Json) -> str:
     more = [f"acks={settings['acks']}"] if settings["acks"] != "all" else []
     more += ["without ELR"] if not settings["elr"] and release >= "4" else []
     more += ["unclean"] if settings["unclean_election"] else []
-    lost = sum(row["outcome"] == "lost" for row in rows)
+    replicas, lost = int(str(settings["replicas"])), sum(row["outcome"] == "lost" for row in rows)
     if settings["release"] and settings["release"] not in patches_read(str(settings["kafka"])):
         why = "has rules of its own" if patch_with_own_rules(release) else "was not read"
         said, release = f"Kafka {release} {why}; this is of others", ""
+    elif lost:
+        least = "at least " if any(row["outcome"] == "not-measured" for row in rows) else ""
+        said = f"Yes: {least}{lost} of {len(rows)} operations can lose records"
+    elif int(str(settings["min_isr"])) > replicas and release >= "3.7":
+        said = f"Not measured: Kafka takes this min ISR as {replicas}"
     else:
-        said = f"Yes: {lost} of {len(rows)} operations can lose records" if lost else "Not measured here"
-    replicas, min_isr = int(str(settings["replicas"])), f"min ISR {settings['min_isr']}"
+        said = "Not measured here"
+    min_isr = f"min ISR {settings['min_isr']}"
     forms = ((f"Kafka {release}", counted(replicas, "replica")), (f"Kafka {release}", f"RF {replicas}"))
     for named, size in (*forms, (release, f"RF {replicas}")):
         sentence = f"{said} ({', '.join([*([named] if release else []), size, min_isr, *more])})."

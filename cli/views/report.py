@@ -23,6 +23,7 @@ from fencepost.cli.views.console import (
     verdict_text,
 )
 from fencepost.cli.views.screen import gravest, headline, plain_notes, print_screen, print_steps, verdict_sentence
+from fencepost.counterexamples.promises import FEW, kept
 from fencepost.explorers.verdict import ProblemKind, PropertyResult, Result, Verdict
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.interpreter import Path
@@ -97,6 +98,9 @@ def print_gravest(console: Console, result: CheckResult) -> None:
 
 def _print_steps(console: Console, trace: Counterexample, what: str) -> None:
     print_steps(console, trace.texts, f"{what}: {_size(trace)}", loop=trace.loop, culprit=trace.culprit)
+    stops = trace.path.loop == trace.path.length - 1
+    for line in kept(trace.trace, trace.path)[:FEW] if stops else ():
+        print_lines(console, f"fair: {line}", style="dim", indent=5)
 
 
 def print_traces(console: Console, result: CheckResult) -> None:

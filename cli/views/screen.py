@@ -132,10 +132,13 @@ def _named(result: CheckResult, verdict: Verdict) -> list[PropertyResult]:
 
 def plain_notes(result: CheckResult) -> list[str]:
     """Return the notes that a first screen keeps: those on this search, and those of a user's own machine."""
-    if result.question.file:
+    machine = result.question.protocol.machine
+    if result.question.file and machine.base is None:
         return list(result.notes)
-    changed = unlike_kafka(result.question.protocol.machine)
+    changed = unlike_kafka(machine)
     said = [changed] if any(changed in note for note in result.background) else []
+    if machine.base is not None:
+        said += [note for note in result.background if note.startswith(f"{machine.base.name} itself")]
     return [*said, *(note for note in result.notes if note not in result.background)]
 
 
@@ -177,7 +180,9 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
         yield label, some([f"{item.name}{_costs(item)}" for item in found])
     yield "checked", checked(result.question, normalize=result.normalize)
     yield "reach", reached(result)
-    dead = [name for name, fired in result.fired.items() if not fired]
+    machine = result.question.protocol.machine
+    shared = {item.label for item in machine.base.actions if item in machine.actions} if machine.base else set()
+    dead = [name for name, fired in result.fired.items() if not fired and name not in shared]
     if dead and result.question.file:
         yield "never fired", styled(", ".join(dead) + ("" if result.complete else " (so far)"), "yellow")
 

@@ -140,22 +140,22 @@ ALL = (
          "A partition that is there is created again.",
          STATE),
     Sort("removed-replica-elected", EXPOSURE, "critical", "HYP-10",
-         "Who is elected from the ELR has kept its replica since it became eligible.",
+         "The broker elected from the ELR has kept its replica since it became eligible.",
          "A broker was elected that had deleted its log: a reassignment had taken its replica, and left it in the "
          "ELR, the list of those that may lead without loss.",
-         "Take acknowledged records for lost until the logs are compared. The leader before has them as long as it "
-         "has not followed the new one: keep it down, and copy the partition's folder from its disk. If it is back, "
-         "'Truncating partition' in its log says from which offset they are gone; producers must send those again, "
-         "or you, from the copy. Until the ISR has min.insync.replicas members, cancel no reassignment, and give no "
-         "broker a replica again that has just lost it."),
+         "Assume that acknowledged records are lost until the logs are compared. The previous leader has them as long "
+         "as it has not followed the new one: keep it down, and copy the partition's folder from its disk. If it is "
+         "back, 'Truncating partition' in its log says from which offset they are gone; send those again from the "
+         "producers or from the copy. Until the ISR has min.insync.replicas members, do not cancel a reassignment, and "
+         "do not give a broker a replica that it has just lost."),
     Sort("emptied-elr-elected", EXPOSURE, "critical", "HYP-17",
          "The last known leader is elected only if no broker was eligible before a directory was assigned.",
          "The last known leader was elected after the assignment of a directory had emptied the ELR: it alone could "
          "be elected, and others may have had more.",
-         "If its disk was new or empty, take what was acknowledged for lost on it and on all that have followed it "
-         "since. A replica that is still down has its records: keep it down, and copy the partition's folder from "
-         "its disk. If it is back, 'Truncating partition' in its log says from which offset they are gone; producers "
-         "must send those again, or you, from the copy."),
+         "If its disk was new or empty, assume that acknowledged records are lost on it and on every replica that has "
+         "followed it since. A replica that is still down has its records: keep it down, and copy the partition's "
+         "folder from its disk. If it is back, 'Truncating partition' in its log says from which offset they are "
+         "gone; send those again from the producers or from the copy."),
     Sort("elr-emptied", EXPOSURE, "high", "HYP-17",
          "The assignment of a directory leaves the ELR as it is.",
          "A broker assigned a replica to a directory, and that emptied the ELR, the list of those that may lead "
@@ -165,7 +165,7 @@ ALL = (
          "disks only while every partition has a leader.",
          before=("4.3", "The assignment of a directory leaves the ELR as it is, and Kafka before 4.3 empties it.")),
     Sort("late-min-isr-elected", EXPOSURE, "critical", "HYP-11",
-         "Who is elected from the ELR became eligible long after min ISR was raised.",
+         "The broker elected from the ELR became eligible long after min ISR was raised.",
          "A broker was elected as an eligible leader that became eligible just after min ISR was raised.",
          f"The former leader may have acknowledged records alone by the old min ISR. {COMPARE}"),
     Sort("late-min-isr", EXPOSURE, "high", "HYP-11",

@@ -299,8 +299,8 @@ def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
         return (
             f"{who} It joined the ISR again at offset {back['offset']:,} ({clock(back['time'])}): its log is that of "
             f"the new leader now, and what only it had is gone. Search its log for 'Truncating partition {name}' "
-            f"between {began} and {clock(back['time'])}: the line says from which offset. Producers must send those "
-            "records again, or you, from an earlier copy of its disk."
+            f"between {began} and {clock(back['time'])}: the line says from which offset. Send those records "
+            "again from the producers, or from an earlier copy of its disk."
         )
     if known and former not in known[-1]["replicas"]:
         return (

@@ -327,9 +327,11 @@ class Expressions:
             instead = "put what both need into a helper"
             self.refuse(node, f"{ast.unparse(node.func)!r} is {kind}, which nothing in a model calls", instead)
         if not isinstance(found, types.FunctionType) or hints.is_of_python(found):
-            hint = nearest(name, [*self.helpers(node.func), *BUILTINS, *FOLDS]) if found is None else ""
+            own = self.helpers(node.func)
+            hint = nearest(name, [*own, *BUILTINS, *FOLDS]) if found is None else ""
             what = f"{ast.unparse(node.func)!r} is not a helper that the language knows.{hint}".rstrip(".")
-            self.refuse(node, what, hints.call(node, found, self.made.types))
+            siblings = ", ".join(item for item in own if "." in item)
+            self.refuse(node, what, f"use one of: {siblings}" if siblings else hints.call(node, found, self.made.types))
         if node.keywords:
             texts = ", ".join(ast.unparse(item) for item in (*node.args, *(item.value for item in node.keywords)))
             instead = f"pass them by position, as in {found.__name__}({texts})"

@@ -140,7 +140,7 @@ def test_ctrl_c_while_compiling_ends_with_an_empty_result(tmp_path: Path) -> Non
         FENCEPOST_TIER="optimized",
     )
     assert process.stderr is not None
-    assert process.stderr.readline() == "compiling kip320 for 2 replicas ... (kept for the next time)\n"
+    assert process.stderr.readline() == "compiling kip320 for 2 replicas ... (cached for the next run)\n"
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 3

@@ -214,16 +214,18 @@ PROPERTIES = (is_served,)
 
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_a_violation_that_hangs_on_a_bound_of_the_run_says_so_first(engine: str) -> None:
-    found = f.check(*RATIONED, engine=engine)
-    hangs = "hangs on the bound tokens=2, which is not a rule of the protocol: without it serve could happen there"
+    found = f.check(rationed.MACHINE, rationed.PROPERTIES, engine=engine)
+    hangs = "depends on the bound tokens=2, which is not a rule of the protocol: without it serve could happen there"
     assert found.notes[0].startswith("is-served: it ")
     assert hangs in found.notes[0]
     made = found.traces["is-served"]
-    assert kept(made.trace, made.path)[0].startswith("only as far as the run goes: it hangs on the bound tokens=2")
+    assert kept(made.trace, made.path)[0].startswith(
+        "only within the bounds of the run: it depends on the bound tokens=2"
+    )
 
 
 def test_a_violation_that_a_rule_of_the_protocol_causes_hangs_on_no_bound() -> None:
-    found = f.check(*RATIONED, willing=False)
-    assert not [note for note in found.notes if "hangs on" in note]
+    found = f.check(rationed.MACHINE, rationed.PROPERTIES, willing=False)
+    assert not [note for note in found.notes if "depends on" in note]
     made = found.traces["is-served"]
     assert kept(made.trace, made.path)[0].startswith("weak serve: never enabled: `require(c.willing)` refuses")
