@@ -1,6 +1,6 @@
 """The command `fencepost`: which commands there are, how each of them ends, and its streams.
 
-All three streams are open, and work goes on without a reader of its notes.
+All three streams are open, and work continues without a reader of its notes.
 """
 
 import io

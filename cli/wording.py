@@ -54,7 +54,7 @@ COMMANDS = {
 
 
 def reword(text: str, command: click.Command | None = None, group: click.Group | None = None) -> str:
-    """Return a message in the words of the command line: of the current command if none is given."""
+    """Return a message in the words of the command line: of the current command by default."""
     return "".join(piece for _, piece in _pieces(text, command, group)) if "`" in text else text
 
 

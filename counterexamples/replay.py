@@ -59,7 +59,7 @@ class Difference(NamedTuple):
 
 
 def first_difference(file: TraceFile, text: str, *, whole: bool = True) -> Difference | None:
-    """Return where the recorded states and `text` part; unless `whole`, those that were recorded may go on."""
+    """Return where the recorded states and `text` part; unless `whole`, those that were recorded may continue."""
     recorded, given = "\n".join(file.recorded).rstrip().splitlines(), text.splitlines()
     for index, (was, now) in enumerate(zip_longest(recorded, given)):
         place = f"{file.path}:{file.states + index}"

@@ -37,7 +37,7 @@ class Limits:
 class Shrunk:
     """A trace that was made shorter, and how far it was checked that there is no shorter one.
 
-    `checked` counts states: no trace of so many states, or fewer, violates the same property under the final constants,
+    `checked` counts states: no trace of that many states or fewer violates the same property under the final constants,
     unless it is as long as this one. `searched` is how many different states that took.
     """
 

@@ -124,7 +124,7 @@ class Driver:
         self.schedules = self.steps = 0
 
     def strategy(self, schedules: int) -> Any:
-        """Return the strategy of so many schedules, one after the other in one string of bytes.
+        """Return the strategy of this many schedules, one after the other in one string of bytes.
 
         One string, since of several Hypothesis makes examples in which most are equal.
         """

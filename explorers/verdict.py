@@ -120,7 +120,7 @@ class BoundCount(NamedTuple):
     """How far a bound of the model cut a search short: in how many states a step was refused, or lost
     something, for its sake alone.
 
-    From `ENOUGH` states on it is `at_least` so many: the count ends with the level of the search in which it
+    From `ENOUGH` states on it is `at_least` this many: the count ends with the level of the search in which it
     passed them. `together`: it never was alone, but it refused steps together with other bounds, while every
     guard that is not a bound held.
     """
@@ -233,7 +233,7 @@ class ProblemKind(StrEnum):
     MODEL_ERROR = "model-error"
     """The model raised an error, which ended the search: earlier findings stand."""
     NOT_KEPT = "not-kept"
-    """A checkpoint or a file that was asked for could not be written."""
+    """A checkpoint or a file that was requested could not be written."""
     UNANSWERED = "unanswered"
     """A part of the question ended in an error."""
 
@@ -343,12 +343,12 @@ class Result:
     notes: tuple[str, ...] = field(default=())
     problems: tuple[Problem, ...] = ()
     kept: bool = False
-    """Whether a checkpoint was written from which the search goes on."""
+    """Whether a checkpoint was written from which the search continues."""
     cross_check: CrossCheck | None = None
     """The stored states that the plain semantics expanded once more; None if none were."""
     digest: int | None = None
     """A number that two searches share if they found the same states, and of some actions the same steps, with the
-    same arguments; None unless it was asked for."""
+    same arguments; None unless requested."""
 
     @cached_property
     def verdict(self) -> Verdict:

@@ -24,7 +24,7 @@ from fencepost.model.language import Constants, Property
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 Ask = Callable[[Question, float], Result]
-"""Makes a search within so many seconds."""
+"""Makes a search within this many seconds."""
 
 
 BESIDE = 32
@@ -168,7 +168,7 @@ class Growing:
             return "a negative bound is not raised"
         if item.value >= self.question.constants.declared()[name].high:
             return "the largest value that is declared"
-        return self.refused.get(name) or self.given_up.get(name) or "the time was over"
+        return self.refused.get(name) or self.given_up.get(name) or "time ran out"
 
     def why_not_further(self) -> str:
         """Return why the bounds that were given up are not raised further, an empty string if they have no room."""

@@ -245,7 +245,7 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def end(self) -> Counterexample | None:
-        """The history that leads to a state without a successor, if it was asked for and there is one."""
+        """The history that leads to a state without a successor, if there is one and it was requested."""
         return None if self.deadlock is None else self._history(None, self.deadlock, source="")
 
     def _trace(self, item: PropertyResult) -> Counterexample:

@@ -48,7 +48,7 @@ def read_values(machine: Machine, values: Mapping[str, Any]) -> dict[str, int]:
 
 
 def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
-    """Return the constant and the number that an option's `NAME=VALUE` means; raise UsageError if it means none."""
+    """Return the constant and the number that an option's `NAME=VALUE` means; raise UsageError for anything else."""
     name, mark, value = text.partition("=")
     if not mark:
         declared = machine.constants.declared().items()

@@ -51,7 +51,7 @@ LEAST_STATES = 1_000_000
 """States that a row may take in any case; a machine without a guard may have many times as many as the whole one."""
 UNKEPT = "a finished row could not be kept"
 TIMES = 4
-"""A row may take so many times the states of the whole machine, unless `max_states` says otherwise."""
+"""A row may take this many times the states of the whole machine, unless `max_states` says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class MatrixRow:
 
 @dataclass(frozen=True, repr=False)
 class AblateResult(Answer):
-    """A matrix of necessity: a row for each guard and setting, a cell for each property that was asked."""
+    """A matrix of necessity: a row for each guard and setting, a cell for each property that was checked."""
 
     protocol: str
     constants: Mapping[str, Any]
@@ -304,7 +304,7 @@ class _Matrix:
         if judged is not None and ended_by_signal(judged.why_stopped):
             return _nothing_run(data, rows, extended(judged.why_stopped, LATER)), judged, ()
         if all(base.of(item.name).verdict is Verdict.VIOLATED for item in ablation.properties):
-            why = "the whole protocol violates every property that was asked, so none is left to lose"
+            why = "the whole protocol violates every property that was checked, so none is left to lose"
             return _nothing_run(data, rows, why), judged, ()
         ablation.options = replace(
             self.options, max_states=self.options.max_states or max(LEAST_STATES, TIMES * base.distinct)

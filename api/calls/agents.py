@@ -34,9 +34,9 @@ from fencepost.model.language.interpreter import Interpreter
 SECONDS, MOST_SECONDS = 20.0, 120.0
 """How long a search may take unless an agent asks for another time, and at most."""
 MOST_STATES = 2_000_000
-"""A comparison needs whole spaces, and ends before it has so many states."""
+"""A comparison needs whole spaces, and ends before it has this many states."""
 MOST_STEPS = 60
-"""A history is cut after so many steps."""
+"""A history is cut after this many steps."""
 INSTRUCTIONS = """Fencepost checks Kafka's replication protocol. advise: what an operator may do with a topic, and what
 loses records. explain: a finding, guarantee, bug, question (HYP-17, G-S2, KAFKA-15221) or property. check: search a
 protocol (replication, kip320, quorum, ...) at small constants. why_not: why a step cannot be taken. compare: the first

@@ -166,7 +166,7 @@ def audit(
 
 
 def _wants_spark(cluster: Cluster, records: int, size: int) -> bool:
-    """Return whether so many records, and copies of this size, are followed on Spark: if there are many, or on
+    """Return whether this many records, and copies of this size, are followed on Spark: if there are many, or on
     request.
     """
     large = records > SMALL or size > LARGE

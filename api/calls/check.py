@@ -158,7 +158,7 @@ def answer(
 def larger(
     engine: str, options: Options, watch: Watch, cluster: Cluster | None, question: Question, seconds: float
 ) -> Result:
-    """Make the search of a growth: one that ends in time, keeps no checkpoint, and goes on past violations."""
+    """Make the search of a growth: one that ends in time, keeps no checkpoint, and continues past violations."""
     budget = seconds if options.budget is None else min(seconds, options.budget)
     chosen = replace(
         options, cross_check=0, budget=budget, checkpoint=None, resume=False, deadlock=False, stop_on_violation=False
@@ -264,7 +264,7 @@ def notes_on(options: Options, result: Result) -> tuple[str, ...]:
             "continues from there, with more time or memory."
         )
     if options.resume:
-        notes.append("the search went on from a checkpoint: states and time are those of all its parts together.")
+        notes.append("the search continued from a checkpoint: states and time are those of all its parts together.")
     return tuple(notes)
 
 

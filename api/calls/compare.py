@@ -138,7 +138,7 @@ class CompareResult(Answer):
 
     @property
     def same(self) -> bool | None:
-        """Whether they are the same in every way that was asked; None if that is not known."""
+        """Whether they are the same in every requested way; None if that is not known."""
         return {"same": True, "differs": False, "undetermined": None}[self.verdict]
 
     def __repr__(self) -> str:
@@ -352,7 +352,7 @@ def _searched(side: Variant, options: Options, watch: Watch) -> tuple[Search, Re
         raise Stopped(result.why_stopped)
     if not result.complete:
         raise UsageError(
-            f"the side {side.title!r} could not be searched to its end: {result.why_stopped}. Only whole spaces are "
+            f"the side {side.title!r} was not searched completely: {result.why_stopped}. Only whole spaces are "
             "compared: use smaller constants, or give more."
         )
     if later:

@@ -85,7 +85,7 @@ def conform(
 
     `kafka` is a release such as "4.1.2", whose jars Maven brings, `jars` a folder of jars. By default walks are
     executed that together take every transition of a small state graph; constants that are given replace those of the
-    small configuration. With `walks`, so many random walks of up to `depth` steps are executed instead, with `traces`
+    small configuration. With `walks`, this many random walks of up to `depth` steps are executed instead, with `traces`
     the histories of these files. `lines` counts the lines of Kafka's classes that are executed. `budget` is in
     seconds; `workers` are processes that run Kafka's classes. Each difference is written to the folder `output`, as a
     trace that replays.

@@ -75,7 +75,7 @@ def fuzz(
     few faults, so that every loss is a defect. Each violation is shortened, and known findings are recognised by
     replaying it with their repairs. It ends after `histories`, or `budget` seconds; `replay` takes one history from a
     file instead. The shortest histories are written to the folder `output` as scripts and, with pyarrow, all of them
-    as Parquet, a row each: a run that was stopped goes on from there.
+    as Parquet, a row each: a run that was stopped continues from there.
     """
     from fencepost.kafka.clusters.kit import kit
     from fencepost.kafka.fuzz.histories import PROFILES, Fuzzer, Repaired, Script, fuzz_release

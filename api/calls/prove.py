@@ -80,7 +80,7 @@ def prove(
     """Prove properties by induction: they hold initially, and every step keeps them.
 
     Constants that `unbounded` names have any value, those of `int64` any of 64 bits; all others keep theirs. `k` is an
-    induction over so many steps, `depth` no induction but every run of so many steps, `every_state` no steps at all.
+    induction over that many steps, `depth` every run of that many steps instead, `every_state` no steps at all.
     `timeout` is in seconds for each question to z3, `reach` for the search of a state that breaks the induction;
     `strengthen` looks for lemmas.
     """

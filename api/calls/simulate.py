@@ -38,7 +38,7 @@ class SimulateResult(Printed, Sample):
     shown: Sampled | None = field(kw_only=True, default=None, repr=False)
     """The gravest violation: a loss before an inner invariant, and then the shortest."""
     trace: Counterexample | None = field(kw_only=True, default=None, repr=False)
-    """The history of that violation, shortened if that was asked for."""
+    """The history of that violation, shortened on request."""
     shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)
 
     def __repr__(self) -> str:

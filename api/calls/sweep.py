@@ -128,7 +128,7 @@ class _Request:
 
 @dataclass(frozen=True)
 class _Shown:
-    """A violation with its trace, shortened if that was asked for."""
+    """A violation with its trace, shortened on request."""
 
     violation: Violation
     made: Counterexample

@@ -59,7 +59,7 @@ DIFFERS = {
 }
 """How the settings of an observation differ from those in question."""
 WIDTH = 80
-"""A terminal has so many columns at least."""
+"""A terminal has this many columns at least."""
 UNCHANGED = "no other value of one setting is known to survive more crashes at an acceptable cost"
 ELR_COMMAND = "kafka-features.sh --bootstrap-server HOST:PORT describe"
 ELR_SHOWN = f"`{ELR_COMMAND}` shows it: on if eligible.leader.replicas.version is finalized at 1 or above"
@@ -214,7 +214,7 @@ def change_of(item: Json) -> tuple[str, str]:
     shown = ("on" if value else "off") if isinstance(value, bool) else str(value)
     down = item["writes_go_on_with_brokers_down"]
     writes = (
-        f"writes go on while {counted(down, 'broker')} {'is' if down == 1 else 'are'} down"
+        f"writes continue while {counted(down, 'broker')} {'is' if down == 1 else 'are'} down"
         if down > 0
         else "writes stop while any broker is down"
     )

@@ -148,7 +148,7 @@ def may_have_elr(version: str) -> bool:
 
 
 def _version(kafka: str) -> str:
-    """Return the version of the model for a release: `4.1`, `4.1.2` or `kafka-4.1`; the newest if none is named."""
+    """Return the version of the model for a release: `4.1`, `4.1.2` or `kafka-4.1`; the newest by default."""
     if not kafka:
         return versions()[-1]
     found = re.fullmatch(r"(?:kafka-)?(\d+\.\d+)(?:\.\d+)?", kafka.strip().lower())
@@ -332,7 +332,7 @@ def notes(settings: Settings, data: Json) -> Iterator[str]:
 
 @cache
 def _is_as_measured(replicas: int) -> bool:
-    """Return whether the table of crashes for so many replicas is of the model that is installed."""
+    """Return whether the table of crashes for this many replicas is of the model that is installed."""
     return crashes_are_of(replicas, machine_mark(protocol(PROTOCOL).machine))
 
 

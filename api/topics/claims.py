@@ -180,7 +180,7 @@ class Prevents:
 
 @dataclass(frozen=True)
 class Executed:
-    """So many steps of this machine, under these constants, were taken on Kafka's own classes of a release."""
+    """Steps of this machine, under these constants, that were taken on Kafka's own classes of a release."""
 
     steps: int
     release: str

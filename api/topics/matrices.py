@@ -80,7 +80,7 @@ BASES: dict[str, tuple[str, ...]] = {
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
 """Constants that are not switches, and are set otherwise too."""
 LEAST_STATES, TIMES = 300_000, 3
-"""A row may take so many states, or so many times those of the whole machine."""
+"""A row may take this many states, or this many times those of the whole machine."""
 
 
 ORDER = (
@@ -105,7 +105,7 @@ def base_run(name: str, title: str) -> Run:
 
 
 _TEXTS: dict[tuple[int, ...], tuple[object, list[str]]] = {}
-"""The texts of machines that were asked for, and what must stay in memory for its identity to be its own."""
+"""The texts of machines that were requested, and what must stay in memory for its identity to be its own."""
 
 
 def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:

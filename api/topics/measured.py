@@ -86,7 +86,7 @@ def follows_version(question: Question) -> bool:
 
 
 def crashes_are_of(brokers: int, mark: str) -> bool:
-    """Return whether the table of crashes for so many brokers is of the machine with this mark."""
+    """Return whether the table of crashes for this many brokers is of the machine with this mark."""
     known: Mapping[str, str] = load(NAME).get("crashes", {})
     return known.get(str(brokers)) == mark
 
@@ -103,7 +103,7 @@ def _is_rule(constant: Constant[Any]) -> bool:
 
 
 def cells(replicas: int) -> list[Json]:
-    """Return the cells that were searched for so many replicas, if any."""
+    """Return the cells that were searched for this many replicas, if any."""
     found: list[Json] = load("faults").get(str(replicas), {}).get("grid", [])
     return found
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row with this constant set to this value.")
 @options.workers_option("Rows at a time")
 @click.option("--budget", type=options.Time(), help="End each row after this time, such as 30s.")
-@click.option("--max-states", type=options.Count(1), help="End each row after so many states.")
+@click.option("--max-states", type=options.Count(1), help="End each row after N states.")
 @click.option("--memory", type=options.Size(), help="Memory for all rows together, such as 8G.")
 @options.normalize_option
 @click.option("--checkpoint", metavar="DIR", help="Keep every finished row there.")

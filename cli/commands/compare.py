@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 @click.option(
     "--on", "paths", multiple=True, metavar="FIELD", help="Compare only this field of the state, such as replica.log."
 )
-@click.option("--max-pairs", type=options.Count(1), default=MOST_PAIRS, help="Give up after so many pairs of sets.")
+@click.option("--max-pairs", type=options.Count(1), default=MOST_PAIRS, help="Give up after N pairs of sets.")
 @options.workers_option()
-@click.option("--max-states", type=options.Count(1), help="Give up after so many states of a side.")
+@click.option("--max-states", type=options.Count(1), help="Give up after N states of a side.")
 @click.option(
     "--memory", type=options.Size(), help="Give up before the states of a side take more than this, such as 4G."
 )

@@ -84,7 +84,7 @@ def conform(protocol: str, **given: Any) -> Exit:
     and without threads. By default walks that together take every transition of a small state graph are executed.
 
     Exit status: 0 Kafka does as the model does, 1 they differ, 2 bad input (or no Java, no Maven, no such
-    release), 3 the time was over before the end. With --client: 0 every rule is kept, 1 one is broken each time that
+    release), 3 time ran out before the end. With --client: 0 every rule is kept, 1 one is broken each time that
     its history is played, 3 one is broken now and then, or a client could not be run.
     """
     with Display(quiet=given["quiet"]) as display:

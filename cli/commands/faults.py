@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 )
 @options.workers_option()
 @click.option("--budget", type=options.Time(), help="End each search after this time.")
-@click.option("--max-states", type=options.Count(1), help="End each search after so many states.")
+@click.option("--max-states", type=options.Count(1), help="End each search after N states.")
 @click.option("--memory", type=options.Size(), help="End a search before its states need more than this, such as 8G.")
 @options.compact_option
 @options.normalize_option

@@ -280,8 +280,8 @@ search_options = _together(
         help="End before the states need more memory than this, such as 8G.  [default: 80 % of what is available]",
     ),
     click.option("--budget", type=Time(), help="End after this time of searching, such as 10m."),
-    click.option("--max-depth", type=Count(1), help="End after so many levels."),
-    click.option("--max-states", type=Count(1), help="End after so many states."),
+    click.option("--max-depth", type=Count(1), help="End after N levels."),
+    click.option("--max-states", type=Count(1), help="End after N states."),
     click.option("--stop-on-violation", is_flag=True, help="End after the level of the first violation."),
     normalize_option,
     click.option(
@@ -292,7 +292,7 @@ search_options = _together(
 cross_check_option = click.option(
     "--cross-check",
     type=Sample(),
-    help="Expand so many stored states once more by the plain semantics: a number, or all.  [default: as many as fit "
+    help="Expand N stored states once more by the plain semantics: a number, or all.  [default: as many as fit "
     "into a tenth of the time]",
 )
 LIMITS = (

@@ -234,7 +234,7 @@ def print_report(
     if report.lemmas:
         console.print()
         proves = any(item.verdict is Verdict.PROVED for item in proof.findings)
-        what = "together with what is proved" if proves else "by themselves; not enough to prove what was asked"
+        what = "together with what is proved" if proves else "by themselves; not enough to prove the property"
         console.print(heading(f"Lemmas that are inductive {what}"))
         print_lines(console, *report.lemmas, indent=2)
     if proof.broken:

@@ -411,7 +411,7 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
     if trace["next"] is not None:
         print_lines(
             console,
-            f"No way goes on to offset {trace['next']:,} among them: the brokers did what was not tried, or the model "
+            f"No path leads to offset {trace['next']:,} among them: the brokers did what was not tried, or the model "
             "has no such thing. The trace ends before it.",
             indent=2,
         )

@@ -104,7 +104,7 @@ def _print_steps(console: Console, trace: Counterexample, what: str) -> None:
 
 
 def print_traces(console: Console, result: CheckResult) -> None:
-    """Print the path to each violation, one way only once, and the way to the deadlock if it was asked for."""
+    """Print the path to each violation, one way only once, and the way to the deadlock on request."""
     shown: dict[Path, str] = {}
     for trace, what in _ways(result):
         path = trace.path
@@ -273,7 +273,7 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
 def _compiling(result: Result, *, verbose: bool) -> Iterator[tuple[str, str]]:
     for number, item in enumerate(result.compiled if verbose else ()):
         took = f"{show_seconds(item.seconds)}, {show_size(item.memory)} at most in the process that compiled"
-        when = " while the search went on" if number else ""
+        when = " while the search continued" if number else ""
         yield "compiled", f"{item.tier} code: " + ("kept from an earlier time" if item.kept else f"in {took}{when}")
 
 

@@ -70,7 +70,7 @@ class Opened:
         if name is None and any(item["can"] for item in shown["actions"]):
             raise UsageError(
                 "a trace ends in a violated property, a reached witness or a deadlock, and this state shows none of "
-                "them: go on, or copy the link, which holds every history."
+                "them: continue, or copy the link, which holds every history."
             )
         if len(setting.removed) > 1:
             raise UsageError(

@@ -37,7 +37,7 @@ SIZES = {
 fenced."""
 GRID = ("elr=off,on", "unclean_election=off,on")
 MOST_STATES = 20_000_000
-"""A search may take so many states; kept as fingerprints they take less than 4 GiB."""
+"""A search may take this many states; kept as fingerprints they take less than 4 GiB."""
 
 
 def grid_of(replicas: str) -> tuple[str, ...]:

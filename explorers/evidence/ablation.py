@@ -78,7 +78,7 @@ class Purpose(StrEnum):
     DEAD = "never-fires"
     """Its action never happens at these constants, and does not without it either."""
     HARMLESS = "nothing-broke"
-    """Without it other states are reached, and no property that was asked is violated in them."""
+    """Without it other states are reached, and no property that was checked is violated in them."""
     REFUSED = "refused"
     """The machine refuses the setting together with the other constants."""
     UNDETERMINED = "undetermined"

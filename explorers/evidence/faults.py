@@ -138,7 +138,7 @@ def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -
 
 
 def with_faults(machine: Machine, constants: Constants, kinds: tuple[str, ...], faults: Faults) -> Constants:
-    """Return constants that allow at most so many faults; raise UsageError if no first state has as many."""
+    """Return constants that allow at most this many faults; raise UsageError if no first state has as many."""
     bounds = [fault_kinds(machine)[name] for name in kinds]
     limited = constants.replace(**dict(zip(bounds, faults, strict=True)))
     plain = Interpreter(machine, limited)

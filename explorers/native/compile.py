@@ -1,7 +1,7 @@
 """Compiled machines: the kernels of a model beside those that all machines share; remembered, kept
 on disk, or compiled now. What is compiled is a module of LLVM for a machine in one shape.
 
-A search begins with code that was compiled cheaply, unless there is better: `tiers.py` changes over while it goes on.
+A search begins with code that was compiled cheaply, unless there is better: `tiers.py` changes over while it continues.
 """
 
 import os
@@ -210,7 +210,7 @@ class Kernels:
     memory: int
     """Bytes that this took at most, in the process that did it."""
     to_optimize: float
-    """Seconds that it takes about to optimize the code."""
+    """Approximate seconds to optimize the code."""
 
     @property
     def tier(self) -> str:
@@ -370,7 +370,7 @@ def is_ready(source: Source) -> bool:
 def begin(source: Source, seconds: float = 0.0) -> Kernels:
     """Return the kernels that a search begins with: optimized ones if they are there, else cheap ones.
 
-    Where it is known that the work takes about so many seconds, and that is longer than optimizing,
+    Where it is known that the work takes about this many seconds, and that is longer than optimizing,
     they are optimized first.
     """
     tier = forced()

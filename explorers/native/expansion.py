@@ -169,7 +169,7 @@ class Calls(NamedTuple):
 
 
 class Expansion:
-    """The states of a search: in partitions, with the workers that go on from them."""
+    """The states of a search: in partitions, with the workers that continue from them."""
 
     large = LARGE
 
@@ -243,7 +243,7 @@ class Expansion:
         self.count_bounds(still_counted(self.kernels.source, self.refused()))
 
     def new_trees(self, states: int) -> Trees | None:
-        """Return trees if so many states are kept as keys; rows of one word have no tree."""
+        """Return trees if this many states are kept as keys; rows of one word have no tree."""
         large = states >= self.large and not self.options.compact and self.layout.words > 1
         return Trees(self.module, self.layout.words) if large else None
 

@@ -99,7 +99,7 @@ def seen(table, h, slots):
 
 @helper
 def look(table, stored, h, slots):
-    """Return where to go on looking for a state, and prefetch the stored one that it may equal."""
+    """Return where to continue looking for a state, and prefetch the stored one that it may equal."""
     slot = seen(table, h, slots)
     index = np.int64(table[slot] & np.uint32(0x00FFFFFF)) - 1
     prefetch(stored, index, 0)
@@ -190,7 +190,7 @@ def insert(
     who needs more room first.
 
     `parts` has a line for each owner from `first` on: where the arrays are that hold the owner's states, and how they
-    are filled. `place` = [owner to go on with, or -1; batches]. Other owners are taken from `tasks`, a counter that
+    are filled. `place` = [owner to continue with, or -1; batches]. Other owners are taken from `tasks`, a counter that
     several callers may share. `keyed`: states are known by their keys, which `hashes` holds, and only the words of the
     new level are kept. `queue` is room to work in.
     """

@@ -34,7 +34,7 @@ RING = 16
 KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
 ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 7, 8, 9, 10, 11
 """The facts that `insert` reads of an owner: states, the first row that is kept, states that the table may hold;
-addresses and lengths of the table, of rows and of parents. And where it stopped: after so many successors, with so many
+addresses and lengths of the table, of rows and of parents. And where it stopped: after this many successors, with this many
 left. `EXPANDED` is where the rows of the current level are.
 """
 LEFTS, RIGHTS, FIRST_LEFTS, FIRST_RIGHTS, SIZE = 12, 13, 14, 15, 16
@@ -55,7 +55,7 @@ FINGERPRINT_BITS = 59
 
 @helper
 def ones(bits):
-    """Return a number of so many bits, up to 64 and at least one, that are all set."""
+    """Return a number of this many bits, up to 64 and at least one, that are all set."""
     return np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - bits)
 
 

@@ -162,7 +162,7 @@ class Search(Stoppable, Expansion):
         return self._violated()
 
     def limit(self, seconds: float, distinct: int) -> str:
-        """Return why the search stops after these seconds with so many states; an empty string if it goes on."""
+        """Return why the search stops after these seconds with this many states; an empty string if it continues."""
         return self.stop_asked or self.options.limit(seconds, distinct, self.store_bytes + self.slack)
 
     # -- what was found

@@ -1,8 +1,8 @@
 """How much the code of a search is optimized: a search begins at once with code that was compiled cheaply, and
 changes over between two rounds.
 
-Most machines are small, and are searched before LLVM would have optimized their code. So only a search that goes on has
-it optimized, in another process: LLVM does one thing at a time in each.
+Most machines are small, and are searched before LLVM would have optimized their code. So only a search that continues
+has it optimized, in another process: LLVM does one thing at a time in each.
 """
 
 import atexit
@@ -78,7 +78,7 @@ class Tiers:
         return self.kernels.level == CHEAP and _optimizer.is_busy
 
     def after(self, levels: Sequence[int]) -> Kernels:
-        """Return the kernels to go on with, after these levels. No kernel may be running."""
+        """Return the kernels to continue with, after these levels. No kernel may be running."""
         if self._earlier < 0:
             self._earlier, self._began = sum(levels[:-1]), time.process_time()
         if self._forced is Tier.SWAP:
@@ -155,7 +155,7 @@ class _Optimizer:
 
     def _lose(self, unit: Lowered, error: Exception) -> None:
         self._lost.add(unit)
-        text = "note: code was not optimized, and the search goes on without that: %s"
+        text = "note: code was not optimized, and the search continues without that: %s"
         logging.getLogger("fencepost").warning(text, error)
 
     def end(self) -> None:

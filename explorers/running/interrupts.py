@@ -154,7 +154,7 @@ def interruptible(doing: str = "") -> Iterator[None]:
 
 
 def _send(number: int) -> None:
-    """Send a signal to the main thread: what it waits for would go on if another thread got it."""
+    """Send a signal to the main thread: what it waits for would continue if another thread got it."""
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:

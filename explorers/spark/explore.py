@@ -3,7 +3,7 @@
 A level is one job. Every partition expands its share of the level (a block of the store), sends each successor to the
 partition that owns it, and every partition keeps what is new as its block of the next level. Between two jobs all that
 matters is in the store and in the manifest: Spark's lineage is never longer than one level, a lost executor builds its
-mapped partitions again from the blocks, and a new driver goes on from the manifest.
+mapped partitions again from the blocks, and a new driver continues from the manifest.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Swept:
 
     @property
     def complete(self) -> bool:
-        """Whether all walks that were asked for were walked."""
+        """Whether all walks that were requested were walked."""
         return self.done == self.blocks
 
 

@@ -1,4 +1,4 @@
-"""One call of a function on a symbolic state, and what a walk through it offers to those who go on with its parts.
+"""One call of a function on a symbolic state, and what a walk through it offers to those who continue with its parts.
 
 A reference is the places that a name of a model may stand for, each under its condition; loops run over some.
 """
@@ -77,7 +77,7 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """A condition that must hold, under another, for a step to go on: else the plain semantics raises DomainError."""
+    """A condition that must hold, under another, for a step to continue; else DomainError is raised."""
 
     where: Flag
     holds: Flag

@@ -32,7 +32,7 @@ class MoveAnswer:
     forgotten: tuple[str, ...] = ()
     """Functions whose endless loops may leave anything: a failure then need not be a step of the model."""
     small: bool = False
-    """Whether this is of the constants as they are, and others have values that were not asked about."""
+    """Whether this is of the constants as they are, and others have values that were not requested."""
 
 
 def state_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:

@@ -18,7 +18,7 @@ from fencepost.explorers.symbolic.terms import Flag, Mask, Members, Num, Value
 
 Ends = tuple[int | None, int | None]
 Shape = Ends | int | None
-"""The values of a local: a number between two ends, a set of so many members, or None for a flag."""
+"""The values of a local: a number between two ends, a set of this many members, or None for a flag."""
 
 
 class Journal:
@@ -246,7 +246,7 @@ class _Fold:
             run.refuse(frame, node, what, "leave its size bounded")
 
     def enter(self, clauses: tuple[Clause, ...], inner: Flag, item: Any) -> None:
-        """Take one item of the first clause, and go on with the other clauses if the conditions hold."""
+        """Take one item of the first clause, and continue with the other clauses if the conditions hold."""
         frame = self.frame
         frame.slots[clauses[0].slot.number] = held_by(item)
         for test in clauses[0].tests:

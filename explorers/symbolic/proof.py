@@ -316,7 +316,7 @@ def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[st
 
 
 def _runs(system: System, depth: int, timeout: float) -> Reached:
-    """Return the findings from runs of so many steps, each run of z3 replayed on the plain semantics.
+    """Return the findings from runs of this many steps, each run of z3 replayed on the plain semantics.
 
     Raises DomainError if one of them ends with an error there, in a step or in a property, unless another one violates
     a property: then both are reported. Where constants are lifted, their bounds are too, so runs under the constants as

@@ -365,7 +365,7 @@ def _plain(value: Mask) -> Value:
 FAR = 1 << 13
 """The most bits of a shift: `expressions.py` refuses more to the left, and no number has more."""
 HUGE = 1 << 60
-"""More bits than any computer can hold: a shift to the left by so many is an error."""
+"""More bits than any computer can hold: a shift to the left by this many is an error."""
 
 
 def shift_left(value: Value, count: Value) -> Value:

@@ -88,7 +88,7 @@ class Sample:
 
     @property
     def complete(self) -> bool:
-        """Whether all walks that were asked for were walked."""
+        """Whether all walks that were requested were walked."""
         return not self.why_stopped
 
     @property
@@ -108,7 +108,7 @@ class _Tally:
         self.walks = self.steps = self.stuck = self.longest = self.faults = self.log = 0
         self.count = np.zeros(properties, np.int64)
         self.first = np.full((properties, 2), NEVER, np.int64)
-        """For each property the fewest steps to decide it, and the first walk that took so many."""
+        """For each property the fewest steps to decide it, and the first walk that took this many."""
         self.fired = np.zeros(actions, np.int64)
         self.sketch = np.zeros(REGISTERS, np.uint8)
 

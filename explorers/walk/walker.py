@@ -25,7 +25,7 @@ from fencepost.model.language.records import Key
 REGISTERS = 4096
 """Registers of the sketch that counts different states: it is right to 1.04 / sqrt(4096), which is 1.6 %."""
 KEPT = 16
-"""Of so many different states one is kept by its hash, where hashes of states are asked for; a power of two."""
+"""Of this many different states one is kept by its hash, where hashes of states are asked for; a power of two."""
 MOST_STEPS = 1_000_000
 """Steps of one walk at most: a walk that is recorded is kept in memory."""
 

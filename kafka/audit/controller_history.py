@@ -72,7 +72,7 @@ class ControllerHistory:
     """Why it begins only here; empty if it begins where the partition does."""
 
     def describe(self, last: int) -> str:
-        """Return which history this is, up to one of its places."""
+        """Return the identity of this history up to one of its places."""
         return f"{self.topic}-{self.partition}, offsets {self.points[0].offset} to {self.points[last].offset}"
 
     def constants(self, version: str) -> Constants:

@@ -27,7 +27,7 @@ TOLD = 5
 GAPS = 3
 """Gaps that are named at the top; all are at the end."""
 SEEMS = 10
-"""Logs of one cluster differ in a few offsets at most, at their ends; if more than one in so many differs they are
+"""Logs of one cluster differ in a few offsets at most, at their ends; if more than one in this many differs they are
 of two."""
 TOP = 10
 DAY = 86_400_000

@@ -36,7 +36,7 @@ NEWEST = {
     "kafka-python": "3.0.12",
     "aiokafka": "0.14.0",
 }
-"""The clients that are known, each with the version that is taken if none is given."""
+"""The clients that are known, each with the version that is taken by default."""
 OWN = "fencepost"
 """Our own small client, which needs nothing."""
 SECONDS = 300
@@ -128,7 +128,7 @@ def _registered(name: str) -> list[str]:
 
 
 def install_client(asked: str) -> Installed:
-    """Return a client that was asked for, installed if it was not yet."""
+    """Return a client that was requested, installed if it was not yet."""
     name, version = parse_client(asked)
     if name not in NEWEST:
         return Installed(name, version)

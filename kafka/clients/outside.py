@@ -1,6 +1,6 @@
 """Questions to the brokers of a cluster at an address that the user names, judged by the model's own functions.
 
-They are asked about a topic of their own, with a prefix, which is removed at the end. No broker is stopped: the leader
+The questions are about a topic made for them, with a prefix, and removed at the end. No broker is stopped: the leader
 is moved by a reassignment among the same replicas and a preferred election.
 """
 

@@ -187,7 +187,7 @@ class Pool:
     async def play_all(
         self, histories: Iterable[History], take: Callable[[History, Play], None], end: float | None = None
     ) -> bool:
-        """Play histories, several at once; say whether all were played before the time was over."""
+        """Play histories, several at once; say whether all were played before time ran out."""
         waiting: Iterator[History] = iter(histories)
         is_over = False
 

@@ -380,7 +380,7 @@ STORIES = (
 
 
 def story(name: str) -> Story:
-    """Return a story; raise UsageError for a name that there is not."""
+    """Return a story; raise UsageError for an unknown name."""
     found = next((item for item in STORIES if item.name == name), None)
     if found is None:
         names = [item.name for item in STORIES]

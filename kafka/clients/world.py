@@ -78,7 +78,7 @@ class Copy(NamedTuple):
 
 
 def topic_id(topic: int) -> uuid.UUID:
-    """Return the id of the topic after it was created again so many times."""
+    """Return the id of the topic after it was created again this many times."""
     return uuid.UUID(int=(0x951 << 64) + topic + 1)
 
 

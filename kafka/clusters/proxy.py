@@ -1,6 +1,6 @@
 """A TCP proxy that only delays: it holds chosen requests or answers until it is asked to let them go.
 
-Kafka's messages begin with their length. A request goes on with the number of its API, its version, a number by which
+Kafka's messages begin with their length. A request continues with the number of its API, its version, a number by which
 its answer is known, and the client's name; a server answers the requests of a connection in their order.
 """
 
@@ -66,13 +66,13 @@ class Proxy:
             self._held.append(flow)
 
     def release(self, flow: Flow) -> None:
-        """Let a flow go on, with what was held of it."""
+        """Let a flow continue, with what was held of it."""
         with self._change:
             self._held = [found for found in self._held if found != flow]
             self._change.notify_all()
 
     def release_all(self) -> None:
-        """Let everything go on."""
+        """Let everything continue."""
         with self._change:
             self._held.clear()
             self._change.notify_all()
@@ -82,7 +82,7 @@ class Proxy:
         return self._until(lambda: self._count(self._stopped, flow) > 0, seconds)
 
     def passes(self, flow: Flow, messages: int, seconds: float) -> bool:
-        """Wait until so many more messages of a flow have been passed on; return whether they were."""
+        """Wait until this many more messages of a flow have been passed on; return whether they were."""
         with self._change:
             wanted = self._count(self._passed, flow) + messages
         return self._until(lambda: self._count(self._passed, flow) >= wanted, seconds)
@@ -150,7 +150,7 @@ class Proxy:
         _end(target)
 
     def _let(self, message: Flow) -> bool:
-        """Wait while a message is held; return whether it may go on."""
+        """Wait while a message is held; return whether it may continue."""
         with self._change:
             self._stopped[message] += 1
             self._change.notify_all()

@@ -47,7 +47,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *hyp_26.SCENARIOS,
 )
 PORT = 19200
-"""The first port if none is given: below those that systems hand out for outgoing connections."""
+"""The first port by default: below those that systems hand out for outgoing connections."""
 SECONDS = 170.0
 """How long a run may take; none needs half of it on an idle machine."""
 TOPIC = "t"

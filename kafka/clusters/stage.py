@@ -272,7 +272,7 @@ class Stage:
             raise NotReached(f"no message of {flow} came")
 
     def release(self, *flows: Flow) -> None:
-        """Let flows go on."""
+        """Let flows continue."""
         for flow in flows:
             self.cluster.proxy.release(flow)
 
@@ -405,7 +405,7 @@ class Stage:
         return True
 
     def _within(self, seconds: float) -> float:
-        """Return so many seconds, or those that are left of the whole if they are fewer."""
+        """Return this many seconds, or those that are left of the whole if they are fewer."""
         left = self._end - time.monotonic()
         if left <= 0:
             raise NotReached("the time is over")

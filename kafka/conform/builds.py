@@ -386,7 +386,7 @@ class BuildsReport:
                 "side by side: not confirmed, and not shown to be the same"
             )
         if not self.complete:
-            yield "the time was over before all histories were executed"
+            yield "time ran out before all histories were executed"
 
     def _departed(self, found: Departure) -> Iterator[str]:
         last = "tried last, which the model refuses" if found.refused else "the builds differ after the last step"

@@ -26,7 +26,7 @@ class Act:
 
 
 class SetAsideError(Exception):
-    """Kafka went on in a way that the model leaves out, by a limit that is named."""
+    """Kafka continued in a way that the model leaves out, by a limit that is named."""
 
 
 @dataclass(frozen=True)

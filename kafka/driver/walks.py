@@ -32,7 +32,7 @@ def state_graph(plain: Interpreter, most: int) -> "nx.MultiDiGraph[Key] | None":
 class Cover:
     """Walks from the initial state that take every edge, made one after the other; not the least number of walks.
 
-    A walk takes edges that no walk has taken, and without such transitions goes on to where some are ahead. A component
+    A walk takes edges that no walk has taken, and otherwise continues to where some are ahead. A component
     is done once nothing is left in it or in any that it leads to; components, unlike states, form no cycles, so this
     can be counted.
     """

@@ -180,7 +180,7 @@ def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant,
 
 
 class Sight(NamedTuple):
-    """How many of the planted mistakes so many histories find, on which release and with which profile."""
+    """How many of the planted mistakes this many histories find, on which release and with which profile."""
 
     found: int
     planted: int
@@ -190,7 +190,7 @@ class Sight(NamedTuple):
 
 
 def sight(histories: int) -> Sight | None:
-    """Return the measurement for so many histories, or for the most that were tried; None without one."""
+    """Return the measurement for this many histories, or for the most that were tried; None without one."""
     figure = load(FIGURE)
     if not figure:
         return None

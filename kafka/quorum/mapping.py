@@ -3,7 +3,7 @@
 Each node is a KafkaRaftClient with QuorumState, LeaderState, FollowerState and the rest of its package, and a
 StringSerde. Its log, the file of its election state and its queue of messages are MockLog, MockQuorumStateStore and
 MockMessageQueue of Kafka's own tests. Not Kafka's are the network, the timeouts of parked fetches, and the clocks: each
-node has one of its own, which goes on only where this page says so. Messages are the objects of Kafka's requests and
+node has one of its own, which continues only where this page says so. Messages are the objects of Kafka's requests and
 answers; they are not written to bytes. A message that no action is about, such as EndQuorumEpoch, never arrives.
 """
 
@@ -175,7 +175,7 @@ LIMITS: tuple[str, ...] = (
     (
         "A node that learns of a leader in its epoch, knows another, or ought to be that leader itself, "
         "stops with an IllegalStateException. "
-        "The model's goes on: after the loss of a disk it allows more, and such a history is set aside."
+        "The model's continues: after the loss of a disk it allows more, and such a history is set aside."
     ),
     (
         "A leader that loses its disk and leads in the same epoch again still has its followers of before, "

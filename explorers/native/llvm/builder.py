@@ -175,7 +175,7 @@ class Builder:
         return register
 
     def room(self, size: int) -> str:
-        """Return the address of so many bytes on the stack."""
+        """Return the address of this many bytes on the stack."""
         register = self.register()
         self.slots.append(f"  {register} = alloca [{size} x i8], align 16")
         return register

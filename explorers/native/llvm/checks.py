@@ -1,4 +1,4 @@
-"""Checked operations: what fails leaves a code in the first element of the check array, and something harmless goes on.
+"""Checked operations: what fails leaves a code in the first element of the check array, and a harmless value follows.
 
 The first code stays: what comes after an error may be its consequence.
 """
@@ -54,7 +54,7 @@ def note_if(build: Builder, e: Value, wrong: Value, code: int) -> None:
 
 
 def too_long(build: Builder, code: Value) -> Value:
-    """Return whether a code says that a number has more than 64 bits, which the plain semantics goes on with."""
+    """Return whether a code says that a number has more than 64 bits, which the plain semantics continues with."""
     return build.joined("|", *(build.compared("==", code, number(one)) for one in (NUMBER, SUM)))
 
 

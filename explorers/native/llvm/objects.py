@@ -25,8 +25,8 @@ class CompileError(RuntimeError):
 
 @dataclass(frozen=True)
 class Target:
-    """The system that code is made for: LLVM's name of a system, and of a processor ("" is the
-    plainest of its architecture).
+    """The system that code is made for: LLVM's names of a system and of a processor ("" is the
+    baseline of its architecture).
     """
 
     triple: str

@@ -1,6 +1,6 @@
 """A function of a model as LLVM IR: its statements, in the order in which the plain semantics runs them.
 
-Where a check fails, a code is left in the check array and the function goes on with something harmless: no value
+Where a check fails, a code is left in the check array and the function continues with something harmless: no value
 outside its domain is stored, and nothing outside an array is read.
 """
 

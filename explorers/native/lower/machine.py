@@ -150,7 +150,7 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
 
     Properties are judged in columns where they can be. Where a check fails in a group of states, these are judged once
     more, one after the other: it may have failed behind the state that decides the property. What the group decided is
-    then taken back, as a check that fails goes on with a value that is not the state's.
+    then taken back, as a check that fails continues with a value that is not the state's.
     """
 
     def visit(build: Builder, given: dict[str, Value], at: Value, state: Value) -> None:

@@ -82,7 +82,7 @@ class Shape:
         return self.FIRST + len(self.depends) - 1
 
     def reserve_all(self, count: int) -> int:
-        """Return the first of so many slots in a row, which are filled otherwise."""
+        """Return the first of this many slots in a row, which are filled otherwise."""
         first = self.reserve()
         for _ in range(count - 1):
             self.reserve()

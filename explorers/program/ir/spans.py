@@ -14,7 +14,7 @@ End = Linear | int
 class Span:
     """From one end to the other, both included; an end is a number or a sum of constants.
 
-    `bits`, if it is known: the number is a set of so many things, so it is not negative and has no bit beyond them.
+    `bits`, if it is known: the number is a set of this many things, so it is not negative and has no bit beyond them.
     """
 
     low: End

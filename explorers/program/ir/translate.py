@@ -311,7 +311,7 @@ class Walk:
 
 
 def joined(start: str, path: str) -> str:
-    """Return a path that goes on from another one."""
+    """Return a path that continues from another one."""
     return f"{start}.{path}" if start and path and not path.startswith("[") else start + path
 
 

@@ -150,7 +150,7 @@ def test_no_row_is_run_where_the_whole_protocol_violates_all_that_was_asked() ->
     found = fencepost("ablate", PLANTED, "--quiet", "--without", "strict", "--property", "guests-have-seats")
     assert found.exit_code == 1
     told = " ".join(found.stdout.split())
-    assert "violates every property that was asked, so none is left to lose. Not run: 15 of 15 rows." in told
+    assert "violates every property that was checked, so none is left to lose. Not run: 15 of 15 rows." in told
     assert "undetermined" not in told
 
 

@@ -59,7 +59,7 @@ def test_a_checkpoint_is_resumed(tmp_path: Path) -> None:
     )
     resumed = data_of(fencepost(*KIP101, *checkpoint, "--resume"))
     assert resumed.pop("notes") == [
-        "the search went on from a checkpoint: states and time are those of all its parts together."
+        "the search continued from a checkpoint: states and time are those of all its parts together."
     ]
     assert whole.pop("notes") == []
     assert fixed(resumed) == fixed(whole)
@@ -83,7 +83,7 @@ def test_a_search_that_is_over_is_kept_where_its_behaviours_are_not_judged(
         f"what was searched is kept in {tmp_path / 'kept'}: the same search with `--resume`"
     )
     resumed = data_of(fencepost(*asked, *checkpoint, "--resume"))
-    assert resumed.pop("notes")[0].startswith("the search went on from a checkpoint")
+    assert resumed.pop("notes")[0].startswith("the search continued from a checkpoint")
     assert whole.pop("notes") == []
     assert fixed(resumed) == fixed(whole)
 

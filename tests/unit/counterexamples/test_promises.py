@@ -214,7 +214,7 @@ PROPERTIES = (is_served,)
 
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_a_violation_that_hangs_on_a_bound_of_the_run_says_so_first(engine: str) -> None:
-    found = f.check(rationed.MACHINE, rationed.PROPERTIES, engine=engine)
+    found = f.check(*RATIONED, engine=engine)
     hangs = "depends on the bound tokens=2, which is not a rule of the protocol: without it serve could happen there"
     assert found.notes[0].startswith("is-served: it ")
     assert hangs in found.notes[0]
@@ -225,7 +225,7 @@ def test_a_violation_that_hangs_on_a_bound_of_the_run_says_so_first(engine: str)
 
 
 def test_a_violation_that_a_rule_of_the_protocol_causes_hangs_on_no_bound() -> None:
-    found = f.check(rationed.MACHINE, rationed.PROPERTIES, willing=False)
+    found = f.check(*RATIONED, willing=False)
     assert not [note for note in found.notes if "depends on" in note]
     made = found.traces["is-served"]
     assert kept(made.trace, made.path)[0].startswith("weak serve: never enabled: `require(c.willing)` refuses")

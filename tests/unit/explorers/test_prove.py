@@ -396,7 +396,7 @@ def test_values_of_constants_that_may_have_any_are_told_beside_a_counterexample(
 @pytest.mark.parametrize(
     ("name", "heading"),
     [
-        ("first-is-empty", "Lemmas that are inductive by themselves; not enough to prove what was asked"),
+        ("first-is-empty", "Lemmas that are inductive by themselves; not enough to prove the property"),
         ("moves-are-bounded", "Lemmas that are inductive together with what is proved"),
     ],
 )

@@ -626,7 +626,7 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
         "2 elected uncleanly",
         "a batch is damaged", "offsets 4 to 5 are in no file", "files disagree about 2 offsets",
         "3 changes of partitions whose state before is in no file",
-        "No way goes on to offset 9", "can happen by the rules of kafka-4.4", "ELR: eligible leader replicas",
+        "No path leads to offset 9", "can happen by the rules of kafka-4.4", "ELR: eligible leader replicas",
         "rules of kafka-4.1, controllers support metadata.version 27, it is at 27; ELR off",
         "found 1 unclean-election: Leaders come from the ISR.", "not found created-twice: A partition is created once.",
         "ELR was never on elr-emptied: The ELR stays.", "Rule of kafka-4.1: Leaders come from the ISR.",
