@@ -78,7 +78,7 @@ def reword_data(data: Any) -> Any:
 
 
 def _pieces(text: str, command: click.Command | None, group: click.Group | None) -> Iterator[tuple[slice | None, str]]:
-    """Yield a message piece by piece: with its place in the text what stays, with None what is rewritten."""
+    """Yield the pieces of a message: unchanged ones with their place in the text, rewritten ones with None."""
     context = click.get_current_context(silent=True)
     if context is not None:
         command, root = command or context.command, context.find_root().command

@@ -82,7 +82,7 @@ def preventions(trace: Trace, path: Path) -> list[Prevention]:
             constants = trace.protocol.machine.set_constants({**trace.constants.values, name: value})
             other = Interpreter(trace.protocol.machine, constants, normalize=trace.normalize)
         except (UsageError, ModelError):
-            continue  # settings that do not go together
+            continue  # settings that cannot be combined
         if not _begins(other, path.start):
             continue
         ended = _replayed(trace, path, raws, other, guards)

@@ -212,7 +212,7 @@ class Growing:
         return value, None
 
     def raised(self, name: str, seconds: float) -> str:
-        """Raise a bound within a time; return why no other can be raised any more, if that is so."""
+        """Raise a bound within a time; return why no other can be raised, if none can."""
         if not next(item.reached for item in self.newest.bounds if item.constant == name):
             return ""  # another bound that was raised meanwhile has made up for it
         value, constants = self.next_value(name)

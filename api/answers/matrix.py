@@ -26,7 +26,7 @@ MEANING = {
     "nothing-broke": "other states are reached without it, and no property is violated there: "
     "it may be needed for liveness, for what no property says, at larger constants, "
     "or with wider domains where steps left one",
-    "refused": "the setting does not go with the other constants",
+    "refused": "the setting cannot be combined with the other constants",
     "undetermined": "the search ended without a decision",
 }
 """The meaning of each purpose, in the order in which rows are shown."""

@@ -151,7 +151,7 @@ def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
     kept = " (kept from before)" if proof.cached else ""
     yield "time", f"{show_seconds(proof.seconds)}, {show_seconds(proof.solver_seconds)} of processor time in z3{kept}"
     if proof.forgotten:
-        yield "loops", f"of {', '.join(proof.forgotten)} have no end: what they write may hold anything after them"
+        yield "loops", f"of {', '.join(proof.forgotten)} have no bound: what they write may have any value afterwards"
     for action, whats in proof.cuts.items():
         where = f"{action}: " if action else ""
         yield "cut", f"{where}{'; '.join(whats)}: such steps end with an error, and runs with one are left out"

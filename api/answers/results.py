@@ -91,8 +91,8 @@ def _of_answer(
             yield ModelWarning(
                 "premise-never-happened",
                 item.name,
-                f"{item.name} says nothing: no reachable state satisfies its `when`. Let the machine come there, or "
-                "mend `when`.",
+                f"{item.name} says nothing: no reachable state satisfies its `when`. Correct `when`, or let the "
+                "machine reach such a state.",
             )
         elif prop.kind is Kind.SOMETIMES:
             if item.verdict is Verdict.HOLDS and item.path is not None and item.path.length == 1:
@@ -120,7 +120,7 @@ def _of_answer(
 def _only_initially(question: Question, prop: Property, *, normalize: bool) -> Iterator[ModelWarning]:
     """Look for a state behind the initial ones that satisfies a witness too, among the nearest ones.
 
-    The search may not have come there, so the model may raise an error there: no step leads out of its domains.
+    The search may not have reached such a state, where the model may raise an error: no step leads out of its domains.
     """
     plain = Interpreter(question.protocol.machine, question.constants, normalize=normalize, bounded=True)
     level = list(dict.fromkeys(plain.initial_states()))

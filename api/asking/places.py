@@ -1,4 +1,4 @@
-"""Where in a model an error comes from, the file and line that a user can mend, and what to write there instead."""
+"""Where in a model an error comes from, the file and line that a user can correct, and what to write there instead."""
 
 import linecache
 import re

@@ -124,7 +124,7 @@ def audit(
         raise UsageError(f"severity was given {severity!r}: write one of {', '.join(SEVERITIES)}.")
     if (partition is None) is not (trace is None) or (until is not None and trace is None):
         raise UsageError(
-            "`partition=`, `trace=` and `until=` go together: "
+            "`partition=`, `trace=` and `until=` belong together: "
             "write `partition='TOPIC-NUMBER'`, `trace='FILE'` and, if you like, `until=OFFSET`."
         )
     led = None if partition is None else _Led(partition, Path(str(trace)), until)

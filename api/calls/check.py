@@ -175,7 +175,7 @@ def choose_engine(name: str) -> str:
 
 
 def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:
-    """Search with the engine, showing how far it is.
+    """Search with the engine, showing progress.
 
     Ctrl-C gives a partial result; if the search has not begun, an empty one.
     """
@@ -234,7 +234,7 @@ def _searched(question: Question, engine: str, options: Options, watch: Watch, c
 
 
 def with_ways(question: Question, options: Options, result: Result) -> Result:
-    """Return a result whose problems say where in the model an error is, and how to come there."""
+    """Return a result whose problems say where in the model an error is, and which steps lead to it."""
 
     def placed_problem(item: Problem) -> Problem:
         if not isinstance(item.error, DomainError):

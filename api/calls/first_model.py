@@ -1,7 +1,7 @@
 """A lock: clients ask a server for it by messages, hold it one at a time, and may crash.
 
 `fencepost new NAME` writes a copy of this file, to be edited into a model of your own: change the records, then the
-actions, then say what must be so. `fencepost check` finds what is not.
+actions, then state what must hold. `fencepost check` finds what does not.
 """
 
 from enum import IntEnum

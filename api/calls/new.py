@@ -61,7 +61,7 @@ def new(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
     _, docstring, rest = text.split('"""', 2)
     told = re.sub(r"\n\n`fencepost new NAME`.*", "", docstring, flags=re.DOTALL)
     hint = (
-        "Edit it into a model of your own: change the records, then the actions, then say what must be so.\n"
+        "Edit it into a model of your own: change the records, then the actions, then state what must hold.\n"
         f"`fencepost check {module}.py` finds what is not, and shows how it happens.\n"
     )
     write_text(files[0], f'"""{told}\n\n{hint}"""{rest}'.replace('    "lock",\n', f'    "{label}",\n'))

@@ -131,7 +131,7 @@ def simulate(
 
 
 def _left_out(question: Question) -> Iterator[str]:
-    """Yield the note on the properties of whole behaviours that were left out, where all others are asked about."""
+    """Yield the note on the properties of whole behaviours that were left out, if all others are judged."""
     others = [item for item in question.protocol.properties if item.kind.over_behaviours]
     if others and (*question.properties, *others) == tuple(
         sorted(question.protocol.properties, key=others.__contains__)
@@ -144,7 +144,7 @@ def _left_out(question: Question) -> Iterator[str]:
 
 
 def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) -> Sample:
-    """Walk, showing how far it is."""
+    """Walk, showing progress."""
     machine, constants, properties = question.protocol.machine, question.constants, question.properties
     try:
         from fencepost.explorers.walk.walker import Walker, weights_of

@@ -103,7 +103,7 @@ SEEN = {
 """Measurements on real Kafka: the rows of a figure, the key that names the finding, and the verdicts."""
 WORDS = {
     "kept": "kept by Kafka as read",
-    "kept-in-the-model": "kept in the model; no run here is of a release as its source reads",
+    "kept-in-the-model": "holds in the model; no run here follows the source of a release",
     "finding": "broken by observed behaviour of Kafka",
     "conjecture": "broken by a conjecture that was not observed on real Kafka",
     "broken": "broken as it is worded",

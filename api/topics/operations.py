@@ -289,7 +289,7 @@ def _alone(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _lost(made: Json, item: Mapping[str, Any], findings: list[str]) -> Json:
-    """Return that a record is lost by the faults of a history, which findings cause."""
+    """Return an observation with a record lost by the faults of a history, and the findings that cause it."""
     run, steps = "; ".join(item["steps"]), item["length"] - 1
     return {**made, "faults": item["faults"], "steps": steps, "run": run, "outcome": "lost", "findings": findings}
 

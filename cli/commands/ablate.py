@@ -108,7 +108,7 @@ def _cluster(master: str | None, conf: Sequence[str], workers: int) -> Cluster |
         return None
     if workers:
         raise UsageError(
-            "--workers does not go with --master: Spark explores as many rows at a time as it has processors."
+            "--workers cannot be combined with --master: Spark explores as many rows at a time as it has processors."
         )
     from fencepost.explorers.spark.session import require_java
 

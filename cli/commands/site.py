@@ -14,7 +14,7 @@ from fencepost.cli.status import Exit
     "--docs", default="docs", show_default=True, metavar="DIR", help="The prose: the folder of a clone of Fencepost."
 )
 @click.option("--workers", type=Count(1), default=2, show_default=True, help="Processes that draw traces.")
-@click.option("--quiet", is_flag=True, help="Do not say what is being made, and how far it is.")
+@click.option("--quiet", is_flag=True, help="Do not show progress.")
 def site(output: str, docs: str, workers: int, quiet: bool) -> Exit:
     """Build a static site that any file server can serve, and that asks for nothing elsewhere.
 

@@ -286,7 +286,7 @@ class Busy:
 
 
 def progress_text(title: str, progress: Progress) -> Text:
-    """Return the display of a running search: how far it is, how fast, and how its levels grow."""
+    """Return the display of a running search: its progress, its speed, and how its levels grow."""
     from rich.text import Text
 
     levels = progress.levels

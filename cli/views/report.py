@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 INDENT = 2
 KINDS = {
-    Kind.ALWAYS: "must be so in every reachable state",
-    Kind.STEP: "must be so in every step from one state to the next",
+    Kind.ALWAYS: "must hold in every reachable state",
+    Kind.STEP: "must hold in every step from one state to the next",
     Kind.SOMETIMES: "a witness, which some reachable state or step must show",
     Kind.LEADS_TO: "must come eventually, in every fair behaviour",
     Kind.AT_MOST: "must come at a limited cost, in every fair behaviour",

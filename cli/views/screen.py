@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 FEW = 8
-"""Constants that are all shown; of more, those that are not as usual."""
+"""Up to this many constants are all shown; of more, those that differ from the declared ones."""
 ROWS = 4
 """Violations that have a row each; more are one paragraph."""
 NAMES = 20
@@ -204,7 +204,7 @@ def _costs(item: PropertyResult) -> str:
 
 
 def checked(question: Question, *, normalize: bool = True) -> str:
-    """Return the protocol with its version, and the constants that are not as usual."""
+    """Return the protocol with its version, and the constants that differ from the declared ones."""
     name = f"{question.name} {question.version}".rstrip()
     off = "" if normalize else ", without normalize"
     return constants_text(question.protocol.machine, question.constants, question.version, name, off)

@@ -89,7 +89,7 @@ class Setting:
 
 
 def set_up(link: Link) -> Setting:
-    """Return a protocol as a link says; raise UsageError if its names or values are unknown or do not go together."""
+    """Return a protocol as a link says; raise UsageError if its names or values are unknown or cannot be combined."""
     found = protocol(link.protocol)
     machine, declared = found.machine, found.machine.constants.declared()
     base = machine.version(link.version).values if link.version else {}

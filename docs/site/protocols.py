@@ -132,7 +132,7 @@ def _constants(data: dict[str, Any], place: str) -> Iterator[str]:
 INTRODUCTION = (
     "Each run is one search of all reachable states at the constants that are given here; those that are not named "
     "are as declared. States, depths and the lengths of the shortest traces (in states) are pinned: `fencepost check "
-    "--profile ci` fails if one of them differs. Every other property that a run was asked about holds."
+    "--profile ci` fails if one of them differs. Every other property of a run holds."
 )
 
 

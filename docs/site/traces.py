@@ -70,7 +70,7 @@ def page(name: str) -> str:
 
 
 def write(folder: Path, workers: int, tell: Callable[[str], None] = lambda _: None) -> None:
-    """Write the pages of all traces into a folder, on this many processes, and say how far it is."""
+    """Write the pages of all traces into a folder, on this many processes, and show progress."""
     (folder / "traces").mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         for number, (name, text) in enumerate(zip(names(), pool.map(page, names(), chunksize=8), strict=True)):

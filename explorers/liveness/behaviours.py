@@ -1,4 +1,4 @@
-"""Behaviours of a graph kept as rows: whether a fair one stays away from `then`, and what it costs to come there.
+"""Behaviours of a graph kept as rows: whether a fair one stays away from `then`, and what it costs to get there.
 
 Strong fairness is Streett's condition. Each round finds components (linear in the edges), and keeps of those that break
 a strong promise only the states that do not enable it: there it is kept from then on, whatever else is taken away. So

@@ -66,7 +66,7 @@ class Engine(Stoppable):
 
     @staticmethod
     def unknown(prop: Property) -> PropertyResult:
-        """Return that nothing is known of a property."""
+        """Return a result without a verdict for a property."""
         return PropertyResult(prop.name, prop.kind, Verdict.UNDETERMINED)
 
     @property

@@ -243,7 +243,7 @@ class Kernels:
         layout = self.source.layout
         if not self.serve(constants):
             raise MismatchError(
-                f"what was compiled has room for {dict(layout.rooms)}, and was asked about {constants}. This is a "
+                f"what was compiled has room for {dict(layout.rooms)}, and was given {constants}. This is a "
                 "defect of Fencepost: please report it."
             )
         return layout.at(evaluated(layout.depends, constants.values))

@@ -29,7 +29,7 @@ _RETRY = 0.05
 def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True, mode: int | None = None) -> None:
     """Replace a file in one step. After a crash of the machine the old or the new one is there if it must be `lasting`.
 
-    `mode` are its permissions; None: what this user usually gives.
+    `mode` are its permissions; None: the user's default.
     """
     aside = path.with_name(f".{uuid4().hex}.new")
     try:

@@ -121,7 +121,7 @@ class Share:
     """The properties that were decided before the first of these."""
     code: int = 0
     message: str = ""
-    """Why the share could not be done: something that a user can mend."""
+    """Why the share could not be done: something that a user can correct."""
 
 
 @dataclass

@@ -22,7 +22,7 @@ Slots = list[tuple[Flag, Rec]]
 
 
 def canonical(bag: Bag) -> Flag:
-    """Return that a bag is as in a state: no empty slot before one with a message, and messages ascend."""
+    """Return the condition that a bag is as in a state: messages come first, and ascend."""
     found = [
         terms.either(first, terms.negate(second)) for first, second in zip(bag.present, bag.present[1:], strict=False)
     ]
@@ -33,7 +33,7 @@ def canonical(bag: Bag) -> Flag:
 
 
 def not_after(one: Rec, other: Rec) -> Flag:
-    """Return that a message is the same as another, or comes before it."""
+    """Return the condition that a message is the same as another, or comes before it."""
     found: Flag = True
     for a, b in reversed(list(zip(_leaves(one), _leaves(other), strict=True))):
         earlier = terms.both(terms.negate(a), b) if terms.is_flag(a) and terms.is_flag(b) else terms.less(a, b)
@@ -59,7 +59,7 @@ def _leaves(place: Any) -> Iterator[Any]:
 
 
 def is_full(bag: Bag) -> Flag:
-    """Return that there is no room for another message."""
+    """Return the condition that there is no room for another message."""
     if len(bag.slots) == bag.room and all(flag is False for flag in bag.removed):
         return bag.present[-1] if bag.room else True
     return terms.at_most(bag.room, terms.total(bag.present))

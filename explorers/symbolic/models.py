@@ -117,12 +117,12 @@ def _wishes(cell: Any, start: Any) -> Iterator[Flag]:
 
 
 def strict(system: System, place: Rec) -> Flag:
-    """Return that the lifted constants are in their ranges, and every value in the domain that they give."""
+    """Return the condition that the lifted constants are in their ranges, and every value in its domain."""
     return terms.both(*strict_constants(system), *_strict(system, place, Nested(place.record)))
 
 
 def strict_constants(system: System) -> list[Flag]:
-    """Return that the lifted constants are in their ranges."""
+    """Return the condition that the lifted constants are in their ranges."""
     declared = system.constants.declared()
     values = system.lifting.values.items()
     return [terms.at_most(item, int(declared[name].high)) for name, item in values if isinstance(item, Num)]

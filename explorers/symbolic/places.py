@@ -84,7 +84,7 @@ class Kind(NamedTuple):
         return value if low is not None and high is not None and low > high else Num(value.term, low, high)
 
     def domain(self, term: Value) -> Flag:
-        """Return that a variable is in the domain: what its bounds stand for."""
+        """Return the condition that a variable is in the domain: what its bounds stand for."""
         if not isinstance(term, Num):
             return True
         return terms.both(self.low is None or term.term >= self.low, self.high is None or term.term <= self.high)
@@ -310,7 +310,7 @@ def clone(place: Any) -> Any:
 
 
 def agree(one: Any, other: Any) -> Flag:
-    """Return that two places of one shape hold the same."""
+    """Return the condition that two places of one shape hold the same."""
     if isinstance(one, Rec):
         return terms.both(*(agree(part, other.parts[name]) for name, part in one.parts.items()))
     if isinstance(one, Arr):
@@ -339,7 +339,7 @@ class Lifting:
                 self.values[name] = bool(value) if declared[name].kind is bool else int(value)
 
     def domain(self) -> Flag:
-        """Return that every lifted constant is in its range."""
+        """Return the condition that every lifted constant is in its range."""
         lifted = [(name, item) for name, item in self.values.items() if isinstance(item, Num)]
         return terms.both(*(Kind(name, item.lo, item.hi).domain(item) for name, item in lifted))
 
@@ -487,7 +487,7 @@ def fresh(lifting: Lifting, record: type[Record], prefix: str) -> tuple[Rec, Fla
 
 
 def in_domain(place: Any) -> Flag:
-    """Return that all variables of a place are in their domains."""
+    """Return the condition that all variables of a place are in their domains."""
     found = []
     for _, item in cells(place):
         if isinstance(item, Cell):

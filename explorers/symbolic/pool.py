@@ -1,4 +1,4 @@
-"""A solver that is asked about one move after the other, or several at a time in processes of their own.
+"""A solver for one move after the other, or several at a time in processes of their own.
 
 z3 thinks on one processor.
 """
@@ -25,7 +25,7 @@ KEYBOARD = "interrupted from keyboard"
 
 @dataclass
 class Asking:
-    """A solver that is asked about one move, with the processor time that it took."""
+    """A solver for one move, with the processor time that it took."""
 
     timeout: float
     solver: Any = field(default_factory=z3.Solver)

@@ -181,7 +181,7 @@ class System:
         return self._before
 
     def typed(self, state: Rec) -> Flag:
-        """Return that the variables of a state, and the lifted constants, are in their domains."""
+        """Return the condition that the variables of a state, and the lifted constants, are in their domains."""
         return both(in_domain(state), self.lifting.domain())
 
     def initial(self) -> Iterator[Happening]:
@@ -264,11 +264,11 @@ class System:
     # -- properties
 
     def holds(self, prop: Property, state: Rec) -> Flag:
-        """Return that a predicate over states holds, and is defined."""
+        """Return the condition that a predicate over states holds, and is defined."""
         return self._ask(prop, [Refs(((True, state),))])
 
     def holds_step(self, prop: Property, before: Rec, happened: Happening) -> Flag:
-        """Return that a predicate over steps holds of a move; one that is limited to another action does."""
+        """Return the condition that a predicate over steps holds of a move; one about another action holds."""
         move = happened.move
         if move.action is None or (prop.on is not None and prop.on.name != move.action.name):
             return True

@@ -121,7 +121,7 @@ def negate(flag: Flag) -> Flag:
 
 
 def implies(condition: Flag, flag: Flag) -> Flag:
-    """Return that `flag` holds wherever `condition` does."""
+    """Return the condition that `flag` holds wherever `condition` does."""
     return either(negate(condition), flag)
 
 
@@ -472,12 +472,12 @@ def member(members: Value, item: Value) -> Flag:
 
 
 def for_all(variable: Num, flag: Flag) -> Flag:
-    """Return that a flag holds for every value of a variable."""
+    """Return the condition that a flag holds for every value of a variable."""
     return flag if isinstance(flag, bool) else z3.ForAll([variable.term], flag)
 
 
 def exists(variable: Num, flag: Flag) -> Flag:
-    """Return that a flag holds for some value of a variable."""
+    """Return the condition that a flag holds for some value of a variable."""
     return flag if isinstance(flag, bool) else z3.Exists([variable.term], flag)
 
 

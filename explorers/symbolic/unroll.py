@@ -60,7 +60,7 @@ class Reached:
     """The signal that ended this, if one did: the question has no answer then."""
     error: History | None = None
     error_text: str = ""
-    """The error that the model raises, after how many steps, where a property is violated all the same."""
+    """The error that the model raises, and after how many steps, if a property is violated nevertheless."""
     queries: int = 0
     seconds: float = 0.0
 
@@ -165,7 +165,7 @@ class Chain:
         self.asking.add(*(self.system.typed(state) for state in self.states))
 
     def holds(self, number: int) -> Flag:
-        """Return that every property over states holds in a state."""
+        """Return the condition that every property over states holds in a state."""
         state = self.states[number]
         return both(*(self.system.holds(item, state) for item in state_properties(self.system.properties)))
 

@@ -220,7 +220,7 @@ class _Search:
             heappush(self.waiting, (-node.place, node.hidden + late, -next(self.order), number))
 
     def chain(self, number: int, rounds: Iterable[tuple[str, ...]]) -> list[int]:
-        """Take steps that change nothing recorded, in each round the first of these actions; return the nodes."""
+        """Take steps that change nothing recorded, the first enabled action each time; return the nodes."""
         found, place = [number], self.nodes[number].place
         for names in rounds:
             node = self.nodes[found[-1]]
@@ -369,7 +369,7 @@ def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Int
 
 
 def _trimmed(trace: Trace) -> Replay:
-    """Return a trace with no more room and no more budgets than it needs."""
+    """Return a trace with the least capacities and budgets that it needs."""
     made = follow(trace)
     plain = trace.interpreter()
     states = [plain.read(key) for key in made.path.states]

@@ -47,7 +47,7 @@ class Scenario:
     harm: Harm = "lost"
 
     def repairs(self, release: Number) -> tuple[str, ...]:
-        """Return the repairs of all causes that a release has not got by itself."""
+        """Return the repairs of all causes that a release does not have."""
         return tuple(cause.repair for cause in self.causes if release < cause.repaired_in)
 
     def expected(

@@ -43,7 +43,7 @@ ELR_TURNED_OFF = read_sizes(
 """Images on which a left-over ELR is not cleared; examined if there is one."""
 MOST_STATES = 2_000_000
 BATCH = 500
-"""Changes that the driver is asked about at once."""
+"""Changes in one request to the driver."""
 KEPT = 20
 """Differences that are kept."""
 PRINTED = 8

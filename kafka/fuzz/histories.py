@@ -39,7 +39,7 @@ SWITCHES = {
 """Findings whose repair is one of the driver, which stands for that class. A flush of the epoch cache of a log that was
 deleted may come so late that it empties that of the log which has its name now."""
 TOGETHER = 2
-"""Repairs of findings that are tried together, where none ends a history alone."""
+"""Repairs of findings that are tried together, if no single one ends a history."""
 FLAGS = ("-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2")
 """Kafka iterates maps by identity hash: this one is the same in each process."""
 HEAD = "fencepost fuzz 1"

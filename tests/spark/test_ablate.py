@@ -74,7 +74,7 @@ def test_a_matrix_that_one_process_has_begun_is_finished_on_spark(
     ("arguments", "says"),
     [
         (["--conf", "spark.executor.memory=1g"], "--conf was given without Spark: add --master"),
-        (["--master", "local[2]", "--workers", "2"], "--workers does not go with --master"),
+        (["--master", "local[2]", "--workers", "2"], "--workers cannot be combined with --master"),
         (["--master", "local[2]", "--conf", "memory=1g"], "write a setting of Spark"),
     ],
 )

@@ -49,7 +49,7 @@ class Module:
         return "\n".join([checks.PREAMBLE, *self.texts, checks.EPILOGUE])
 
     def function(self, name: str, types: tuple[Type, ...], exported: str = "") -> Builder:
-        """Return a function as it is for arguments of these types."""
+        """Return a function as translated for arguments of these types."""
         key = (name, types)
         if key not in self.made:
             node = self.functions[name]

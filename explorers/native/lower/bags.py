@@ -32,7 +32,7 @@ class Bags:
         return build.read(*build.element(Value(address, memory), index))
 
     def last(self, build: Builder, bag: Value) -> Value:
-        """Return the first slot that is free; where none is, one that may be written all the same."""
+        """Return the first free slot, or some slot that may be written if all are taken."""
         room = _items(bag).count
         if room == 0:
             element = _items(bag).element

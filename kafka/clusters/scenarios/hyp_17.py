@@ -75,7 +75,7 @@ def two_disks(stage: Stage) -> None:
 
 
 def begin(stage: Stage, replicas: Sequence[int]) -> None:
-    """Create the topic, and fill it. Unclean elections are off, which is the default, and is said to be."""
+    """Create the topic, and fill it. Unclean elections are off, explicitly."""
     keys = tuple(f"old-{number}" for number in range(RECORDS))
     stage.create(replicas=replicas, min_isr=2)
     stage.configure(unclean_leader_election_enable="false")

@@ -86,7 +86,7 @@ def test_a_page_tells_verdict_properties_reach_and_every_violation() -> None:
         "weak-isr                   always     violated: shortest trace 12 states\n  Whoever presumes to lead",
         "follower-truncates         sometimes  reached: shortest trace 6 states\n",
         (
-            "always: must be so in every reachable state; sometimes: a "
+            "always: must hold in every reachable state; sometimes: a "
             "witness, which some reachable state or\nstep must show.\n"
         ),
         "ends            444 states without a successor, normal where budgets are used up; --deadlock shows\n",

@@ -171,7 +171,7 @@ WARNINGS = {
     ("premise-never-happened", "the-third-is-the-last"): (
         (
             "the-third-is-the-last says nothing: no reachable state satisfies "
-            "its `when`. Let the machine come there, or mend `when`."
+            "its `when`. Correct `when`, or let the machine reach such a state."
         ),
         ("return s.lost == 3", "return s.lost == 2"),
     ),
