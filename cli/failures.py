@@ -58,8 +58,7 @@ def explain(error: BaseException) -> tuple[Exit, str]:
 
 def _of_click(error: click.ClickException) -> str:
     if isinstance(error, click.NoSuchOption) and error.possibilities:
-        alike = (item for item in error.possibilities if nearest(error.option_name.strip("-"), [item.strip("-")]))
-        error.possibilities = list(alike)
+        error.possibilities = [item for item in error.possibilities if nearest(error.option_name[2:], [item[2:]])]
     message = " ".join(error.format_message().split())
     if isinstance(error, click.NoSuchOption) and not error.possibilities and "_" in error.option_name:
         return f"{message} A constant is set with --set: write --set {error.option_name.strip('-')}=VALUE."

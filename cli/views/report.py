@@ -98,8 +98,7 @@ def print_gravest(console: Console, result: CheckResult) -> None:
 
 def _print_steps(console: Console, trace: Counterexample, what: str) -> None:
     print_steps(console, trace.texts, f"{what}: {_size(trace)}", loop=trace.loop, culprit=trace.culprit)
-    stops = trace.path.loop == trace.path.length - 1
-    for line in kept(trace.trace, trace.path)[:FEW] if stops else ():
+    for line in kept(trace.trace, trace.path)[:FEW] if trace.path.loop == trace.path.length - 1 else ():
         print_lines(console, f"fair: {line}", style="dim", indent=5)
 
 

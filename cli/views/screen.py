@@ -67,9 +67,7 @@ def verdict_sentence(result: CheckResult) -> str:
     guarantees = _guarantees(result)
     if not guarantees:
         return f"{_all(len(result.properties), 'witness', 'witnesses')} reached{doubt}: {searched}."
-    if len(guarantees) == 1:
-        return f"`{guarantees[0].name}` holds{doubt}: {searched}."
-    return f"All {len(guarantees)} {_word(result.question)} hold{doubt}: {searched}."
+    return f"{_everything(guarantees, _word(result.question))}{doubt}: {searched}."
 
 
 def violation(properties: Iterable[Property], name: str, how: str) -> str:

@@ -34,8 +34,8 @@ RING = 16
 KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
 ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 7, 8, 9, 10, 11
 """The facts that `insert` reads of an owner: states, the first row that is kept, states that the table may hold;
-addresses and lengths of the table, of rows and of parents. And where it stopped: after this many successors, with this many
-left. `EXPANDED` is where the rows of the current level are.
+addresses and lengths of the table, of rows and of parents. And where it stopped: after this many successors, with that
+many left. `EXPANDED` is where the rows of the current level are.
 """
 LEFTS, RIGHTS, FIRST_LEFTS, FIRST_RIGHTS, SIZE = 12, 13, 14, 15, 16
 """Facts of a partition whose states are keys: bits of the two numbers now, and when the search began with keys. No bits

@@ -62,8 +62,7 @@ class Scenario:
 
 def named(name: str, scenarios: Sequence[Scenario]) -> Scenario:
     """Return the scenario of this name."""
-    found = {scenario.name: scenario for scenario in scenarios}
-    name = name.lower()
+    found, name = {scenario.name: scenario for scenario in scenarios}, name.lower()
     if name not in found:
         raise UsageError(
             f"there is no scenario {name!r}.{nearest(name, list(found))} Scenarios are: {', '.join(found)}."

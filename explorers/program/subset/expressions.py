@@ -327,7 +327,7 @@ class Expressions:
             instead = "put what both need into a helper"
             self.refuse(node, f"{ast.unparse(node.func)!r} is {kind}, which nothing in a model calls", instead)
         if not isinstance(found, types.FunctionType) or hints.is_of_python(found):
-            own = self.helpers(node.func)
+            own = [] if found is not None else self.helpers(node.func)
             hint = nearest(name, [*own, *BUILTINS, *FOLDS]) if found is None else ""
             what = f"{ast.unparse(node.func)!r} is not a helper that the language knows.{hint}".rstrip(".")
             siblings = ", ".join(item for item in own if "." in item)
