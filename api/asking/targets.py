@@ -86,8 +86,7 @@ def ask(
     """Return the question; raise UsageError for what does not exist or makes no sense. A question stays as it is.
 
     `what` is as in `find_subject`. Constants are given by name in `constants`, or `more` of them: numbers, booleans or
-    words. `only` limits the properties by name. `walks` have an end, so whole behaviours are left out unless
-    they are named.
+    words. `only` limits the properties by name. `walks` have an end: whole behaviours are left out unless named.
     """
     if isinstance(what, Question):
         return what

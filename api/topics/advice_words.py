@@ -81,10 +81,11 @@ def headline(data: Json) -> str:
     """Return the answer in one sentence, which fits a line."""
     settings, rows = data["settings"], data["operations"]
     release = str(settings["release"] or release_of(data).removeprefix("Kafka "))
-    more = [f"acks={settings['acks']}"] if settings["acks"] != "all" else []
+    more = [f"min ISR {settings['min_isr']}", *([f"acks={settings['acks']}"] if settings["acks"] != "all" else [])]
     more += ["without ELR"] if not settings["elr"] and release >= "4" else []
     more += ["unclean"] if settings["unclean_election"] else []
-    replicas, lost = int(str(settings["replicas"])), sum(row["outcome"] == "lost" for row in rows)
+    said, replicas = "Not measured here", int(str(settings["replicas"]))
+    lost = sum(row["outcome"] == "lost" for row in rows)
     if settings["release"] and settings["release"] not in patches_read(str(settings["kafka"])):
         why = "has rules of its own" if patch_with_own_rules(release) else "was not read"
         said, release = f"Kafka {release} {why}; this is of others", ""
@@ -93,12 +94,9 @@ def headline(data: Json) -> str:
         said = f"Yes: {least}{lost} of {len(rows)} operations can lose records"
     elif int(str(settings["min_isr"])) > replicas and release >= "3.7":
         said = f"Not measured: Kafka takes this min ISR as {replicas}"
-    else:
-        said = "Not measured here"
-    min_isr = f"min ISR {settings['min_isr']}"
     forms = ((f"Kafka {release}", counted(replicas, "replica")), (f"Kafka {release}", f"RF {replicas}"))
     for named, size in (*forms, (release, f"RF {replicas}")):
-        sentence = f"{said} ({', '.join([*([named] if release else []), size, min_isr, *more])})."
+        sentence = f"{said} ({', '.join([*([named] if release else []), size, *more])})."
         if len(sentence) <= WIDTH:
             break
     return sentence

@@ -135,9 +135,8 @@ def plain_notes(result: CheckResult) -> list[str]:
         return list(result.notes)
     changed = unlike_kafka(machine)
     said = [changed] if any(changed in note for note in result.background) else []
-    if machine.base is not None:
-        said += [note for note in result.background if note.startswith(f"{machine.base.name} itself")]
-    return [*said, *(note for note in result.notes if note not in result.background)]
+    own = f"{machine.base.name} itself" if machine.base else changed
+    return [*said, *(note for note in result.notes if note not in result.background or note.startswith(own))]
 
 
 def print_screen(console: Console, result: CheckResult, *, hint: bool) -> None:

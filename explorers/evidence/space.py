@@ -119,7 +119,9 @@ def everything(state: type[Record]) -> tuple[str, ...]:
     """Return the fields that a protocol keeps: all but budgets and the ghosts of properties."""
     left = {".".join(path) for path in budgets(state)}
     return tuple(
-        path for path in _leaves(state) if path not in left and not any(_is_aside(name) for name in path.split("."))
+        path
+        for path in _leaves(state)
+        if path not in left and not any(name in OWN or name.startswith("ghost_") for name in path.split("."))
     )
 
 
@@ -159,10 +161,6 @@ def choose_fields(state: type[Record], named: tuple[str, ...]) -> tuple[str, ...
 
 def _ends(path: str) -> list[int]:
     return [place for place, letter in enumerate(path) if letter == "."] + [len(path)]
-
-
-def _is_aside(name: str) -> bool:
-    return name.startswith("ghost_") or name in OWN
 
 
 def _leaves(record: type[Record], above: str = "") -> Iterator[str]:

@@ -286,7 +286,8 @@ class Follower:
             self._emptied = None
         if before.elr and not made.core.elr and made.core.isr == before.isr and text and change_of(text).assigns:
             self._emptied = (offset, before.elr)
-            stands = f"ISR {show_brokers(before.isr)}, {_led_by(before)}"
+            led = "no leader" if before.leader == NO_LEADER else f"leader {before.leader}"
+            stands = f"ISR {show_brokers(before.isr)}, {led}"
             said = f"a directory was assigned, and the ELR {show_brokers(before.elr)} is empty; {stands}"
             self._say("elr-emptied", offset, time, before.elr, said)
         if self._cleared:
@@ -432,10 +433,6 @@ def _in_itself(text: str) -> str:
     )
     named = {"replicas": change.replicas, "ISR": change.isr, "ELR": change.elr}
     return ", ".join([*leader, *(f"{name} {show_brokers(who)}" for name, who in named.items() if who is not None)])
-
-
-def _led_by(core: Core) -> str:
-    return "no leader" if core.leader == NO_LEADER else f"leader {core.leader}"
 
 
 def _last(core: Core) -> str:

@@ -25,9 +25,7 @@ class CompileError(RuntimeError):
 
 @dataclass(frozen=True)
 class Target:
-    """The system that code is made for: LLVM's names of a system and of a processor ("" is the
-    baseline of its architecture).
-    """
+    """The system that code is made for: LLVM's names of it and of the processor, "" for the baseline."""
 
     triple: str
     processor: str = ""

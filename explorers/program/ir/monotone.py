@@ -283,7 +283,8 @@ class Sent:
         if not isinstance(last, nodes.Return) or last.value is None:
             return False
         through = any(isinstance(item, nodes.For) for item in before)
-        return (through and _is_true(last.value)) or self.is_certain(last.value, names)
+        is_true = isinstance(last.value, nodes.Literal) and last.value.value != 0
+        return (through and is_true) or self.is_certain(last.value, names)
 
     def is_certain(self, value: nodes.Expression, names: Mapping[Slot, oversights.Where]) -> bool:
         """Return whether a condition is true because what it iterates over is empty."""
@@ -330,7 +331,3 @@ def _compared(test: nodes.Expression) -> Iterator[tuple[nodes.Field, int]]:
         for one, other in ((test.first, test.rest[0][1]), (test.rest[0][1], test.first)):
             if isinstance(one, nodes.Field) and isinstance(other, nodes.Literal):
                 yield one, other.value
-
-
-def _is_true(value: nodes.Expression) -> bool:
-    return isinstance(value, nodes.Literal) and value.value != 0

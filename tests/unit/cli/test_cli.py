@@ -87,7 +87,7 @@ def test_a_page_tells_verdict_properties_reach_and_every_violation() -> None:
         "follower-truncates         sometimes  reached: shortest trace 6 states\n",
         (
             "always: must hold in every reachable state; sometimes: a "
-            "witness, which some reachable state or\nstep must show.\n"
+            "witness, which some reachable state or step\nmust show.\n"
         ),
         "ends            444 states without a successor, normal where budgets are used up; --deadlock shows\n",
         "constants       replicas=2 log_size=2 max_records=2 max_leader_epoch=2\n",
