@@ -99,7 +99,7 @@ def headline(data: Json) -> str:
         sentence = f"{said} ({', '.join([*([named] if release else []), size, *more])})."
         if len(sentence) <= WIDTH:
             break
-    return sentence
+    return sentence if len(sentence) <= WIDTH else sentence.replace("at least ", "")
 
 
 def row_of(item: Json) -> tuple[str, str, str]:
