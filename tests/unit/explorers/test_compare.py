@@ -418,7 +418,7 @@ def test_json_tells_both_ways_of_looking() -> None:
         ("kip320 kafka-4.0", "has no version 'kafka-4.0'"),
         ("kip320 replicas=9", "out of range"),
         ("kip320 --set replicas=2 --set log_size=1 max_records=1 --on replcia", "the state has no field 'replcia'"),
-        ("kip320 max_records=1 --max-states 10", "could not be searched to its end"),
+        ("kip320 max_records=1 --max-states 10", "was not searched completely"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(sides: str, says: str) -> None:
