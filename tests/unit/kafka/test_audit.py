@@ -517,8 +517,8 @@ def test_a_folder_that_cannot_be_opened_is_a_line(tmp_path: Path, monkeypatch: p
     [
         (["nowhere"], "nowhere does not exist: name a folder __cluster_metadata-0"),
         ([".", "--resume"], "`--resume` was given without an audit to continue"),
-        ([".", "--partition", "t-0"], "`--partition`, `--trace` and `--until` go together"),
-        ([".", "--until", "3"], "`--partition`, `--trace` and `--until` go together"),
+        ([".", "--partition", "t-0"], "`--partition`, `--trace` and `--until` belong together"),
+        ([".", "--until", "3"], "`--partition`, `--trace` and `--until` belong together"),
         ([".", "--output", "."], "is not empty: write `--resume`"),
         ([".", "--severity", "awful"], "'awful' is not one of"),
     ],
