@@ -58,7 +58,8 @@ def explain(error: BaseException) -> tuple[Exit, str]:
 
 def _of_click(error: click.ClickException) -> str:
     if isinstance(error, click.NoSuchOption) and error.possibilities:
-        error.possibilities = [item for item in error.possibilities if nearest(error.option_name[2:], [item[2:]])]
+        near = [item for item in error.possibilities if nearest(error.option_name[2:], [item[2:]])]
+        error = click.NoSuchOption(error.option_name, error.message, near, error.ctx)
     message = " ".join(error.format_message().split())
     if isinstance(error, click.NoSuchOption) and not error.possibilities and "_" in error.option_name:
         return f"{message} A constant is set with --set: write --set {error.option_name.strip('-')}=VALUE."

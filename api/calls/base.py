@@ -174,7 +174,10 @@ def _search(question: Question, base: Machine, options: Options, found: Result, 
     )
     machine = question.protocol.machine
     placed, names = placed_in(machine, base), tuple(old.name for old, _ in _pairs(machine, base, options))
-    wanted: Summed = lambda other: names if count_alike(found, other, placed) else None  # noqa: E731 (as `summed` has it)
+
+    def wanted(other: Result) -> tuple[str, ...] | None:
+        return names if count_alike(found, other, placed) else None
+
     if found.engine == "plain":
         with watch.busy(f"{base.name} (the base): searching with the plain engine"):
             return plain.search(base, question.constants, (), chosen, summed=wanted)

@@ -8,6 +8,7 @@ A run that does not find what it must ends the measurement.
 
 import argparse
 import time
+from functools import partial
 
 from fencepost.api.calls.catalogue import choose_runs
 from fencepost.explorers.running.interrupts import peak_memory
@@ -16,6 +17,10 @@ from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import Profile, runs_of
 from fencepost.invariants.figures.store import load, save
 from rich.console import Console
+
+
+def _note_clock(clock: list[float], _: object) -> None:
+    clock.append(time.process_time())
 
 
 def main() -> None:
@@ -41,7 +46,7 @@ def main() -> None:
             continue
         clock: list[float] = []
         options = Options(workers=given.workers)
-        result, differences = judge(run, options, lambda _, clock=clock: clock.append(time.process_time()))  # type: ignore[misc]
+        result, differences = judge(run, options, partial(_note_clock, clock))
         if differences:
             raise SystemExit(f"{run.name}: {'; '.join(differences)}")
         measured[run.name] = {

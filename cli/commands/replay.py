@@ -119,7 +119,7 @@ def _rendered(made: ReplayResult, form: str, model: str | None, written: Path | 
     """Return a trace in a format; a page takes a moment, since the steps are taken again under every other setting."""
     with (
         Display(quiet=False) as display,
-        display.busy("searching for what prevents this history") if form == "html" else nullcontext(),
+        display.busy("searching for settings that prevent it") if form == "html" else nullcontext(),
     ):
         return made.render(form, _seen_from(written, model) if form == "pytest" and model else model or "")
 
