@@ -91,7 +91,7 @@ TAKEN = {
         2 brokers, B06; 2 brokers, requests without epoch checks; 2 brokers, replicas move;
         kafka-4.4 2 brokers, HYP-11, nothing asked for; kafka-4.4 2 brokers, HYP-14;
         2 brokers, a process starts early; kafka-4.4 2 brokers, HYP-11, configs first and lowered;
-        2 brokers, B49; 3 brokers, B50; kafka-4.4 2 brokers, HYP-18""",
+        2 brokers, B49; 3 brokers, B50; kafka-4.4 2 brokers, HYP-18; 2 brokers, log starts""",
     "quorum": """kafka-4.0 3 voters; 3 voters, B35; 3 voters, B36; 3 voters, removal; 3 voters, votes asked twice;
         3 voters, late fetches; 3 voters, pre-vote, real votes; 2 voters, one added; 3 voters, a snapshot;
         2 voters and an observer, lost answer; 2 voters and a broker; kafka-4.0 clock, 17 and 17, NoOp records;
