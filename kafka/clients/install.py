@@ -110,19 +110,17 @@ def _registered(name: str) -> list[str]:
     if name in PYTHON:
         words = [sys.executable, "-m", "pip", "index", "versions", PYTHON[name]]
         done = run(words, SECONDS, "pip")
-        _done(done, f"the list of releases of {name}")
+        _require_done(done, f"the releases of {name} cannot be listed")
         return re.findall(r"[0-9][^,\s]*", done.stdout.partition("Available versions:")[2].partition("\n")[0])
     if name in GO:
         module = GO[name].removesuffix("/pkg/kgo")
-        go = shutil.which("go")
-        if go is None:
-            raise UsageError(f"`go` was not found, which lists the releases of {name}: install Go, or {LEAVE}.")
+        go = _go_command(f"lists the releases of {name}")
         with tempfile.TemporaryDirectory() as work:
             lists = [
                 run([go, "list", "-m", "-versions", item], SECONDS, "go", Path(work))
                 for item in dict.fromkeys((module.replace("IBM", "Shopify"), module))
             ]
-        _done(lists[-1], f"the list of releases of {name}")
+        _require_done(lists[-1], f"the releases of {name} cannot be listed")
         return [version for done in lists for version in re.findall(r"\sv(\S+)", done.stdout)]
     return maven_versions("org.apache.kafka", "kafka-clients")
 
@@ -137,10 +135,17 @@ def install_client(asked: str) -> Installed:
     return _go(name, version) if name in GO else _python(name, version)
 
 
-def _done(done: subprocess.CompletedProcess[str], title: str) -> None:
+def _require_done(done: subprocess.CompletedProcess[str], failure: str) -> None:
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
-        raise UsageError(f"{title} cannot be installed: {said[-1] if said else 'no reason was given'}.")
+        raise UsageError(f"{failure}: {said[-1] if said else 'no reason was given'}.")
+
+
+def _go_command(use: str) -> str:
+    go = shutil.which("go")
+    if go is None:
+        raise UsageError(f"`go` was not found, which {use}: install Go, or {LEAVE}.")
+    return go
 
 
 def _python(name: str, version: str) -> Installed:
@@ -154,7 +159,9 @@ def _python(name: str, version: str) -> Installed:
         options = ["--quiet", "--no-input", "--disable-pip-version-check", "--only-binary", ":all:"]
         pip = [sys.executable, "-m", "pip", "install", *options]
         wanted = [f"{PYTHON[name]}=={version}"]
-        _done(run([*pip, "--target", str(work), *wanted], SECONDS, "pip"), f"{name}=={version}")
+        _require_done(
+            run([*pip, "--target", str(work), *wanted], SECONDS, "pip"), f"{name}=={version} cannot be installed"
+        )
         move_folder(work, folder)
     command = (sys.executable, str(DRIVERS / "python_client.py"), name)
     return Installed(name, version, command, {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"})
@@ -176,9 +183,7 @@ def _go(name: str, version: str) -> Installed:
         text = text.replace(old.encode(), module.encode())
     folder = cache_folder() / "clients" / f"{name}-{version}-{hashlib.sha256(text + shared).hexdigest()[:12]}"
     if not folder.is_dir():
-        go = shutil.which("go")
-        if go is None:
-            raise UsageError(f"`go` was not found, which builds the driver of {name}: install Go, or {LEAVE}.")
+        go = _go_command(f"builds the driver of {name}")
         work = folder.with_suffix(".new")
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True, mode=0o700)
@@ -186,6 +191,6 @@ def _go(name: str, version: str) -> Installed:
         (work / "serve.go").write_bytes(shared)
         (work / "go.mod").write_text("module driver\n\ngo 1.21\n", "utf-8")
         for words in (["get", f"{module}@v{version}"], ["build", "-o", "driver", "."]):
-            _done(run([go, *words], SECONDS, "go", work), f"{name}=={version}")
+            _require_done(run([go, *words], SECONDS, "go", work), f"{name}=={version} cannot be installed")
         move_folder(work, folder)
     return Installed(name, version, (str(folder / "driver"),))

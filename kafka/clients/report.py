@@ -449,10 +449,8 @@ def _bisected(first: ClientOutcome | None, last: ClientOutcome | None, tell: Cal
     if first is None or last is None:
         return
     early, late = _steady(first), _steady(last)
-    differing = {rule: histories for rule, histories in (early | late).items() if rule not in {*early} & {*late}}
-    differing = {
-        rule: found for rule, found in differing.items() if rule not in (first if rule in late else last).broken
-    }
+    differing = {rule: found for rule, found in early.items() if not last.broken[rule]}
+    differing |= {rule: found for rule, found in late.items() if not first.broken[rule]}
     releases = releases_between(first.client.title, last.client.title) if differing else []
     broken: dict[str, set[str] | None] = {releases[0]: set(early), releases[-1]: set(late)} if releases else {}
 

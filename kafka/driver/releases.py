@@ -109,12 +109,7 @@ def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of
     """
     if jars.is_dir():
         return jars
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise UsageError(
-            f"Maven (`mvn`) was not found, which brings {what}: install it (Debian: apt-get install maven) or "
-            f"{instead}."
-        )
+    maven = _maven(f"brings {what}", instead)
     jars.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=jars.parent) as work:
         (Path(work) / "pom.xml").write_text(pom, encoding="utf-8")
@@ -140,11 +135,21 @@ def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of
     return jars
 
 
+def _maven(use: str, instead: str) -> str:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise UsageError(
+            f"Maven (`mvn`) was not found, which {use}: install it (Debian: apt-get install maven) or {instead}."
+        )
+    return maven
+
+
 def maven_versions(group: str, name: str) -> list[str]:
     """Return the versions of an artifact that Maven's repositories list."""
+    maven = _maven(f"lists the versions of {name}", "name one version")
     with tempfile.TemporaryDirectory() as work:
         (Path(work) / "pom.xml").write_text(pom("versions", Artifact(group, name, "[0,)", alone=True)), "utf-8")
-        command = ["mvn", "-q", "-B", "dependency:list", "help:evaluate", "-DforceStdout"]
+        command = [maven, "-q", "-B", "dependency:list", "help:evaluate", "-DforceStdout"]
         done = run([*command, "-Dexpression=settings.localRepository"], MAVEN_SECONDS, "Maven", Path(work))
     folder = Path(re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).strip(), *group.split("."), name)
     lists = [file.read_text("utf-8") for file in folder.glob("maven-metadata-*.xml")] if done.returncode == 0 else []
