@@ -111,23 +111,28 @@ def interruptible(doing: str = "") -> Iterator[None]:
     """Let Ctrl-C raise Stopped inside, which names the work; a process that is forked there ignores it.
 
     An exception in a destructor, or in one of LLVM's callbacks, is lost: it is raised after that. A caller that cancels
-    interrupts what runs in the main thread; elsewhere it is heeded before and after.
+    interrupts what runs in the main thread; elsewhere it is heeded before and after. No thread sends a signal once the
+    earlier handler is back: it would interrupt whatever comes next.
     """
     stop_if_cancelled(doing)
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    owner, cancel, over = os.getpid(), _CANCEL.get(), threading.Event()
-    again: list[threading.Timer] = []
+    owner, cancel, over, sending = os.getpid(), _CANCEL.get(), threading.Event(), threading.Lock()
+    late: list[int] = []
 
     def take(number: int, frame: FrameType | None) -> None:
         if os.getpid() != owner:
             return
-        if _would_be_lost(frame):
-            again.append(threading.Timer(AGAIN, _send, (number,)))
-            again[-1].start()
-            return
-        stop()
+        if not (over.is_set() or _would_be_lost(frame)):
+            stop()
+        late.append(number)
+        threading.Timer(AGAIN, send).start()
+
+    def send() -> None:
+        with sending:
+            if not over.is_set():
+                _send(signal.SIGINT)
 
     def stop() -> NoReturn:
         why = CANCELLED if cancel is not None and cancel() else BY_KEYBOARD
@@ -136,7 +141,7 @@ def interruptible(doing: str = "") -> Iterator[None]:
     def poll() -> None:
         while cancel is not None and not over.wait(POLL):
             if cancel():
-                _send(signal.SIGINT)
+                send()
                 return
 
     earlier = signal.signal(signal.SIGINT, take)
@@ -146,10 +151,9 @@ def interruptible(doing: str = "") -> Iterator[None]:
         yield
     finally:
         over.set()
-        signal.signal(signal.SIGINT, earlier)
-        for timer in again:
-            timer.cancel()
-    if again:
+        with sending:
+            signal.signal(signal.SIGINT, earlier)
+    if late:
         stop()
 
 

@@ -34,9 +34,9 @@ def test_careless_as_expected(fencepost):
 
 @pytest.fixture(autouse=True)
 def outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let suites inside be ordinary ones: not workers of this run."""
+    """Let suites inside be ordinary ones: not workers of this run, whose stacks of crashes would be lost after them."""
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:faulthandler")
 
 
 @pytest.fixture

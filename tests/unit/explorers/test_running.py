@@ -1,10 +1,13 @@
 """Files are whole or absent, folders are locked, and JSON that is read back has the shape that a type says."""
 
 import os
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
-from fencepost.explorers.running import sealed
+from fencepost.explorers.running import interrupts, sealed
 from fencepost.explorers.running.files import lock_folder, remove_leftovers, write_file
 from fencepost.model.language.errors import UsageError
 
@@ -53,3 +56,20 @@ def test_a_lock_keeps_others_out_until_it_is_released(tmp_path: Path) -> None:
     assert first is not None
     assert second is not None
     assert lock_folder(tmp_path, patience=0) is None
+
+
+def test_a_cancel_that_comes_as_the_work_ends_interrupts_nothing_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    enough, sends, handlers, before = threading.Event(), threading.Event(), [], signal.getsignal(signal.SIGINT)
+
+    def slowly(number: int) -> None:
+        sends.set()
+        time.sleep(0.1)
+        handlers.append(signal.getsignal(number))
+
+    monkeypatch.setattr(interrupts, "_send", slowly)
+    with interrupts.cancelled_by(enough.is_set), interrupts.interruptible():
+        enough.set()
+        assert sends.wait(60)
+    assert len(handlers) == 1
+    assert before not in handlers
+    assert signal.getsignal(signal.SIGINT) == before
