@@ -8,24 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from fencepost.explorers import verdict
 from fencepost.explorers.liveness.reference import with_behaviours
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.running.interrupts import Signals, Stoppable, peak_memory
-from fencepost.explorers.verdict import (
-    ENOUGH,
-    LEFT,
-    VIOLATED,
-    GuardCount,
-    Options,
-    PropertyResult,
-    Result,
-    Summed,
-    counted_bounds,
-    deep_enough,
-    judged,
-    model_error,
-)
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.bounds import DROPPED
 from fencepost.model.language.constants import Constants
@@ -39,7 +26,7 @@ class PlainSearch(Stoppable):
     """One exhaustive search on the plain semantics."""
 
     def __init__(
-        self, machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options
+        self, machine: Machine, constants: Constants, properties: tuple[Property, ...], options: verdict.Options
     ) -> None:
         self.machine, self.properties, self.options = machine, properties, options
         self.plain = Interpreter(machine, constants, normalize=options.normalize)
@@ -64,7 +51,7 @@ class PlainSearch(Stoppable):
         """The state that is being expanded or judged."""
         self.graph: dict[Key, list[Transition]] | None = None
 
-    def run(self) -> Result:
+    def run(self) -> verdict.Result:
         """Search until everything is reached, or until a limit; return what was found."""
         began = time.perf_counter()
         try:
@@ -77,7 +64,9 @@ class PlainSearch(Stoppable):
             self.decided = self.sure
             if not self.violated():
                 raise
-            return replace(self.result(LEFT, time.perf_counter() - began), problems=(model_error(error),))
+            return replace(
+                self.result(verdict.LEFT, time.perf_counter() - began), problems=(verdict.model_error(error),)
+            )
         return self.result(why, time.perf_counter() - began)
 
     def levels_from(self, level: list[Key], began: float) -> str:
@@ -91,9 +80,9 @@ class PlainSearch(Stoppable):
                 self.judge(state)
             self.sure = dict(self.decided)
             if self.options.stop_on_violation and self.violated():
-                why = VIOLATED
+                why = verdict.VIOLATED
             elif self.options.max_depth is not None and len(self.levels) >= self.options.max_depth:
-                why = deep_enough(self.options.max_depth)
+                why = verdict.deep_enough(self.options.max_depth)
             else:
                 level, why = self.expand(level, began)
                 if why:
@@ -105,7 +94,7 @@ class PlainSearch(Stoppable):
     def expand(self, level: list[Key], began: float) -> tuple[list[Key], str]:
         """Return the states of the next level, and why the search must stop, if it must."""
         reached: list[Key] = []
-        self.counting = {name for name in self.guards.declared if self.reached[name] < ENOUGH}
+        self.counting = {name for name in self.guards.declared if self.reached[name] < verdict.ENOUGH}
         for state in level:
             why = self.limit(time.perf_counter() - began)
             if why:
@@ -178,7 +167,7 @@ class PlainSearch(Stoppable):
         path = self.plain.retrace(chain)
         return path if prop is None else with_late_faults(self.plain, self.plain.decided(path, prop), prop)
 
-    def behaviour(self, prop: Property) -> PropertyResult:
+    def behaviour(self, prop: Property) -> verdict.PropertyResult:
         """Judge a property of whole behaviours, once every state is known."""
         from fencepost.explorers.liveness.reference import judge
 
@@ -186,8 +175,8 @@ class PlainSearch(Stoppable):
             self.graph = {key: list(self.plain.transitions(key)) for key in self.parents}
         return judge(self.plain, self.graph, self.plain.initial_states(), prop)
 
-    def result(self, why: str, seconds: float) -> Result:
-        return Result(
+    def result(self, why: str, seconds: float) -> verdict.Result:
+        return verdict.Result(
             protocol=self.machine.name,
             constants=self.constants.shown,
             engine="plain",
@@ -201,11 +190,11 @@ class PlainSearch(Stoppable):
             properties=tuple(self.property_result(item, complete=not why) for item in self.properties),
             fired=dict(self.fired),
             guards=tuple(
-                GuardCount(item.label, text, self.refused[item.name, number])
+                verdict.GuardCount(item.label, text, self.refused[item.name, number])
                 for item in self.machine.actions
                 for number, text in enumerate(self.guards.texts(item))
             ),
-            bounds=counted_bounds(self.constants, self.guards.declared, self.reached, self.together),
+            bounds=verdict.counted_bounds(self.constants, self.guards.declared, self.reached, self.together),
             deadlocks=len(self.ends),
             deadlock=self.path(self.ends[0], None) if self.options.deadlock and self.ends else None,
             levels=tuple(self.levels),
@@ -215,23 +204,23 @@ class PlainSearch(Stoppable):
         """Return the digest of all states, and of the steps of these actions."""
         return hash((frozenset(self.parents), *(self.steps[self.machine.action(name).label] for name in names)))
 
-    def with_digest(self, result: Result, summed: Summed | None) -> Result:
+    def with_digest(self, result: verdict.Result, summed: verdict.Summed | None) -> verdict.Result:
         """Return a result with its digest, if it is complete and needs one."""
         names = summed(result) if summed and result.complete else None
         return result if names is None else replace(result, digest=self.digest(names))
 
-    def property_result(self, item: Property, *, complete: bool) -> PropertyResult:
+    def property_result(self, item: Property, *, complete: bool) -> verdict.PropertyResult:
         found = self.decided.get(item.name)
-        return judged(item, None if found is None else self.path(found[0], item), complete=complete)
+        return verdict.judged(item, None if found is None else self.path(found[0], item), complete=complete)
 
 
 def search(
     machine: Machine,
     constants: Constants,
     properties: tuple[Property, ...] = (),
-    options: Options | None = None,
-    summed: Summed | None = None,
-) -> Result:
+    options: verdict.Options | None = None,
+    summed: verdict.Summed | None = None,
+) -> verdict.Result:
     """Explore every reachable state of a machine on the plain semantics and judge the properties.
 
     `summed` is as in `explorers.search.search`.
@@ -239,5 +228,5 @@ def search(
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     if of_states != properties:
         check(machine, properties)
-    made = PlainSearch(machine, constants, of_states, options or Options())
+    made = PlainSearch(machine, constants, of_states, options or verdict.Options())
     return with_behaviours(made.with_digest(made.run(), summed), properties, made.behaviour)

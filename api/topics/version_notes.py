@@ -6,20 +6,10 @@ from dataclasses import replace
 
 from fencepost.api.asking.quantities import listed
 from fencepost.api.asking.targets import Question
+from fencepost.api.topics import measured
 from fencepost.api.topics.applying import unrepaired
 from fencepost.api.topics.claims import Allows, Executed, Prevents
 from fencepost.api.topics.evidence import outside_models
-from fencepost.api.topics.measured import (
-    are_driven_together,
-    beyond,
-    cells,
-    crashes_are_of,
-    driven_rows,
-    follows_version,
-    is_measured,
-    machine_mark,
-    outcome,
-)
 from fencepost.counterexamples.prevention import is_prevented
 from fencepost.explorers.verdict import Result, Verdict
 from fencepost.invariants.catalogue import entries
@@ -41,28 +31,28 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
         yield f"{name}: {version.sentence}" + (f" (after {machine.source})." if machine.source else ".")
         return
     left = machine.missing(question.constants.values)
-    mark = mark or machine_mark(machine)
+    mark = mark or measured.machine_mark(machine)
     if machine.terms is not None:
         yield from machine.terms(question.constants)
     open_findings = _unrepaired(question)
     if name.endswith(REPAIRED):
         of_release = "No release has all of that: what holds here would hold of one that had."
-        yield f"{name} is {version.sentence}. {of_release if is_measured(mark) else unlike_kafka(machine)}"
+        yield f"{name} is {version.sentence}. {of_release if measured.is_measured(mark) else unlike_kafka(machine)}"
         if open_findings:
             yield f"It still contains {open_findings}, which no repair in the model covers."
         return
-    if is_measured(mark):
+    if measured.is_measured(mark):
         yield f"{name} follows Kafka as it reads: {version.sentence}.{_compared(question, mark)}"
     else:
         yield f"{name} has the constants of Kafka as it reads: {version.sentence}. {unlike_kafka(machine)}"
+    subject = "It" if measured.is_measured(mark) else name
     if left:
         found = "; ".join(f"{item.finding}, until {item.sentence}" for item in left)
         yield (
-            f"{'It' if is_measured(mark) else name} contains {found}. `version='{name}{REPAIRED}'` asks the same of it "
-            "without these, and `fencepost guarantees ID` shows each."
+            f"{subject} contains {found}. `version='{name}{REPAIRED}'` asks the same of it without these, and "
+            "`fencepost guarantees ID` shows each."
         )
     if open_findings:
-        subject = "It" if is_measured(mark) else name
         yield f"{subject} also contains {open_findings}, which no repair in the model covers."
     modelled = {item.finding for item in machine.repairs}
     if machine.name == "replication" and (outside := [item for item in outside_models(name) if item not in modelled]):
@@ -92,23 +82,23 @@ def _unrepaired(question: Question) -> str:
 
 def executed(question: Question, mark: str) -> Executed | None:
     """Return what was executed of a question's machine, which has this mark, under its constants; None if nothing."""
-    own = driven_rows(question.version, mark)
-    if not own or beyond(question, mark):
+    own = measured.driven_rows(question.version, mark)
+    if not own or measured.beyond(question, mark):
         return None
     counts = ("steps", "differences", "aside")
     steps, differ, aside = (sum(int(row[key].replace(",", "") or 0) for row in own) for key in counts)
-    return Executed(steps, own[0]["release"], differ, aside, are_driven_together(question, mark))
+    return Executed(steps, own[0]["release"], differ, aside, measured.are_driven_together(question, mark))
 
 
 def _compared(question: Question, mark: str) -> str:
     """Return on how many steps a version was compared with Kafka's classes of that release, as a sentence."""
-    own = driven_rows(question.version, mark)
+    own = measured.driven_rows(question.version, mark)
     if not own:
         return " It was not compared with Kafka's classes."
     claim = executed(question, mark)
     if claim is not None:
         return f" {claim.sentence}"
-    others = ", ".join(beyond(question, mark))
+    others = ", ".join(measured.beyond(question, mark))
     return f" It was not compared with Kafka's classes of {own[0]['release']} under these constants: {others}."
 
 
@@ -117,7 +107,7 @@ def background_notes(question: Question, result: Result, *, normalize: bool) -> 
     machine = question.protocol.machine
     told: tuple[str, ...] = ()
     if question.version:
-        mark = machine_mark(machine) if machine.repairs else None
+        mark = measured.machine_mark(machine) if machine.repairs else None
         about = answer_notes(question, result, mark, normalize=normalize)
         told = (*version_notes(question, mark), *about)
     own = machine.notes(question.constants) if machine.notes else ()
@@ -133,12 +123,12 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
     machine = question.protocol.machine
     if not question.version or not machine.repairs:
         return
-    mark = mark or machine_mark(machine)
+    mark = mark or measured.machine_mark(machine)
     needed = repaired_by(question, result, normalize=normalize)
     by_change = allows(question, result, needed.get("", ()), normalize=normalize)
     if by_change is not None:
         yield by_change.sentence
-    why = "these settings allow it" if is_measured(mark) else "this model or these settings allow it"
+    why = "these settings allow it" if measured.is_measured(mark) else "this model or these settings allow it"
     for findings, found in sorted(needed.items()):
         names = [name for name in found if by_change is None or name not in by_change.properties]
         shown = f"the shortest history of {', '.join(names)}"
@@ -146,7 +136,9 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
             yield f"{Prevents(f'{findings} repaired', shown).sentence}."
         elif names:
             yield f"No repair prevents {shown}: {why}, or it takes several findings."
-    if crashes_are_of(int(question.constants.values.get("brokers", 0)), mark) and follows_version(question):
+    if measured.crashes_are_of(int(question.constants.values.get("brokers", 0)), mark) and measured.follows_version(
+        question
+    ):
         yield from _with_crashes(question)
 
 
@@ -224,12 +216,12 @@ def _with_crashes(question: Question) -> Iterator[str]:
     values = question.constants.values
     rows = [
         row
-        for row in cells(int(values.get("brokers", 0)))
+        for row in measured.cells(int(values.get("brokers", 0)))
         if all(row["setting"][name] == bool(values[name]) for name in ("elr", "unclean_election"))
     ]
     if not rows:
         return
-    told = "; ".join(f"min ISR {row['setting']['min_isr']}: {outcome(row)}" for row in rows)
+    told = "; ".join(f"min ISR {row['setting']['min_isr']}: {measured.outcome(row)}" for row in rows)
     elr, unclean = (
         f"{'with' if values[name] else 'without'} {words}"
         for name, words in (("elr", "ELR"), ("unclean_election", "unclean elections"))

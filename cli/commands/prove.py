@@ -7,16 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.answers import proof_report
 from fencepost.api.answers.counterexample import Counterexample
-from fencepost.api.answers.proof_report import (
-    ANY_STATE,
-    ProveResult,
-    pair_trace,
-    path_of_history,
-    reach,
-    trace_of,
-    values_text,
-)
 from fencepost.api.asking.quantities import counted, listed, parse_duration, show_seconds
 from fencepost.api.files import write_text
 from fencepost.cli.commands import options
@@ -191,11 +183,11 @@ SHOWN = 6
 """Moves that are listed where many break an induction."""
 
 
-def verdict_sentence(report: ProveResult) -> str:
+def verdict_sentence(report: proof_report.ProveResult) -> str:
     """Return the verdict as a sentence on the worst finding, or on all that are proved."""
     proof = report.proof
     if proof.history is not None:
-        trace = trace_of(report)
+        trace = proof_report.trace_of(report)
         return violation(report.properties, proof.history.violates, counted(len(trace.steps) + 1, "state"))
     worst = next((item for item in proof.findings if item.verdict is proof.verdict), None)
     if worst is None or proof.verdict is Verdict.PROVED:
@@ -210,7 +202,7 @@ def verdict_sentence(report: ProveResult) -> str:
 
 def print_report(
     console: Console,
-    report: ProveResult,
+    report: proof_report.ProveResult,
     command: Callable[[str], str] | None = None,
     *,
     strengthened: bool = False,
@@ -243,7 +235,7 @@ def print_report(
         if command is not None and proof.verdict is Verdict.UNDETERMINED:
             _print_next(console, command, strengthened=strengthened)
     if proof.history is not None:
-        trace, path = trace_of(report), path_of_history(report)
+        trace, path = proof_report.trace_of(report), proof_report.path_of_history(report)
         if verbose:
             console.print()
             print_trace(console, trace, path)
@@ -253,7 +245,7 @@ def print_report(
         print_lines(console, "", verdict_sentence(report), style=style)
 
 
-def _facts(report: ProveResult, *, verbose: bool) -> Iterator[tuple[str, Text | str]]:
+def _facts(report: proof_report.ProveResult, *, verbose: bool) -> Iterator[tuple[str, Text | str]]:
     """Yield the properties by verdict, and how far the verdicts reach."""
     found = report.proof.findings
     for verdict in dict.fromkeys(item.verdict for item in found) if not verbose and len(found) > 1 else ():
@@ -264,14 +256,14 @@ def _facts(report: ProveResult, *, verbose: bool) -> Iterator[tuple[str, Text | 
         pair = report.proof.pair
         if report.reachable or (pair is not None and pair.action):
             yield "from", f"a state before `{broken[0]}`: {_reachable(report)}"
-    yield from (row for row in reach(report) if verbose or row[0] != "questions")
+    yield from (row for row in proof_report.reach(report) if verbose or row[0] != "questions")
 
 
-def _reachable(report: ProveResult) -> str:
+def _reachable(report: proof_report.ProveResult) -> str:
     return report.reachable or "no search looked for it, and it may be one that no behaviour reaches"
 
 
-def _print_broken(console: Console, report: ProveResult) -> None:
+def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
     proof = report.proof
     console.print()
     console.print(heading("What breaks the induction, the smallest counterexample first"))
@@ -285,13 +277,13 @@ def _print_broken(console: Console, report: ProveResult) -> None:
         return
     console.print()
     console.print(heading(f"{report.summary}: from a state in which all of them hold"))
-    if values_text(report):
-        print_lines(console, f"Constants that may have any value, here: {values_text(report)}.")
+    if proof_report.values_text(report):
+        print_lines(console, f"Constants that may have any value, here: {proof_report.values_text(report)}.")
     print_lines(console, f"This state: {_reachable(report)}.")
-    trace, path = pair_trace(report)
+    trace, path = proof_report.pair_trace(report)
     from fencepost.counterexamples.history import states_text
 
-    print_bare(console, states_text(trace, path, start=ANY_STATE, ending=report.summary).rstrip())
+    print_bare(console, states_text(trace, path, start=proof_report.ANY_STATE, ending=report.summary).rstrip())
 
 
 def _print_next(console: Console, command: Callable[[str], str], *, strengthened: bool) -> None:

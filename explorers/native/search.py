@@ -8,26 +8,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from fencepost.explorers import verdict
 from fencepost.explorers.native.compile import Kernels, Source, begin, forced, generate
 from fencepost.explorers.native.expansion import Expansion, processors
 from fencepost.explorers.native.store import Progress, TooManyStates
 from fencepost.explorers.native.tiers import Tiers
 from fencepost.explorers.running.interrupts import Signals, Stoppable
-from fencepost.explorers.verdict import (
-    LEFT,
-    VIOLATED,
-    BoundCount,
-    Compiled,
-    GuardCount,
-    Options,
-    PropertyResult,
-    Result,
-    counted_bounds,
-    deep_enough,
-    judged,
-    model_error,
-    not_kept,
-)
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError, UnkeptError
@@ -42,7 +28,7 @@ class Search(Stoppable, Expansion):
         machine: Machine,
         constants: Constants,
         properties: tuple[Property, ...],
-        options: Options,
+        options: verdict.Options,
         *,
         kernels: Kernels | None = None,
         tell: Callable[[Progress], None] | None = None,
@@ -62,7 +48,7 @@ class Search(Stoppable, Expansion):
 
     # -- the search
 
-    def run(self) -> Result:
+    def run(self) -> verdict.Result:
         """Search until everything is reached, or until a limit; return what was found."""
         if self.options.resume:
             from fencepost.explorers.native.checkpoint import load
@@ -87,16 +73,16 @@ class Search(Stoppable, Expansion):
                 if not self._violated():
                     raise
                 return replace(
-                    self._result(LEFT),
+                    self._result(verdict.LEFT),
                     distinct=sum(self.position.levels),
                     depth=self.position.depth,
-                    problems=(model_error(error),),
+                    problems=(verdict.model_error(error),),
                 )
             self.position.seconds = earlier + time.perf_counter() - began
         result = self._result(why)
         return self.keep(result) if why else result
 
-    def keep(self, result: Result) -> Result:
+    def keep(self, result: verdict.Result) -> verdict.Result:
         """Write a checkpoint if one was asked for; return the result, which says whether it was, or why it was not."""
         if not self.options.checkpoint:
             return result
@@ -105,7 +91,7 @@ class Search(Stoppable, Expansion):
         try:
             save(self)
         except UnkeptError as error:
-            return replace(result, problems=(not_kept(error),))
+            return replace(result, problems=(verdict.not_kept(error),))
         return replace(result, kept=True)
 
     def _levels(self, began: float) -> str:
@@ -113,9 +99,9 @@ class Search(Stoppable, Expansion):
         while True:
             self.sure = dict(self.position.found)
             if self.options.stop_on_violation and self._is_enough():
-                return VIOLATED
+                return verdict.VIOLATED
             if self.options.max_depth is not None and self.position.depth >= self.options.max_depth:
-                return deep_enough(self.options.max_depth)
+                return verdict.deep_enough(self.options.max_depth)
             if self.pause_at is not None and self.position.levels[-1] >= self.pause_at:
                 self.paused = True
                 return f"a level has {self.position.levels[-1]:,} states"
@@ -168,17 +154,17 @@ class Search(Stoppable, Expansion):
     # -- what was found
 
     @property
-    def compiled(self) -> tuple[Compiled, ...]:
-        return tuple(Compiled(item.tier, item.seconds, item.memory) for item in self.tiers.used)
+    def compiled(self) -> tuple[verdict.Compiled, ...]:
+        return tuple(verdict.Compiled(item.tier, item.seconds, item.memory) for item in self.tiers.used)
 
-    def _result(self, why: str) -> Result:
+    def _result(self, why: str) -> verdict.Result:
         """Return the result, and why the search stopped, if it did."""
         complete = not why
         deadlock = None
         if self.options.deadlock and self.position.deadlock >= 0:
             deadlock = self.way_to(self.position.deadlock)
         fired, refused = self.fired(), self.refused()
-        return Result(
+        return verdict.Result(
             protocol=self.machine.name,
             constants=self.constants.shown,
             engine="native",
@@ -203,22 +189,22 @@ class Search(Stoppable, Expansion):
             omission=min(1.0, self.distinct**2 / 2.0**65) if self.options.compact else 0.0,
         )
 
-    def _judged(self, item: Property, *, complete: bool) -> PropertyResult:
+    def _judged(self, item: Property, *, complete: bool) -> verdict.PropertyResult:
         state = self.position.found.get(item.name)
-        return judged(item, None if state is None else self.way_to(state, item), complete=complete)
+        return verdict.judged(item, None if state is None else self.way_to(state, item), complete=complete)
 
 
-def guards_counted(source: Source, counters: Sequence[int]) -> tuple[GuardCount, ...]:
+def guards_counted(source: Source, counters: Sequence[int]) -> tuple[verdict.GuardCount, ...]:
     """Return how often each guard refused, given all counters of refusals."""
     return tuple(
-        GuardCount(action.replace("_", "-"), text, count)
+        verdict.GuardCount(action.replace("_", "-"), text, count)
         for (action, text), count in zip(source.guards, counters, strict=False)
     )
 
 
-def bounds_reached(source: Source, constants: Constants, counters: Sequence[int]) -> tuple[BoundCount, ...]:
+def bounds_reached(source: Source, constants: Constants, counters: Sequence[int]) -> tuple[verdict.BoundCount, ...]:
     """Return the counts of bounds, given all counters of refusals."""
     first, many = len(source.guards), len(source.bounds)
     states = dict(zip(source.bounds, counters[first : first + many], strict=True))
     together = {name for name, count in zip(source.bounds, counters[first + many :], strict=True) if count}
-    return counted_bounds(constants, source.bounds, states, together)
+    return verdict.counted_bounds(constants, source.bounds, states, together)

@@ -5,20 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import z3
-from fencepost.explorers.symbolic import terms
-from fencepost.explorers.symbolic.places import (
-    MOST_MEMBERS,
-    Arr,
-    Bag,
-    Cell,
-    Endless,
-    Rec,
-    cells,
-    key_under,
-    length_of,
-    plain,
-    scalars,
-)
+from fencepost.explorers.symbolic import places, terms
 from fencepost.explorers.symbolic.pool import Asking
 from fencepost.explorers.symbolic.system import Happening, System
 from fencepost.explorers.symbolic.terms import Flag, Members, Num, Value
@@ -44,7 +31,7 @@ class Pair:
     """How many values of the state before are not as they are initially."""
 
 
-def smallest_model(system: System, asking: Asking, before: Rec, happened: Happening) -> Any:
+def smallest_model(system: System, asking: Asking, before: places.Rec, happened: Happening) -> Any:
     """Return a model of the assumptions with a small state near an initial one; None if z3 finds none.
 
     The constants are in their ranges and every value in the domain that these give, before the step, in its arguments
@@ -66,10 +53,14 @@ def smallest_model(system: System, asking: Asking, before: Rec, happened: Happen
     return model
 
 
-def _make_small(system: System, asking: Asking, before: Rec) -> None:
+def _make_small(system: System, asking: Asking, before: places.Rec) -> None:
     """Assume small numbers and initial values, wherever that is possible in the given time."""
     solver = asking.solver
-    numbers = [cell.value.term for _, cell in cells(before) if isinstance(cell, Cell) and isinstance(cell.value, Num)]
+    numbers = [
+        cell.value.term
+        for _, cell in places.cells(before)
+        if isinstance(cell, places.Cell) and isinstance(cell.value, Num)
+    ]
     numbers += [item.term for item in system.lifting.values.values() if isinstance(item, Num)]
     for size in SIZES:
         small = z3.And([term <= size for term in numbers])
@@ -77,7 +68,7 @@ def _make_small(system: System, asking: Asking, before: Rec) -> None:
             solver.add(small)
             break
     first = next(iter(system.initial())).after
-    for (_, cell), (_, start) in zip(cells(before), cells(first), strict=True):
+    for (_, cell), (_, start) in zip(places.cells(before), places.cells(first), strict=True):
         for wish in _wishes(cell, start):
             if ask_allowed(system, asking, wish) == z3.sat:
                 solver.add(terms.boolean(wish))
@@ -106,17 +97,17 @@ def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = Tru
 
 def _wishes(cell: Any, start: Any) -> Iterator[Flag]:
     """Yield the conditions under which a value is as it is initially."""
-    if isinstance(cell, Cell):
+    if isinstance(cell, places.Cell):
         yield terms.equal(cell.value, start.value)
-    elif isinstance(cell, Bag):
+    elif isinstance(cell, places.Bag):
         for on in cell.present:
             yield terms.negate(on)
         for slot in cell.slots:
-            for _, item in cells(slot):
+            for _, item in places.cells(slot):
                 yield terms.equal(item.value, 0)
 
 
-def strict(system: System, place: Rec) -> Flag:
+def strict(system: System, place: places.Rec) -> Flag:
     """Return the condition that the lifted constants are in their ranges, and every value in its domain."""
     return terms.both(*strict_constants(system), *_strict(system, place, Nested(place.record)))
 
@@ -135,27 +126,27 @@ def strict_arguments(system: System, happened: Happening) -> Iterator[Any]:
         if isinstance(domain, Range):
             yield from map(terms.boolean, _between(system, domain, value))
             if system.lifting.is_lifted(domain.low):
-                low = length_of(system.lifting, linear(domain.low))
+                low = places.length_of(system.lifting, linear(domain.low))
                 yield terms.boolean(terms.either(terms.negate(terms.equal(low, NONE)), terms.at_most(0, value)))
 
 
 def _between(system: System, domain: Range, value: Value) -> Iterator[Flag]:
     """Yield that a number is between the ends of a domain that the lifted constants give."""
     if system.lifting.is_lifted(domain.low):
-        yield terms.at_most(length_of(system.lifting, linear(domain.low)), value)
+        yield terms.at_most(places.length_of(system.lifting, linear(domain.low)), value)
     if system.lifting.is_lifted(domain.high):
-        yield terms.at_most(value, length_of(system.lifting, linear(domain.high)))
+        yield terms.at_most(value, places.length_of(system.lifting, linear(domain.high)))
 
 
 def _strict(system: System, place: Any, field: Any) -> Iterator[Flag]:
-    if isinstance(place, Rec):
+    if isinstance(place, places.Rec):
         for name, kind in fields(field.record):
             yield from _strict(system, place.parts[name], kind)
-    elif isinstance(place, Arr | Bag):
-        inner = field.element if isinstance(place, Arr) else Nested(field.record)
-        for item in place.items if isinstance(place, Arr) else place.slots:
+    elif isinstance(place, places.Arr | places.Bag):
+        inner = field.element if isinstance(place, places.Arr) else Nested(field.record)
+        for item in place.items if isinstance(place, places.Arr) else place.slots:
             yield from _strict(system, item, inner)
-    elif isinstance(place, Endless):
+    elif isinstance(place, places.Endless):
         yield from _strict_elements(system, place)
     else:
         yield from _strict_scalar(system, field.domain, place.value)
@@ -165,15 +156,15 @@ def _strict_scalar(system: System, domain: Domain, value: Value) -> Iterator[Fla
     if isinstance(domain, Range):
         yield from _between(system, domain, value)
     if isinstance(domain, BitSet) and system.lifting.is_lifted(domain.count):
-        count = length_of(system.lifting, linear(domain.count))
+        count = places.length_of(system.lifting, linear(domain.count))
         yield from (
             terms.either(terms.less(item, count), terms.negate(terms.member(value, item)))
-            for item in range(MOST_MEMBERS)
+            for item in range(places.MOST_MEMBERS)
         )
 
 
-def _strict_elements(system: System, place: Endless) -> Iterator[Flag]:
-    domains = {path: domain for path, _, domain in scalars(place.element, "", place.label)}
+def _strict_elements(system: System, place: places.Endless) -> Iterator[Flag]:
+    domains = {path: domain for path, _, domain in places.scalars(place.element, "", place.label)}
     for index in range(plain_length(system, place)):
         for path, kind in place.kinds.items():
             if not kind.flag and not kind.bits:
@@ -183,7 +174,7 @@ def _strict_elements(system: System, place: Endless) -> Iterator[Flag]:
                 yield terms.either(terms.at_most(place.length, index), found)
 
 
-def plain_length(system: System, place: Endless) -> int:
+def plain_length(system: System, place: places.Endless) -> int:
     """Return how long an endless array can be at the most when its constants are in their ranges."""
     declared = system.constants.declared()
     values = {
@@ -232,34 +223,34 @@ def _closed(found: Any) -> Any:
 
 def number_under(model: Any) -> Callable[[Value], int]:
     """Return the function from a value of the engine to the plain number that it is in a model."""
-    return lambda value: plain(value, value_under(model))
+    return lambda value: places.plain(value, value_under(model))
 
 
-def arguments(model: Any, before: Rec, happened: Happening) -> tuple[Any, ...]:
+def arguments(model: Any, before: places.Rec, happened: Happening) -> tuple[Any, ...]:
     """Return the arguments of a step, plain: numbers, and messages by their content."""
     value_of, number_of = value_under(model), number_under(model)
     action = happened.move.action
     found: list[Any] = []
     for (_, domain), value in zip(action.params if action else (), happened.args, strict=True):
         if isinstance(domain, InFlight):
-            found.append(key_under(before.parts[domain.bag].slots[value], value_of, number_of))
+            found.append(places.key_under(before.parts[domain.bag].slots[value], value_of, number_of))
         else:
             found.append(number_of(value))
     return tuple(found)
 
 
-def pair_of(system: System, model: Any, before: Rec, happened: Happening) -> Pair:
+def pair_of(system: System, model: Any, before: places.Rec, happened: Happening) -> Pair:
     """Return the two states that a model stands for."""
     value_of, number_of = value_under(model), number_under(model)
     action = happened.move.action
-    first = key_under(before, value_of, number_of)
-    start = key_under(next(iter(system.initial())).after, value_of, number_of)
+    first = places.key_under(before, value_of, number_of)
+    start = places.key_under(next(iter(system.initial())).after, value_of, number_of)
     return Pair(
         constants={name: number_of(value) for name, value in system.lifting.values.items()},
         before=first,
         action=action.name if action else "",
         args=arguments(model, before, happened),
-        after=key_under(happened.after, value_of, number_of),
+        after=places.key_under(happened.after, value_of, number_of),
         size=differences(first, start),
     )
 

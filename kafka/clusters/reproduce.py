@@ -32,19 +32,10 @@ from fencepost.kafka.driver.process import MEMORY_FOLDER
 from fencepost.model.language.errors import UsageError
 
 FORMAT = 1
-SCENARIOS: tuple[Scenario, ...] = (
-    *hyp_1.SCENARIOS,
-    *hyp_3.SCENARIOS,
-    *hyp_10.SCENARIOS,
-    *hyp_11.SCENARIOS,
-    *hyp_13.SCENARIOS,
-    *hyp_16.SCENARIOS,
-    *hyp_17.SCENARIOS,
-    *hyp_18.SCENARIOS,
-    *hyp_21.SCENARIOS,
-    *hyp_24.SCENARIOS,
-    *hyp_25.SCENARIOS,
-    *hyp_26.SCENARIOS,
+SCENARIOS: tuple[Scenario, ...] = tuple(
+    scenario
+    for module in (hyp_1, hyp_3, hyp_10, hyp_11, hyp_13, hyp_16, hyp_17, hyp_18, hyp_21, hyp_24, hyp_25, hyp_26)
+    for scenario in module.SCENARIOS
 )
 PORT = 19200
 """The first port by default: below those that systems hand out for outgoing connections."""

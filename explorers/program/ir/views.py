@@ -11,38 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.lifted import field_of
-from fencepost.explorers.program.ir.nodes import (
-    MOST,
-    At,
-    Binary,
-    BinaryOp,
-    Copy,
-    Element,
-    Expression,
-    Extreme,
-    Failure,
-    Field,
-    For,
-    Length,
-    Literal,
-    Local,
-    Numbers,
-    Slot,
-    Statement,
-    Store,
-    Type,
-)
 from fencepost.explorers.program.subset.kinds import INT, Arr, Function, Queue, Rec, kind_of
 from fencepost.explorers.program.subset.sources import step_of
 from fencepost.model.language.records import Nested, Record, Scalar, fields, is_row
 
-Made = Callable[[], Expression]
+Made = Callable[[], nodes.Expression]
 """Makes an expression: a new one each time, because every node stands in one place."""
 Items = Made | tuple["Items", ...]
 
-NUMBER = frozenset([Failure.NUMBER])
-INDEX = frozenset([Failure.INDEX])
+NUMBER = frozenset([nodes.Failure.NUMBER])
+INDEX = frozenset([nodes.Failure.INDEX])
 
 
 @dataclass
@@ -57,7 +37,7 @@ def view_of(
     made: Function,
     node: ast.expr,
     again: Callable[[ast.expr], Made],
-    at: At,
+    at: nodes.At,
     once: Callable[[Made], Made] = lambda found: found,
 ) -> View:
     """Return a source as a view; `again` makes its text, evaluated once if that matters, and `once` a count."""
@@ -81,12 +61,16 @@ def view_of(
         case "zip":
             views = [view_of(made, item, again, at, once) for item in inner]
             counts = [item.count for item in views]
-            least = counts[0] if len(counts) == 1 else lambda: Extreme(False, tuple(count() for count in counts), at=at)
+            least = (
+                counts[0]
+                if len(counts) == 1
+                else lambda: nodes.Extreme(False, tuple(count() for count in counts), at=at)
+            )
             return View(least, lambda number: tuple(item.item(number) for item in views))
         case "reversed":
             view = view_of(made, inner[0], again, at, once)
             count = once(view.count) if isinstance(made.types.get(inner[0]), Queue) else view.count
-            last = _minus(count, lambda: Literal(1, at=at), at)
+            last = _minus(count, lambda: nodes.Literal(1, at=at), at)
             return View(count, lambda number: view.item(_minus(last, number, at)))
     source = again(node)
     kind = made.types[node]
@@ -94,76 +78,78 @@ def view_of(
         items = kind_of(dict(fields(kind.record))["items"])
         assert isinstance(items, Arr)
         return View(
-            lambda: Field(source(), "items_end", at=at),
-            lambda number: lambda: element(Field(source(), "items", at=at, type=items), number(), at),
+            lambda: nodes.Field(source(), "items_end", at=at),
+            lambda number: lambda: element(nodes.Field(source(), "items", at=at, type=items), number(), at),
         )
-    return View(lambda: Length(source(), at=at), lambda number: lambda: element(source(), number(), at))
+    return View(lambda: nodes.Length(source(), at=at), lambda number: lambda: element(source(), number(), at))
 
 
-def element(array: Expression, index: Expression, at: At) -> Expression:
+def element(array: nodes.Expression, index: nodes.Expression, at: nodes.At) -> nodes.Expression:
     """Return an element of an array; of an array inside it, what it is read through."""
     assert isinstance(array.type, Arr)
     inner = array.type.field.element
     if not isinstance(inner, Nested):
-        return Element(array, index, at=at, checks=INDEX, type=INT)
-    found = Element(array, index, at=at, checks=INDEX, type=Rec(inner.record))
+        return nodes.Element(array, index, at=at, checks=INDEX, type=INT)
+    found = nodes.Element(array, index, at=at, checks=INDEX, type=Rec(inner.record))
     if not is_row(inner.record):
         return found
     items = kind_of(inner)
     assert isinstance(items, Arr)
-    return Field(found, "items", at=at, type=items)
+    return nodes.Field(found, "items", at=at, type=items)
 
 
-def _by_literal(op: BinaryOp, number: Made, by: int, at: At, checks: frozenset[Failure] = frozenset()) -> Binary:
+def _by_literal(
+    op: nodes.BinaryOp, number: Made, by: int, at: nodes.At, checks: frozenset[nodes.Failure] = frozenset()
+) -> nodes.Binary:
     """Return a number by a literal, as a node of its own at each call."""
-    return Binary(op, number(), Literal(by, at=at), at=at, checks=checks)
+    return nodes.Binary(op, number(), nodes.Literal(by, at=at), at=at, checks=checks)
 
 
-def _range(args: list[ast.expr], again: Callable[[ast.expr], Made], at: At) -> View:
+def _range(args: list[ast.expr], again: Callable[[ast.expr], Made], at: nodes.At) -> View:
     ends = [again(item) for item in args[:2]]
-    start = ends[0] if len(ends) == 2 else (lambda: Literal(0, at=at))
+    start = ends[0] if len(ends) == 2 else (lambda: nodes.Literal(0, at=at))
     step = (step_of(args[2]) if len(args) == 3 else 1) or 1
     way = _minus(ends[-1], start, at) if step > 0 else _minus(start, ends[-1], at)
     count = way
     if abs(step) > 1:
-        more = _plus(way, lambda: Literal(abs(step) - 1, at=at), at)
-        count = partial(_by_literal, BinaryOp.DIVIDE, more, abs(step), at)
+        more = _plus(way, lambda: nodes.Literal(abs(step) - 1, at=at), at)
+        count = partial(_by_literal, nodes.BinaryOp.DIVIDE, more, abs(step), at)
 
     def item(number: Made) -> Made:
         far = number
         if abs(step) > 1:
-            far = partial(_by_literal, BinaryOp.MULTIPLY, number, abs(step), at, checks=NUMBER)
+            far = partial(_by_literal, nodes.BinaryOp.MULTIPLY, number, abs(step), at, checks=NUMBER)
         return _plus(start, far, at) if step > 0 else _minus(start, far, at)
 
     return View(count, item)
 
 
-def _also(count: Made, start: Made, at: At) -> Made:
+def _also(count: Made, start: Made, at: nodes.At) -> Made:
     """Return a count that evaluates a start too: it may fail where no item reads it."""
 
-    def made() -> Expression:
+    def made() -> nodes.Expression:
         found = count()
-        most = Extreme(True, (start(), Literal(MOST, at=at)), at=at)
-        return Extreme(False, (found, most), at=at)
+        most = nodes.Extreme(True, (start(), nodes.Literal(nodes.MOST, at=at)), at=at)
+        return nodes.Extreme(False, (found, most), at=at)
 
     return made
 
 
-def _plus(one: Made, other: Made, at: At) -> Made:
-    return lambda: Binary(BinaryOp.ADD, one(), other(), at=at, checks=NUMBER)
+def _plus(one: Made, other: Made, at: nodes.At) -> Made:
+    return lambda: nodes.Binary(nodes.BinaryOp.ADD, one(), other(), at=at, checks=NUMBER)
 
 
-def _minus(one: Made, other: Made, at: At) -> Made:
-    return lambda: Binary(BinaryOp.SUBTRACT, one(), other(), at=at, checks=NUMBER)
+def _minus(one: Made, other: Made, at: nodes.At) -> Made:
+    return lambda: nodes.Binary(nodes.BinaryOp.SUBTRACT, one(), other(), at=at, checks=NUMBER)
 
 
-VALUE = frozenset([Failure.VALUE])
+VALUE = frozenset([nodes.Failure.VALUE])
 
 
 class Channels:
     """Operations on one channel, as statements."""
 
-    def __init__(self, channel: Made, at: At, slot: Callable[[str, Type], Slot]) -> None:
+    def __init__(self, channel: Made, at: nodes.At, slot: Callable[[str, nodes.Type], nodes.Slot]) -> None:
         self.channel, self.at, self.slot = channel, at, slot
 
     @property
@@ -173,29 +159,29 @@ class Channels:
         assert isinstance(items.field.element, Nested)
         return items.field.element.record
 
-    def end(self) -> Expression:
+    def end(self) -> nodes.Expression:
         return field_of(self.channel(), "items_end", self.at)
 
-    def change(self, by: int) -> Expression:
+    def change(self, by: int) -> nodes.Expression:
         """Return the number of messages plus `more`."""
-        return Binary(BinaryOp.ADD, self.end(), Literal(by, at=self.at), at=self.at, checks=NUMBER)
+        return nodes.Binary(nodes.BinaryOp.ADD, self.end(), nodes.Literal(by, at=self.at), at=self.at, checks=NUMBER)
 
-    def count(self, value: Expression) -> Statement:
+    def count(self, value: nodes.Expression) -> nodes.Statement:
         """Return a store of the number of messages: it fails where the channel is full, or empty."""
         place = field_of(self.channel(), "items_end", self.at)
         assert isinstance(place.owner.type, Rec)
         kind = dict(fields(place.owner.type.record))["items_end"]
         assert isinstance(kind, Scalar)
-        return Store(place, value, kind.domain, at=self.at, checks=VALUE)
+        return nodes.Store(place, value, kind.domain, at=self.at, checks=VALUE)
 
-    def item(self, index: Expression) -> Element:
+    def item(self, index: nodes.Expression) -> nodes.Element:
         items = field_of(self.channel(), "items", self.at)
-        return Element(items, index, at=self.at, checks=INDEX, type=Rec(self.message))
+        return nodes.Element(items, index, at=self.at, checks=INDEX, type=Rec(self.message))
 
-    def moved(self, last: Made) -> list[Statement]:
+    def moved(self, last: Made) -> list[nodes.Statement]:
         """Return a loop that moves all messages but the first a place forward."""
         slot = self.slot("", INT)
-        here: Made = lambda: Local(slot, at=self.at)  # noqa: E731 (a node at each call)
-        after = Binary(BinaryOp.ADD, here(), Literal(1, at=self.at), at=self.at, checks=NUMBER)
-        copy = Copy(self.item(here()), self.item(after), at=self.at)
-        return [For(slot, Numbers(Literal(0, at=self.at), last(), at=self.at), (copy,), at=self.at)]
+        here: Made = lambda: nodes.Local(slot, at=self.at)  # noqa: E731 (a node at each call)
+        after = nodes.Binary(nodes.BinaryOp.ADD, here(), nodes.Literal(1, at=self.at), at=self.at, checks=NUMBER)
+        copy = nodes.Copy(self.item(here()), self.item(after), at=self.at)
+        return [nodes.For(slot, nodes.Numbers(nodes.Literal(0, at=self.at), last(), at=self.at), (copy,), at=self.at)]
