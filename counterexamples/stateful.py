@@ -159,10 +159,7 @@ class Driver:
         """Tell Hypothesis what to seek more of: steps, faults, and logs that differ."""
         target, walker = hypothesis().target, self.walker
         target(float(made.steps.max()), label="steps")
-        target(
-            float(walker.faults(made).max()),
-            label="faults used",
-        )
+        target(float(walker.faults(made).max()), label="faults used")
         target(
             float(divergence(walker.machine, walker.states(made.finals)).max()), label="offsets at which logs differ"
         )

@@ -238,11 +238,7 @@ def _started(cluster: Cluster, watch: Watch) -> Iterator[SparkSession]:
 
 
 def _judge(
-    log: MetadataLog,
-    start: Callable[[], SparkSession | None],
-    severity: Severity,
-    watch: Watch,
-    led: _Led | None,
+    log: MetadataLog, start: Callable[[], SparkSession | None], severity: Severity, watch: Watch, led: _Led | None
 ) -> tuple[dict[str, Any], ControllerHistory | None]:
     """Judge and sum up; return the findings, and the history to look for in the model."""
     from fencepost.kafka.audit.pipeline import history_of, judge

@@ -194,10 +194,7 @@ def conform_clients(
 
 @call
 def conform_brokers(
-    bootstrap_server: str,
-    *,
-    anywhere: bool = False,
-    progress: Watch | Callable[[Event], None] | None = None,
+    bootstrap_server: str, *, anywhere: bool = False, progress: Watch | Callable[[Event], None] | None = None
 ) -> ConformResult:
     """Ask the brokers of a cluster at HOST:PORT where epochs end, and more; the model's functions judge the answers.
 

@@ -37,13 +37,7 @@ def started(cluster: Cluster, watch: Watch, name: str = "") -> Iterator[SparkCon
 
 
 def search_on(
-    question: Question,
-    options: Options,
-    kernels: Kernels,
-    watch: Watch,
-    cluster: Cluster,
-    *,
-    summed: Summed | None,
+    question: Question, options: Options, kernels: Kernels, watch: Watch, cluster: Cluster, *, summed: Summed | None
 ) -> Result:
     """Search on Spark; a session is started for this search and stopped after it."""
     from fencepost.explorers.spark.explore import Explore

@@ -34,9 +34,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 )
 @options.spark_options
 @click.option(
-    "--partitions",
-    type=options.Count(1, 1 << 20),
-    help="Parts of a search on Spark.  [default: two a processor]",
+    "--partitions", type=options.Count(1, 1 << 20), help="Parts of a search on Spark.  [default: two a processor]"
 )
 @click.option(
     "--handover",

@@ -108,11 +108,7 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
 BUILDS = {
     "same": ("no difference was found.", "bold green", Exit.AS_EXPECTED),
     "differs": ("they differ.", "bold red", Exit.FAILED),
-    "not-exercised": (
-        "no difference was found, and not all that changed was tried.",
-        "bold yellow",
-        Exit.UNDETERMINED,
-    ),
+    "not-exercised": ("no difference was found, and not all that changed was tried.", "bold yellow", Exit.UNDETERMINED),
 }
 
 

@@ -36,11 +36,7 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
     made = (
         click.option("--walks", type=options.Count(1), default=WALKS, show_default=True, help=walks),
         click.option(
-            "--depth",
-            type=options.Count(1, 1_000_000),
-            default=DEPTH,
-            show_default=True,
-            help="Most steps of a walk.",
+            "--depth", type=options.Count(1, 1_000_000), default=DEPTH, show_default=True, help="Most steps of a walk."
         ),
         click.option("--seed", type=options.Count(0), default=0, show_default=True, help="Seed of the random walks."),
         click.option(

@@ -105,12 +105,7 @@ def event_of(found: Parties, number: int, before: Key, happened: Transition) -> 
     clause = folded(record, happened.raw, happened.after)
     actor = found.actor(happened.step, [lane for lane in changed if lane is not None], before)
     event = Event(
-        number,
-        happened.step,
-        found.plain.show(happened.step),
-        actor,
-        changed,
-        f"{clause} {FOLDED}" if clause else "",
+        number, happened.step, found.plain.show(happened.step), actor, changed, f"{clause} {FOLDED}" if clause else ""
     )
     event.signals = list(_signals(found, event, before, happened.raw))
     return event

@@ -177,7 +177,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             "controller-begins-shutdown 4": "a broker that is fenced or leaving is in no ISR and leads nothing",
             "controller-unfences-broker 4": "who is leaving stays ineligible by that mark, unfenced or not",
             "broker-stops 5": "it spares clients errors, and no record depends on it",
-        },
+        }
     },
     "KIP-903": {
         "replication": {
@@ -186,7 +186,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             "fetch_carries_broker_epoch=off": "",
             "leader_broker_epoch_check=off": "",
             "controller-finds-replica-ineligible 3": "without it requests may be refused that could be granted",
-        },
+        }
     },
     "KIP-966": {
         "replication": {
@@ -195,7 +195,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             "unclean_shutdown=never": "",
             "last_known_leader=off": "",
             "last_known_leader_check=off": "",
-        },
+        }
     },
 }
 """The guards and switches of each KIP by protocol, with a reason (read off the model) if no matrix shows a need."""

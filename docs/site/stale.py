@@ -120,8 +120,7 @@ QUESTIONS = {
         ("fences", "shrinks", "lags"),
     ),
     "HYP-8": Question(
-        _alone("brokers=2 initial_isr=1 loss=none crashes=0 shrinks=0 fences=2 resends=1"),
-        ("fences", "resends"),
+        _alone("brokers=2 initial_isr=1 loss=none crashes=0 shrinks=0 fences=2 resends=1"), ("fences", "resends")
     ),
     "HYP-10": Question(_alone(f"brokers=2 movable=2 clean_stops=1 {_MOVING}"), (*_MOVES, "clean_stops")),
     "HYP-10, kafka-4.1": Question(_alone(f"brokers=3 initial_leader=1 movable=1 {_FROM_THREE}"), _MOVES, "1,2,3"),

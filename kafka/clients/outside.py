@@ -208,13 +208,7 @@ class Brokers:
         return self.fetch_all(broker, offset, epoch, fetched, **more).responses[0].partitions[0]
 
     def fetch_all(
-        self,
-        broker: int,
-        offset: int,
-        epoch: int,
-        fetched: int = NOBODY,
-        version: int = FETCH_BY_NAME,
-        **more: Any,
+        self, broker: int, offset: int, epoch: int, fetched: int = NOBODY, version: int = FETCH_BY_NAME, **more: Any
     ) -> Any:
         """Return a broker's answer to a fetch."""
         row: dict[str, Any] = {

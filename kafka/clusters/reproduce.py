@@ -178,12 +178,7 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
         cluster.begin()
         client = stack.enter_context(Client(cluster, TOPIC))
         stage = Stage(
-            cluster,
-            client,
-            story,
-            control=asked.control,
-            repairs=asked.repairs,
-            seconds=asked.seconds - story.seconds,
+            cluster, client, story, control=asked.control, repairs=asked.repairs, seconds=asked.seconds - story.seconds
         )
         try:
             scenario.play(stage)

@@ -345,13 +345,7 @@ class GuardsReport:
 
 
 def conform_guards(
-    bound: Binding,
-    release: Release,
-    refusals: int,
-    seed: int,
-    tell: Callable[[str], None],
-    *,
-    ablate: bool,
+    bound: Binding, release: Release, refusals: int, seed: int, tell: Callable[[str], None], *, ablate: bool
 ) -> GuardsReport:
     """Try on Kafka's classes what checks and rules refuse, of each variant, and `refusals` that are drawn."""
     machine = bound.machine

@@ -32,10 +32,7 @@ REPAIRS = (
     *("reassigned-twice", "hyp-24", "hyp-25", "hyp-26"),
 )
 """Findings whose repair is an edit of Kafka's classes, the most frequent first."""
-SWITCHES = {
-    "late-epoch-flush": "-Dfencepost.flush-at-once=true",
-    "hyp-11": "-Dfencepost.settings-first=true",
-}
+SWITCHES = {"late-epoch-flush": "-Dfencepost.flush-at-once=true", "hyp-11": "-Dfencepost.settings-first=true"}
 """Findings whose repair is one of the driver, which stands for that class. A flush of the epoch cache of a log that was
 deleted may come so late that it empties that of the log which has its name now."""
 TOGETHER = 2
@@ -124,13 +121,7 @@ class Alarm:
         steps = tuple(map(Step, told["steps"], shown))
         drawn = told.get("drawn", len(steps))
         return cls(
-            told.get("seed", -1),
-            told["kind"] or "",
-            told["message"] or "",
-            told["trace"],
-            told["shape"],
-            steps,
-            drawn,
+            told.get("seed", -1), told["kind"] or "", told["message"] or "", told["trace"], told["shape"], steps, drawn
         )
 
     def data(self) -> dict[str, Any]:

@@ -286,10 +286,7 @@ GROUNDS = read_sizes(
     "nodes=3 max_records=1 max_epoch=2 snapshots=1 late_fetches=1",
 )
 LOST = read_sizes("nodes=3 max_records=2 max_epoch=3 disk_losses=1")
-VOTES = read_sizes(
-    "nodes=4 real_votes=1 max_records=0 max_epoch=2",
-    "nodes=3 real_votes=1 max_records=1 max_epoch=3",
-)
+VOTES = read_sizes("nodes=4 real_votes=1 max_records=0 max_epoch=2", "nodes=3 real_votes=1 max_records=1 max_epoch=3")
 
 
 def _grounds(constants: Constants) -> tuple[Sizes, ...]:

@@ -6,18 +6,7 @@ from functools import partial
 from typing import Protocol
 
 from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.types import (
-    CELLS,
-    Code,
-    Memory,
-    Sort,
-    Type,
-    Value,
-    View,
-    flag,
-    number,
-    word,
-)
+from fencepost.explorers.native.llvm.types import CELLS, Code, Memory, Sort, Type, Value, View, flag, number, word
 
 _COMPARED: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",

@@ -266,10 +266,7 @@ class Statements:
         items = named(node.target, view.item(lambda: nodes.Local(slot, at=at)))
         first = [nodes.Assign(self.target(name), item(), at=where(name)) for name, item in items]
         body = (*first, *self.block(node.body))
-        return [
-            *found,
-            nodes.For(slot, nodes.Numbers(nodes.Literal(0, at=at), count, at=at), body, at=where(node)),
-        ]
+        return [*found, nodes.For(slot, nodes.Numbers(nodes.Literal(0, at=at), count, at=at), body, at=where(node))]
 
     def together(self, node: ast.stmt, targets: list[ast.expr], values: list[ast.expr]) -> list[Statement]:
         """Return `a, b = x, y`: all values are evaluated before the first target is assigned."""
