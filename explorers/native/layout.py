@@ -88,11 +88,6 @@ class Layout:
     def field(self, kind: FieldType) -> np.dtype[Any]:
         return field_of(kind, self.rooms, self.lows)
 
-    @property
-    def wide_words(self) -> int:
-        """Words of a state in memory."""
-        return self.wide.itemsize // WORD
-
     def extent(self, size: Linear | int) -> int:
         """Return how many elements an array of this length has room for."""
         return max(0, extent(size, self.rooms, self.lows)[1])
@@ -222,7 +217,7 @@ def _read(number: int, place: Any) -> Any:
 
 def packing_size(layout: Layout) -> int:
     """Return how many numbers of the check array the data of packing take at most."""
-    return HEAD + ENTRY * layout.wide_words
+    return HEAD + ENTRY * (layout.wide.itemsize // WORD)
 
 
 def entries(layout: Layout) -> list[Entry]:

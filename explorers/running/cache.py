@@ -43,7 +43,9 @@ def cache_folder() -> Path:
     """
     named = os.environ.get(NAMED)
     try:
-        return private_folder(Path(named) if named else _usual())
+        return private_folder(
+            Path(named) if named else (Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fencepost")
+        )
     except (UntrustedError, OSError, RuntimeError) as error:
         reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
         if named:
@@ -148,11 +150,6 @@ def _writable(folder: Path, found: os.stat_result) -> str:
 def lasts() -> bool:
     """Return whether compiled code is kept for the next run, as far as the cache was used."""
     return not _temporary
-
-
-def _usual() -> Path:
-    """Return where a cache belongs by default; raise RuntimeError if this user has no home."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fencepost"
 
 
 def _stand_in(reason: str) -> Path:

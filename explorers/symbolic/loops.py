@@ -29,15 +29,11 @@ class Journal:
 
     def note(self, place: Cell | Slot) -> None:
         content = place.value if isinstance(place, Cell) else place.array.terms[place.path]
-        self.old.setdefault(_identity(place), (place, content))
+        self.old.setdefault(id(place) if isinstance(place, Cell) else (id(place.array), place.path), (place, content))
 
     def undo(self) -> None:
         for place, content in self.old.values():
             _set(place, content)
-
-
-def _identity(place: Cell | Slot) -> Any:
-    return id(place) if isinstance(place, Cell) else (id(place.array), place.path)
 
 
 def _set(place: Cell | Slot, content: Any) -> None:

@@ -57,10 +57,6 @@ _CONTEXT = z3.main_ctx()
 _REF = _CONTEXT.ref()
 
 
-def _not(flag: Any) -> Any:
-    return z3.BoolRef(z3.Z3_mk_not(_REF, flag.ast), _CONTEXT)
-
-
 def _if(flag: Any, one: Any, other: Any) -> Any:
     sort = z3.BoolRef if isinstance(one, z3.BoolRef) else z3.ArithRef
     return sort(z3.Z3_mk_ite(_REF, flag.ast, one.ast, other.ast), _CONTEXT)
@@ -117,7 +113,7 @@ def _joined(make: Any, flags: tuple[Flag, ...], *, decides: bool) -> Flag:
 def negate(flag: Flag) -> Flag:
     if isinstance(flag, bool):
         return not flag
-    return flag.arg(0) if z3.is_not(flag) else _not(flag)
+    return flag.arg(0) if z3.is_not(flag) else z3.BoolRef(z3.Z3_mk_not(_REF, flag.ast), _CONTEXT)
 
 
 def implies(condition: Flag, flag: Flag) -> Flag:

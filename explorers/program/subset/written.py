@@ -97,7 +97,12 @@ def among(reader: Reader, node: ast.Compare) -> None:
     if isinstance(known, list | set | dict):
         instead = "make it a tuple"
         scope.refuse(others, f"{ast.unparse(others)} is a {type(known).__name__}, which may change", instead)
-    if is_range(reader, others):
+    if (
+        isinstance(others, ast.Call)
+        and reader.scope.global_of(others.func) is builtins.range
+        and 1 <= len(others.args) <= 2
+        and not others.keywords
+    ):
         assert isinstance(others, ast.Call)
         for item in others.args:
             reader.number(item)
@@ -139,16 +144,6 @@ def _found(reader: Reader, others: ast.expr, wanted: str) -> str:
     )
     name = next(iter(dict(fields(record))), "field") if record else "field"
     return f"any(item.{name} == {wanted} for item in {ast.unparse(others)}), with the field that is meant"
-
-
-def is_range(reader: Reader, node: ast.expr) -> bool:
-    """Return whether this is range(n) or range(a, b)."""
-    return (
-        isinstance(node, ast.Call)
-        and reader.scope.global_of(node.func) is builtins.range
-        and 1 <= len(node.args) <= 2
-        and not node.keywords
-    )
 
 
 def domain_at(reader: Reader, node: ast.expr) -> Domain | None:
