@@ -294,11 +294,8 @@ class _Matrix:
             base = ablation.explore_whole()
         data = whole_data(found, ablation, base)
         if ended_by_signal(base.why_stopped):
-            return (
-                _nothing_run(data, rows, extended(base.why_stopped, " while the whole protocol was searched")),
-                None,
-                (),
-            )
+            why = extended(base.why_stopped, " while the whole protocol was searched")
+            return _nothing_run(data, rows, why), None, ()
         refuse_unfinished(found, base)
         judged = behaviours() if behaviours else None
         if judged is not None and ended_by_signal(judged.why_stopped):

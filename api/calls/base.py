@@ -64,33 +64,32 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
         return None
     if not found.complete:
         return Compared(Base.NOT_COMPARED)
+
+    def not_compared(why: str) -> Compared:
+        return Compared(Base.NOT_COMPARED, (f"not compared with its base {base.name}{why}.",))
+
     if options.compact:
-        return Compared(
-            Base.NOT_COMPARED, (f"not compared with its base {base.name}: states are kept as fingerprints.",)
-        )
+        return not_compared(": states are kept as fingerprints")
     pinned = _pinned(question, base, options, found)
     if pinned:
         return Compared(Base.DIFFERS, (pinned,))
     machine = question.protocol.machine
     if not replaced_in(machine, base) and machine.normalize is base.normalize:
-        why = "it replaces no action of it, and a helper that is changed in its module is changed in both"
-        return Compared(Base.NOT_COMPARED, (f"not compared with its base {base.name}: {why}.",))
+        return not_compared(
+            ": it replaces no action of it, and a helper that is changed in its module is changed in both"
+        )
     changed = _changed_in(base)
     if changed:
-        why = f"its module was changed in this process, by {changed}"
-        return Compared(Base.NOT_COMPARED, (f"not compared with its base {base.name}: {why}.",))
+        return not_compared(f": its module was changed in this process, by {changed}")
     try:
         other = _search(question, base, options, found, watch)
     except FencepostError as error:
-        why = str(error).partition("\n")[0].rstrip(".")
-        return Compared(
-            Base.NOT_COMPARED, (f"not compared with its base {base.name}, which ended in an error: {why}.",)
-        )
+        first, _, _ = str(error).partition("\n")
+        return not_compared(f", which ended in an error: {first.rstrip('.')}")
     except KeyboardInterrupt:
-        return Compared(Base.NOT_COMPARED, (f"not compared with its base {base.name}: interrupted.",))
+        return not_compared(": interrupted")
     if not other.complete and other.distinct <= found.distinct:
-        why = f"not compared with its base {base.name}: {other.why_stopped}."
-        return Compared(Base.NOT_COMPARED, (why,))
+        return not_compared(f": {other.why_stopped}")
     if not are_same(found, other, placed_in(machine, base)):
         many = f"{counted(other.distinct, 'state')}{'' if other.complete else ' or more'}"
         told = f"its base {base.name} was searched too ({show_seconds(other.seconds)}), and differs: {many}"

@@ -218,7 +218,8 @@ def catalogue(
     Limits are those of a check; `budget` is for all runs together. `each` is called with every run as it ends, and no
     further one is begun once it returns False. Raises a FencepostError if there is no result at all.
     """
-    chosen = choose_runs(profile_named(profile), protocols)
+    asked = profile_named(profile)
+    chosen = choose_runs(asked, protocols)
     every = Runs(
         chosen,
         watched(progress),
@@ -232,7 +233,7 @@ def catalogue(
         stop_on_violation=stop_on_violation,
         checkpoint=str(checkpoint) if checkpoint else None,
         resume=resume,
-        cross_check=AT_LEAST if profile_named(profile) is Profile.FULL else None,
+        cross_check=AT_LEAST if asked is Profile.FULL else None,
     )
     done: list[dict[str, Any]] = []
     problems: list[verdict.Problem] = []
@@ -263,7 +264,7 @@ def catalogue(
         if each(run, data) is False or why:
             break
     left = tuple(run.name for run in chosen[len(done) :])
-    return CatalogueResult(profile_named(profile), tuple(done), left, why, tuple(problems))
+    return CatalogueResult(asked, tuple(done), left, why, tuple(problems))
 
 
 def profile_named(name: str) -> Profile:

@@ -166,12 +166,11 @@ def larger(
     return explore(question, engine, chosen, watch, cluster)
 
 
-def choose_engine(name: str) -> str:
-    """Return the engine's name; raise UsageError if this version has no such engine."""
-    listed = "; ".join(f"{engine} ({meaning})" for engine, meaning in ENGINES.items())
+def choose_engine(name: str) -> None:
+    """Raise UsageError if this version has no such engine."""
     if name not in ENGINES:
+        listed = "; ".join(f"{engine} ({meaning})" for engine, meaning in ENGINES.items())
         raise UsageError(f"there is no engine {name!r}.{nearest(name, list(ENGINES))} Engines are: {listed}.")
-    return name
 
 
 def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:
@@ -292,8 +291,6 @@ def _interrupted(question: Question, engine: str, options: Options, why: str, se
 def with_memory_explained(result: Result) -> Result:
     """Return the result; if the default memory limit ended the search, it says where the limit came from."""
     if result.why_stopped and cause_of(result.why_stopped) is Cause.MEMORY:
-        why = extended(
-            result.why_stopped, (f" ({DEFAULT_SHARE:.0%} of what was available; `memory=` sets another limit)")
-        )
-        return replace(result, why_stopped=why)
+        where = f" ({DEFAULT_SHARE:.0%} of what was available; `memory=` sets another limit)"
+        return replace(result, why_stopped=extended(result.why_stopped, where))
     return result

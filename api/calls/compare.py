@@ -43,11 +43,6 @@ class Variant:
     found: Protocol
     constants: Constants
 
-    @property
-    def question(self) -> Question:
-        """The question whether it has all its properties."""
-        return Question(self.found, self.constants, self.found.properties)
-
 
 @dataclass(frozen=True)
 class Side:
@@ -339,7 +334,7 @@ def _searched(side: Variant, options: Options, watch: Watch) -> tuple[Search, Re
     from fencepost.explorers.liveness.engine import Engine
     from fencepost.explorers.native.search import Search
 
-    question = side.question
+    question = Question(side.found, side.constants, side.found.properties)
     kernels = kernels_of(question, source_of(question, options), watch)
     later = tuple(item for item in question.properties if item.kind.over_behaviours)
     of_states = tuple(item for item in question.properties if not item.kind.over_behaviours)

@@ -163,16 +163,12 @@ class InHand:
         if isinstance(value, kind):
             return records.key_of(value)
         _look_at(f"parameter {name!r}", value, Mapping, "a dictionary of fields of a message in flight")
-        for field in value:
-            _field(kind, field)
-        found = [
-            message
-            for message in getattr(self.plain.schema.restore(state._key), domain.bag)
-            if all(
-                getattr(message, field) == _number(field, _words(kind, field), wanted)
-                for field, wanted in value.items()
-            )
-        ]
+        wanted = {}
+        for field, given in value.items():
+            place = _field(kind, field)
+            wanted[field] = _number(field, place.domain.spellings() if isinstance(place, records.Scalar) else {}, given)
+        messages = getattr(self.plain.schema.restore(state._key), domain.bag)
+        found = [item for item in messages if all(getattr(item, field) == number for field, number in wanted.items())]
         if not found:
             raise UsageError(f"there is no message {value!r} in {domain.bag}: name fields of one that is in flight.")
         return records.key_of(found[0])
@@ -213,11 +209,6 @@ def _field(record: type[records.Record], name: str) -> records.FieldType:
             f"{', '.join(known)}."
         )
     return known[name]
-
-
-def _words(record: type[records.Record], name: str) -> dict[str, int]:
-    kind = _field(record, name)
-    return kind.domain.spellings() if isinstance(kind, records.Scalar) else {}
 
 
 def _number(what: str, words: Mapping[str, int], value: Any) -> int:

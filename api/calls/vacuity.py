@@ -169,8 +169,9 @@ def report(found: Protocol) -> dict[str, Any]:
     """
     broken = {prop for family, prop in seen_to_fail() if family == family_of(found.name)}
     own = [run for run in runs() if run.protocol == found.name]
-    reached = {name for run in own for name in (run.properties or _names(found)) if name not in run.unreached}
-    judged = {name for run in own for name in run.properties or _names(found)}
+    every = tuple(item.name for item in found.properties)
+    judged = {name for run in own for name in run.properties or every}
+    reached = {name for run in own for name in run.properties or every if name not in run.unreached}
     data = measured().get(found.name)
     return {
         "protocol": found.name,
@@ -189,10 +190,6 @@ def report(found: Protocol) -> dict[str, Any]:
         **(together(data) if data else {"dead": [], "idle": []}),
         "guarantees": [name for name in vacuous() if name not in UNBREAKABLE and _is_about(name, found)],
     }
-
-
-def _names(found: Protocol) -> tuple[str, ...]:
-    return tuple(item.name for item in found.properties)
 
 
 def _is_about(name: str, found: Protocol) -> bool:

@@ -42,16 +42,8 @@ class SiteResult:
 def build_site(
     output: str | Path, docs: str | Path = "docs", *, workers: int = 2, tell: Callable[[str], None] = lambda _: None
 ) -> SiteResult:
-    """Build the site into a folder, telling each stage; raise UsageError if something for it is missing."""
-    folder, began = Path(output), time.monotonic()
-    build(folder, Path(docs).resolve(), workers=workers, tell=tell)
-    found = [file for file in folder.rglob("*") if file.is_file()]
-    pages, size = sum(file.suffix == ".html" for file in found), sum(file.stat().st_size for file in found)
-    return SiteResult(folder, pages, size, time.monotonic() - began)
-
-
-def build(output: Path, docs: Path, *, workers: int = 2, tell: Callable[[str], None] = lambda _: None) -> None:
     """Build the site into a folder; raise UsageError if something is missing. `tell` is called with every stage."""
+    output, docs, began = Path(output), Path(docs).resolve(), time.monotonic()
     require_generator()
     if not (docs / "glossary.md").is_file():
         raise UsageError(f"{docs} has no pages of Fencepost: run this in a clone, or name its docs by `docs=`.")
@@ -73,6 +65,9 @@ def build(output: Path, docs: Path, *, workers: int = 2, tell: Callable[[str], N
     (output / "404.html").unlink()  # it works at the root of a server alone, and this may be anywhere
     join(output)
     traces.write(output, workers, lambda done: tell(f"5 of {STAGES}: {done} pages of traces"))
+    found = [file for file in output.rglob("*") if file.is_file()]
+    html, size = sum(file.suffix == ".html" for file in found), sum(file.stat().st_size for file in found)
+    return SiteResult(output, html, size, time.monotonic() - began)
 
 
 def _require_ours(output: Path) -> None:

@@ -294,10 +294,8 @@ def crashes_page() -> Iterator[str]:
     yield from ("# How many crashes an acknowledged record survives", "")
     yield "KIP-966 says that with ELR an acknowledged record survives min ISR - 1 unclean shutdowns. So"
     yield f"`{LOSS}` was checked with more and more crashes, each of which may lose the whole log. *Tolerates*"
-    yield from (
-        "counts crashes that break nothing. [Settings](../settings.md) has the shortest history of each row.",
-        "",
-    )
+    yield "counts crashes that break nothing. [Settings](../settings.md) has the shortest history of each row."
+    yield ""
     for replicas in SIZES:
         unknown = f"Not measured yet: `python -m benchmarks.figures.matrices --faults {replicas}` measures it."
         yield from (f"## {replicas} replicas", "")

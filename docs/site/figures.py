@@ -6,7 +6,6 @@ Each reads a file of `invariants/figures/`, which a program in `benchmarks/` has
 import re
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import Any
 
 from fencepost.api.topics.advice_words import row_of
 from fencepost.api.topics.advising import advise, versions
@@ -151,14 +150,9 @@ MEASURED_CORES = 2
 """Of the machine on which the levels were measured."""
 
 
-def measured_spark() -> dict[str, Any]:
-    """Return the measurements, by part of the benchmark."""
-    return load("spark")
-
-
 def spark_cost() -> Table:
     """Return the measurements beside the goals."""
-    found = measured_spark()
+    found = load("spark")
     search, spark, native = found["search"], found["search"]["spark"], found["search"]["native_seconds"]
     few, many = found["levels"]["partitions"].values()
     one, two = found["executors"]["one"], found["executors"]["two"]
@@ -188,7 +182,7 @@ def spark_cost() -> Table:
 
 def spark_levels() -> Table:
     """Return the levels of the large search that Spark did: what moved is what was generated, not what was visited."""
-    levels = measured_spark()["search"]["spark"]["levels"]
+    levels = load("spark")["search"]["spark"]["levels"]
     visited = accumulate(item["fresh"] for item in levels)
     columns: dict[str, Column] = {
         "level": "{level}",
@@ -209,7 +203,7 @@ def unit() -> dict[str, float]:
     of the levels, and in the tables of the executors; `level`: seconds of a level, and `partition` seconds of a core
     for each partition in it, however few states there are.
     """
-    found = measured_spark()
+    found = load("spark")
     one = found["executors"]["one"]
     work = [item for item in one["levels"] if item["fresh"] > 0]
     fresh = sum(item["fresh"] for item in work)

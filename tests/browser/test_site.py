@@ -59,11 +59,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built once in the processor time that it may take: others may use the machine."""
     if ready := os.environ.get("FENCEPOST_SITE"):
         return Path(ready)
-    from fencepost.site.build import build
+    from fencepost.site.build import build_site
 
     folder = tmp_path_factory.mktemp("built") / "site"
     begun = os.times()
-    build(folder, ROOT / "docs")
+    build_site(folder, ROOT / "docs")
     assert sum(os.times()[:4]) - sum(begun[:4]) < MOST_SECONDS
     return folder
 

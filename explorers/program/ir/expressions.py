@@ -142,11 +142,8 @@ class Expressions:
 
     def operation(self, node: ast.AST, operator: ast.operator, left: Expression, right: Expression) -> Expression:
         found = _BINARY[type(operator)]
-        if (
-            found in (nodes.BinaryOp.DIVIDE, nodes.BinaryOp.MODULO)
-            and isinstance(right, nodes.Literal)
-            and right.value < 0
-        ):
+        divides = found in (nodes.BinaryOp.DIVIDE, nodes.BinaryOp.MODULO)
+        if divides and isinstance(right, nodes.Literal) and right.value < 0:
             return _by_negative(found, left, -right.value, where(node))
         return nodes.Binary(found, left, right, at=where(node), checks=_CHECKS.get(found, frozenset()))
 
@@ -193,11 +190,10 @@ class Expressions:
         left, right = node.left, node.comparators[0]
         if left in self.made.made or right in self.made.made:
             place, whole = (right, left) if left in self.made.made else (left, right)
-            owner = self.value(place) if place is left else None
+            first = place is left
+            owner = self.value(place) if first else None
             values = self.written(whole)
-            return lifted.same_as_written(
-                self.lifted(node), owner or self.value(place), values, first=owner is not None
-            )
+            return lifted.same_as_written(self.lifted(node), owner or self.value(place), values, first=first)
         return lifted.same(self.lifted(node), self.value(left), self.value(right))
 
     def written(self, node: ast.expr, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Expression]:
@@ -259,25 +255,18 @@ class Expressions:
             clauses.append(nodes.Clause(slot, source, tuple(map(self.value, clause.ifs)), at=where(clause.target)))
         value = self.value(generator.elt)
         self.bound.pop()
-        return nodes.Fold(
-            operator,
-            tuple(clauses),
-            value,
-            at=where(node),
-            checks=NUMBER if operator is nodes.FoldOp.SUM else frozenset(),
-        )
+        checks = NUMBER if operator is nodes.FoldOp.SUM else nodes.NEVER
+        return nodes.Fold(operator, tuple(clauses), value, at=where(node), checks=checks)
 
     def clause(self, clause: ast.comprehension) -> tuple[nodes.Slot, dict[str, Made], Source]:
         """Return the range of a clause, its slot, and the meanings of its variables."""
         at = where(clause.target)
-        if not self.is_view(clause.iter):
+        if clause.iter not in self.made.views:
             assert isinstance(clause.target, ast.Name)
             source = self.source(clause.iter)
             slot = self.slot(clause.target.id, self.kind(clause.target))
             return slot, {clause.target.id: lambda: nodes.Local(slot, at=at, type=slot.type)}, source
-        around = [
-            dict(found) for found in self.bound
-        ]  # a later clause may give a name of this generator to something else
+        around = [dict(found) for found in self.bound]  # a later clause may give a name of this one to something else
 
         def again(node: ast.expr) -> Made:
             def made() -> Expression:
@@ -293,10 +282,6 @@ class Expressions:
         items = named(clause.target, view.item(lambda: nodes.Local(slot, at=at)))
         source = nodes.Numbers(nodes.Literal(0, at=at), view.count(), at=where(clause.iter))
         return slot, {name.id: item for name, item in items}, source
-
-    def is_view(self, node: ast.expr) -> bool:
-        """Return whether a loop over this goes by number."""
-        return node in self.made.views
 
     def source(self, node: ast.expr) -> Source:
         if node in self.made.types:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from fencepost.explorers.program.ir.nodes import Assign, Block, Call, Local, Node, Require, Slot
-from fencepost.explorers.program.ir.program import Action, Guard, Parameter, Program, inside
+from fencepost.explorers.program.ir.nodes import Assign, Block, Call, Node, Require, Slot
+from fencepost.explorers.program.ir.program import Action, Guard, Parameter, Program, inside, locals_read
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,10 +93,10 @@ class Nesting:
                 waiting[item.slot] = item
                 continue
             assert isinstance(item, Require)
-            needed = _read(item) | {slot for slot, local in waiting.items() if can_fail(self.program, local)}
+            needed = locals_read(item) | {slot for slot, local in waiting.items() if can_fail(self.program, local)}
             order: list[Assign] = []
             self.collect(needed, waiting, order)
-            self.choose(needed.union(*map(_read, order)))
+            self.choose(needed.union(*map(locals_read, order)))
             if order:
                 self.found.append(Compute(tuple(order)))
             for local in order:
@@ -107,7 +107,7 @@ class Nesting:
         """List the locals that are needed and not computed yet, each after those that it needs itself."""
         for slot, local in waiting.items():
             if slot in needed and local not in order:
-                self.collect(_read(local), waiting, order)
+                self.collect(locals_read(local), waiting, order)
                 order.append(local)
 
     def choose(self, slots: set[Slot]) -> None:
@@ -127,7 +127,3 @@ def can_fail(program: Program, node: Node) -> bool:
     """Return whether evaluating a node can fail, here or in a function that it calls."""
     every = inside([node])
     return any(item.checks or (isinstance(item, Call) and program.functions[item.function].can_fail) for item in every)
-
-
-def _read(node: Node) -> set[Slot]:
-    return {item.slot for item in inside([node]) if isinstance(item, Local)}

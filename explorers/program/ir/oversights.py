@@ -117,30 +117,23 @@ def sums_of_program(program: Program, *, schema: bool = True) -> Iterator[Linear
 
 
 def sums_of_record(record: type[Record]) -> Iterator[Linear | int]:
-    """Yield the sums of constants in the domains and sizes of a record, those of one inside it once."""
-    yield from _sums_of_record(record, set())
-
-
-def _sums_of_record(record: type[Record], seen: set[type]) -> Iterator[Linear | int]:
-    if record in seen:
-        return
-    seen.add(record)
+    """Yield the sums of constants in the domains and sizes of a record."""
     for _, field in fields(record):
-        yield from _sums_of_field(field, seen)
+        yield from _sums_of_field(field)
 
 
-def _sums_of_field(field: FieldType, seen: set[type]) -> Iterator[Linear | int]:
+def _sums_of_field(field: FieldType) -> Iterator[Linear | int]:
     match field:
         case Scalar():
             yield from sums_of(field.domain)
         case Nested():
-            yield from _sums_of_record(field.record, seen)
+            yield from sums_of_record(field.record)
         case ArrayOf():
             yield field.length
-            yield from _sums_of_field(field.element, seen)
+            yield from _sums_of_field(field.element)
         case BagOf():
             yield field.room
-            yield from _sums_of_record(field.record, seen)
+            yield from sums_of_record(field.record)
 
 
 def sums_of(domain: Domain | InFlight) -> Iterator[Linear | int]:

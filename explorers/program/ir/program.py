@@ -180,6 +180,11 @@ def inside(nodes: Iterable[Node]) -> Iterator[Node]:
         yield from inside(parts(node))
 
 
+def locals_read(node: Node) -> set[Slot]:
+    """Return the slots that are read in a node."""
+    return {item.slot for item in inside([node]) if isinstance(item, nodes.Local)}
+
+
 def rebuilt(node: Kind, change: Callable[[Node], Node], **values: Any) -> Kind:
     """Return a node with each of its parts changed, and with these values; the same node where nothing is different."""
     for name in _holders(type(node)):

@@ -12,7 +12,7 @@ from typing import Any
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import Failures, Slot
 from fencepost.explorers.program.ir.program import Function, Program, parts, rebuilt
-from fencepost.explorers.program.ir.spans import FLAG, WIDE, Box, End, Span, minus, plus
+from fencepost.explorers.program.ir.spans import FLAG, WIDE, Box, End, Span, minus
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Rec
 from fencepost.model.language.domains import Domain
 from fencepost.model.language.records import Scalar, fields
@@ -27,7 +27,9 @@ def with_ranges(program: Program) -> Program:
     """Return a program whose numbers know their ranges and whose nodes have only the checks that may fail."""
     found = Ranges(program)
     found.settle()
-    return replace(program, functions=tuple(map(found.annotated, program.functions)))
+    return replace(
+        program, functions=tuple(replace(made, body=tuple(map(found.settled, made.body))) for made in program.functions)
+    )
 
 
 class Ranges:
@@ -212,7 +214,7 @@ class Ranges:
         """Return the span of an operator of two numbers, as mathematics has it."""
         match node.operator:
             case nodes.BinaryOp.ADD:
-                return Span(plus(left.low, right.low), plus(left.high, right.high))
+                return Span(left.low + right.low, left.high + right.high)
             case nodes.BinaryOp.SUBTRACT:
                 return Span(minus(left.low, right.high), minus(left.high, right.low), self.below(node))
         box = self.box
@@ -241,7 +243,7 @@ class Ranges:
             case nodes.BinaryOp.OR | nodes.BinaryOp.XOR if one is not None and other is not None:
                 return self.box.highest(one, other)
             case nodes.BinaryOp.LEFT if one == 1 and self.box.low(right) >= 0:
-                return plus(right.high, 1)
+                return right.high + 1
             case nodes.BinaryOp.RIGHT:
                 return one
         return None
@@ -313,10 +315,6 @@ class Ranges:
         return span
 
     # -- what is known then
-
-    def annotated(self, function: Function) -> Function:
-        """Return the function with the ranges that were found in its nodes."""
-        return replace(function, body=tuple(map(self.settled, function.body)))
 
     def settled(self, node: Any) -> Any:
         """Return a node with its range and the checks that may fail."""

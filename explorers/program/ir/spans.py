@@ -107,9 +107,5 @@ class Box:
         return Span(low, span.high)
 
 
-def plus(one: End, other: End) -> End:
-    return one + other
-
-
 def minus(one: End, other: End) -> End:
     return one - other if isinstance(one, int) and isinstance(other, int) else linear(one) - other

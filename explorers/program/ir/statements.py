@@ -7,7 +7,7 @@ from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.expressions import Expressions, Functions, kind_of_value, named, where
 from fencepost.explorers.program.ir.lifted import field_of
 from fencepost.explorers.program.ir.nodes import At, Block, Expression, Failures, Slot, Statement
-from fencepost.explorers.program.ir.program import inside
+from fencepost.explorers.program.ir.program import locals_read
 from fencepost.explorers.program.ir.views import Channels, Made, view_of
 from fencepost.explorers.program.subset.kinds import CONSTS, INT, Arr, BagRef, Function, Queue, Rec, Several
 from fencepost.explorers.program.subset.program import is_require
@@ -72,7 +72,10 @@ class Statements:
                     nodes.If(self.expressions.value(node.test), self.block(node.body), self.block(node.orelse), at=at)
                 ]
             case ast.For():
-                return self.view(node) if self.expressions.is_view(node.iter) else [self.loop(node)]
+                if node.iter in self.made.views:
+                    return self.view(node)
+                source, slot = self.expressions.source(node.iter), self.target(node.target)
+                return [nodes.For(slot, source, self.block(node.body), at=at)]
         raise AssertionError(ast.dump(node))
 
     def given(self, node: ast.expr) -> Expression:
@@ -82,8 +85,7 @@ class Statements:
         if isinstance(node, ast.Tuple):
             return self.expressions.value(node.elts[self.part])
         assert isinstance(node, ast.Call)
-        arguments = self.arguments(node)
-        return self.part_of(node, arguments, self.part)
+        return self.part_of(node, self.arguments(node), self.part)
 
     def arguments(self, node: ast.Call) -> list[Expression]:
         kinds = self.made.calls[node].params.values()
@@ -272,7 +274,7 @@ class Statements:
         """Return `a, b = x, y`: all values are evaluated before the first target is assigned."""
         given = [self.expressions.value(item) for item in values]
         slots = [self.target(item) for item in targets]
-        read = [{item.slot for item in inside([value]) if isinstance(item, nodes.Local)} for value in given]
+        read = list(map(locals_read, given))
         if any(slot in later for number, slot in enumerate(slots) for later in read[number + 1 :]):
             kept = [self.expressions.slot("", item.type) for item in given]
             first = [nodes.Assign(slot, value, at=value.at) for slot, value in zip(kept, given, strict=True)]
@@ -333,12 +335,4 @@ class Statements:
             inner = inner.owner
         if isinstance(inner, nodes.Local | nodes.Literal | nodes.Constant):
             return value
-        slot = self.expressions.slot("", value.type)
-        before.append(nodes.Assign(slot, value, at=value.at))
-        return nodes.Local(slot, at=value.at, type=slot.type)
-
-    def loop(self, node: ast.For) -> nodes.For:
-        source = self.expressions.source(node.iter)
-        slot = self.target(node.target)
-        body = self.block(node.body)
-        return nodes.For(slot, source, body, at=where(node))
+        return self.slotted(value, before)()

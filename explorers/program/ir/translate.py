@@ -31,6 +31,7 @@ from fencepost.explorers.program.ir.program import (
     Paths,
     Program,
     inside,
+    locals_read,
 )
 from fencepost.explorers.program.ir.ranges import with_ranges
 from fencepost.explorers.program.ir.statements import Statements
@@ -182,23 +183,15 @@ def with_effects(program: Program) -> Program:
 def reads_of(program: Program, function: Function, condition: Expression, before: Sequence[nodes.Node]) -> Paths:
     """Return the dependencies of a condition: its own reads, and those of the locals that it reads."""
     needed: list[nodes.Node] = [condition]
-    slots = _read(condition)
+    slots = locals_read(condition)
     for item in reversed(before):
-        if slots & _assigned(item):
+        if any(isinstance(part, nodes.Assign | nodes.For) and part.slot in slots for part in inside([item])):
             needed.append(item)
-            slots |= _read(item)
+            slots |= locals_read(item)
     walk = Walk(function, program.functions)
     walk.reads.clear()
     walk.note(needed)
     return frozenset(walk.reads)
-
-
-def _read(node: nodes.Node) -> set[Slot]:
-    return {item.slot for item in inside([node]) if isinstance(item, nodes.Local)}
-
-
-def _assigned(node: nodes.Node) -> set[Slot]:
-    return {item.slot for item in inside([node]) if isinstance(item, nodes.Assign | nodes.For)}
 
 
 class Walk:
@@ -214,14 +207,11 @@ class Walk:
         self.disorders: set[tuple[int, str]] = set()
         self.gives: set[tuple[int, str]] = set()
         before = -1
-        while before != (
-            before := sum(map(len, self.slots.values()))
-        ):  # a name for a place may come from a later round
+        while before != (before := sum(map(len, self.slots.values()))):  # a later round may name a place
             self.note(function.body)
 
     def effects(self) -> Effects:
-        found = (self.reads, self.writes, self.disorders, self.gives)
-        return Effects(*map(frozenset, found))
+        return Effects(*map(frozenset, (self.reads, self.writes, self.disorders, self.gives)))
 
     def note(self, block: Iterable[nodes.Node]) -> None:
         """Note the effects of nodes and of everything inside them."""
