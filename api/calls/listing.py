@@ -66,16 +66,13 @@ def list_protocols(name: str = "") -> Protocols:
 
 def protocol_data(item: Protocol) -> dict[str, Any]:
     """Return a protocol as JSON."""
-    machine, declared = item.machine, item.machine.constants.declared()
+    machine = item.machine
     return {
         "name": item.name,
         **pick(machine, "sentence source"),
-        "constants": [_constant_data(name, constant) for name, constant in declared.items()],
+        "constants": [_constant_data(name, constant) for name, constant in machine.constants.declared().items()],
         "versions": [
-            {
-                **pick(version, "name sentence"),
-                "constants": {name: declared[name].show(value) for name, value in version.values.items()},
-            }
+            {"name": version.name, "sentence": version.sentence, "constants": _shown(item, version.values)}
             for version in (*machine.versions, *machine.patches())
         ],
         "actions": [
@@ -105,3 +102,8 @@ def _constant_data(name: str, constant: Constant[Any]) -> dict[str, Any]:
     if constant.spellings():
         return {**found, "values": list(constant.spellings())}
     return {**found, "low": constant.low, "high": constant.high}
+
+
+def _shown(item: Protocol, values: Any) -> dict[str, Any]:
+    declared = item.machine.constants.declared()
+    return {name: declared[name].show(value) for name, value in values.items()}
