@@ -113,8 +113,3 @@ def test_the_pages_commands_end_as_it_says(monkeypatch: pytest.MonkeyPatch) -> N
     for line in block.splitlines():
         command, _, comment = line.partition("#")
         assert fencepost(*command.split()[1:]).exit_code == int("status 1" in comment), line
-
-
-def test_every_system_has_a_published_count() -> None:
-    models = {file.stem for file in FOLDER.glob("*.py")}
-    assert models == {row["model"] for row in COUNTS}

@@ -43,10 +43,6 @@ def machine_of(name: str) -> tuple[Machine, tuple[Property, ...]]:
     return PROTOCOLS[name].machine, PROTOCOLS[name].properties
 
 
-def test_the_walks_have_more_than_100_000_steps() -> None:
-    assert sum(steps for *_, steps in WALKS.values()) > 100_000
-
-
 @pytest.mark.parametrize(
     ("name", "values", "steps"),
     [

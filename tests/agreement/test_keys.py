@@ -115,19 +115,3 @@ def test_states_of_smaller_constants_come_back_from_a_larger_shape() -> None:
     assert layout.wide == layout_of(machine.state, small).wide
     for key in some_states(Interpreter(machine, small), STATES):
         assert layout.decode(layout.encode([key])[0]) == key
-
-
-def test_the_order_of_messages_makes_no_difference() -> None:
-    machine = mailbox.MACHINE
-    plain = Interpreter(machine, machine.set_constants({"resends": 2}))
-    for order in ([(0, 1), (1, 1), (0, 1)], [(0, 1), (0, 1), (1, 1)], [(1, 1), (0, 1), (0, 1)]):
-        s = plain.schema.new()
-        for client, number in order:
-            s.requests.add(client=client, number=number)
-        assert plain.schema.key(s)[2] == ((0, 1, 0), (0, 1, 0), (1, 1, 0))
-
-
-def test_rows_are_padded_to_whole_words() -> None:
-    for machine in (*MACHINES, *SMALL):
-        layout = layout_of(machine.state, machine.set_constants({}))
-        assert layout.dtype.itemsize == 8 * layout.words

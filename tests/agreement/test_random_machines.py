@@ -2,30 +2,24 @@
 plain semantics says."""
 
 import ast
-import os
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fencepost.explorers.program.ir import nodes
-from fencepost.explorers.verdict import Verdict
 from fencepost.model.language import interpreter, records
-from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.trees import module_of
-from hypothesis import HealthCheck, given, settings
 
 from tests.helpers.parameters import few
 from tests.helpers.typed import Machinery, row_of
-from tests.random_machines.case import Case, either
+from tests.random_machines.case import Case
 from tests.random_machines.choices import shrink
 from tests.random_machines.constructs import accepting, lines_of_the_checker, typed_constructs, typed_constructs_of
-from tests.random_machines.drawing import Choices, machine_text, machines, numbered
+from tests.random_machines.drawing import Choices, machine_text, numbered
 from tests.random_machines.engines import compare_typed, load, with_folder
-from tests.random_machines.run import KINDS, added_to, kind_of, look_at, run, summary
+from tests.random_machines.run import KINDS, kind_of, look_at
 
 TOGETHER = (11, 49, 14, 131, 221, 63, 114, 9, 168)
 """Machines that have every construct between them: `python -m tests.random_machines cover` finds such."""
@@ -109,64 +103,6 @@ def test_what_an_engine_refuses_or_meets_first_is_no_difference(seed: int, tmp_p
     """A number without a term, a cost of more than 64 bits, an error in a level that decides, an error of another
     initial state."""
     assert not look_at(seed, tmp_path)["differs"]
-
-
-@pytest.mark.parametrize(
-    ("text", "states", "alike"),
-    [("'low': NONE", 2, True), ("'low': NONE", 1, True), ("'low': NONE", 3, False), ("'lower': NONE", 2, False)],
-)
-def test_a_level_that_decides_a_property_and_has_an_error_of_it_may_be_told_as_either(
-    text: str, states: int, *, alike: bool
-) -> None:
-    error = DomainError(f"property {text} used as an index")
-    error.states = ((0,),) * states
-    told = {"error": str(error), "raised": error}
-    found = {"properties": [("other", Verdict.VIOLATED, 3, None), ("low", Verdict.VIOLATED, 2, None)]}
-    assert either(told, found) is either(found, told) is alike
-    assert not either(told, told)
-    assert not either(found, found)
-
-
-@settings(max_examples=3, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(machines())
-def test_hypothesis_draws_machines(text: str) -> None:
-    assert not ask(text)
-
-
-def test_a_run_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
-    file = tmp_path / "rows.jsonl"
-    first = run(3, 1, 60, file)
-    with file.open("a") as out:
-        out.write('{"seed": 5, "sta')
-    with added_to(file), pytest.raises(UsageError, match="in use"):
-        run(3, 3, 60, file)
-    again = run(3, 3, 60, file)
-    assert again[:1] == first
-    assert [row["seed"] for row in again] == [3, 4, 5]
-    assert summary(again)["machines"] == 3
-    assert summary(again)["differences"] == 0
-
-
-def test_a_number_is_the_same_machine_in_every_process() -> None:
-    ask = "from tests.random_machines.drawing import numbered; print([numbered(seed) for seed in range(40)])"
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", ask],
-            capture_output=True,
-            check=True,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            timeout=300,
-        ).stdout
-        for seed in "12"
-    }
-    assert len(said) == 1
-
-
-def test_a_machine_is_drawn_again_from_what_was_chosen() -> None:
-    choices = Choices(seed=7)
-    text = machine_text(choices)
-    assert machine_text(Choices(choices.made)) == text
-    assert machine_text(Choices([])) != text
 
 
 def test_a_planted_defect_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:

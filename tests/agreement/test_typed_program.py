@@ -3,7 +3,6 @@
 import pytest
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, nest
-from fencepost.explorers.program.ir.nodes import Failure
 from fencepost.explorers.program.ir.program import Function, Program, inside, text
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.invariants.protocols import PROTOCOLS
@@ -11,7 +10,6 @@ from fencepost.invariants.protocols import PROTOCOLS
 from tests.helpers.compared import Comparison
 from tests.helpers.parameters import few
 from tests.helpers.written import machine_of
-from tests.machines import faulty, mailbox, sweeper
 
 
 @pytest.mark.parametrize("name", few(PROTOCOLS, 4))
@@ -80,15 +78,6 @@ def test_a_guard_depends_on_what_led_to_the_locals_that_it_reads() -> None:
     assert reads == {"a <= b or s.x == 1": {"x", "y"}, "found <= 1": {"x", "z[]"}}, "found is counted in a loop"
 
 
-def test_only_bags_that_may_be_out_of_order_are_sorted() -> None:
-    program = translate(mailbox.MACHINE, mailbox.PROPERTIES)
-    found = {item.name: {bag for _, bag in program.of(item).effects.disorders} for item in program.actions}
-    assert any(found.values())
-    assert any(not bags for bags in found.values())
-    swept = translate(sweeper.MACHINE, sweeper.PROPERTIES)
-    assert {bag for _, bag in function(swept, "clear").effects.disorders} == set()
-
-
 def shown(program: Program, name: str) -> list[str]:
     """Return the steps of an action's nest in a word each."""
     action = next(item for item in program.actions if item.name == name)
@@ -118,26 +107,7 @@ def test_guards_stand_as_far_out_as_what_they_read_allows() -> None:
     ]
 
 
-def test_a_local_that_can_fail_is_computed_before_the_guards_after_it() -> None:
-    program = translate(faulty.MACHINE, faulty.PROPERTIES)
-    assert shown(program, "local")[0].startswith("let ")
-
-
-def test_numbers_that_may_leave_64_bits_keep_their_check() -> None:
-    program = translate(faulty.MACHINE, faulty.PROPERTIES)
-    found = checks(function(program, "index"))
-    assert Failure.NUMBER.name in found
-    assert Failure.SHIFT.name in found
-
-
 def test_the_text_names_every_function_and_marks_every_check() -> None:
     shown_text = text(KIP320)
     assert all(f"f{item.number} {item.name}(" in shown_text for item in KIP320.functions)
     assert shown_text.count("!") - shown_text.count("!=") == sum(len(checks(item)) for item in KIP320.functions)
-
-
-def test_a_generators_variable_is_another_slot_than_a_parameter_of_its_name() -> None:
-    program = translate(faulty.MACHINE, faulty.PROPERTIES)
-    loop = function(program, "loop")
-    named = [slot.number for slot in loop.slots if slot.name == "i"]
-    assert len(named) == len(set(named)) >= 3

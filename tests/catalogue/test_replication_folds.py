@@ -60,11 +60,6 @@ def judged(result: Result) -> dict[str, tuple[str, int]]:
     return {item.name: (str(item.verdict), item.path.length if item.path else 0) for item in result.properties}
 
 
-def test_most_of_the_two_broker_runs_fit() -> None:
-    two = [run for run in RUNS if values_of(run)["brokers"] == 2]
-    assert len(configurations()) > len(two) / 2
-
-
 @pytest.mark.parametrize("name", few(each(), 8))
 def test_verdicts_and_lengths_are_the_same_without_normalizing(name: str) -> None:
     folded, whole = explored(name, normalize=True), explored(name, normalize=False)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result
 from fencepost.invariants.replication import PROPERTIES
@@ -43,10 +42,6 @@ def after(plain: Interpreter, *steps: tuple[str, tuple[int, ...]]) -> Any:
         (taken,) = [item for item in plain._fire(MACHINE.action(action), state) if item.step.args == arguments]
         state = taken.after
     return state
-
-
-def test_the_model_is_within_the_language() -> None:
-    check(MACHINE, PROPERTIES)
 
 
 def test_kip_903_is_found_again_in_kafka_3_5_with_the_older_request() -> None:

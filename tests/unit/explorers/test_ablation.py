@@ -140,25 +140,6 @@ def test_a_machine_without_a_guard_can_be_read_and_checked_again() -> None:
         assert (len(texts) == len(before) - 1) if guard.part == 0 else (len(texts) == len(before) and texts != before)
 
 
-def test_the_masks_of_a_module_change_nothing_while_no_guard_is_off() -> None:
-    values = {"replicas": 2, "max_leader_epoch": 1}
-    search = masked("kip320", values, None)
-    result = search.run()
-    assert (result.distinct, result.depth, result.verdict) == (957, 15, Verdict.HOLDS)
-    assert search.departure() is None
-
-
-def test_a_step_that_leaves_a_domain_is_explained_by_the_plain_semantics() -> None:
-    guard = find_guard(PROTOCOLS["kip320"].machine, "leader-write 2")
-    search = masked("kip320", {"replicas": 2, "max_leader_epoch": 1}, guard)
-    assert search.run().distinct == 957
-    departure = search.departure()
-    assert departure is not None
-    assert departure.step.action.name == "leader_write"
-    assert "next_record" in departure.message
-    assert departure.path.states[-1][1] == 2
-
-
 # -- what a guard is for
 
 Matrix = dict[str, RowOutcome]
@@ -221,17 +202,10 @@ def test_every_guard_of_kip320_is_classified(kip320: Matrix) -> None:
 
 
 @pytest.mark.xdist_group("planted")
-def test_planted_guards_are_told_apart() -> None:
-    found = matrix("planted", {})
+@pytest.mark.parametrize("workers", [1, 3])
+def test_planted_guards_are_told_apart(workers: int) -> None:
+    found = matrix("planted", {}, workers=workers)
     assert {name: str(item.purpose) for name, item in found.items()} == planted.PURPOSES
-
-
-@pytest.mark.xdist_group("planted")
-def test_any_number_of_workers_gives_the_same_matrix() -> None:
-    one, two = (matrix("planted", {}, workers=workers) for workers in (1, 3))
-    assert {name: (item.purpose, item.alone) for name, item in one.items()} == {
-        name: (item.purpose, item.alone) for name, item in two.items()
-    }
 
 
 def test_a_search_that_ends_early_leaves_a_guard_undetermined() -> None:
@@ -243,33 +217,6 @@ def test_a_search_that_ends_early_leaves_a_guard_undetermined() -> None:
     outcome = ablation.explore(find_guard(machine, "leader-shrink-isr 4"))
     assert outcome.purpose is Purpose.UNDETERMINED
     assert outcome.why == "the limit of 100 states was reached"
-
-
-LONG = """
-class State(Record):
-    turns: Annotated[int, Range(0, 3)]
-    distance: Annotated[int, Range(0, 9)]
-
-@action()
-def turn(s, c):
-    require(s.turns < 1)
-    s.turns += 1
-    s.distance = min(9, 1 << 40 * s.turns)
-
-@always
-def few(s, c):
-    return s.turns < 3
-"""
-
-
-def test_a_number_that_compiled_code_cannot_hold_is_no_refusal_by_a_domain() -> None:
-    machine, properties = machine_of(LONG)
-    constants = machine.set_constants({})
-    ablation = Ablation(machine, constants, properties, ALONE, compiled(machine, constants, properties, masked=True))
-    assert ablation.explore_whole().complete
-    found = ablation.explore(find_guard(machine, "turn 1"))
-    assert found.purpose is Purpose.UNDETERMINED
-    assert "a shift or a product does not fit 64 bits" in found.why
 
 
 @pytest.mark.parametrize(

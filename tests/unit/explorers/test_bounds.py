@@ -297,17 +297,6 @@ def test_growth_keeps_the_answer_where_a_raised_bound_makes_the_model_go_wrong(e
     assert growth.open == ("drops",)
 
 
-@pytest.mark.parametrize("engine", ["native", "plain"])
-def test_growth_says_how_the_model_goes_wrong_where_no_verdict_is_another(engine: str) -> None:
-    found = api.check(BUCKET[0], BUCKET[1][1:], engine=engine, grow=600)
-    assert found.verdict == "holds"
-    assert found.growth is not None
-    assert found.growth.why_stopped == "the model raises an error with drops=5"
-    assert found.growth.steps[1].why_stopped.startswith(
-        "the model raises an error: fall: State.inside: 5 is out of its domain 0..4."
-    )
-
-
 def test_larger_values_of_a_bound_that_only_its_guards_read_add_no_state() -> None:
     found = api.check(shelf.MACHINE, shelf.PROPERTIES)
     assert [item.constant for item in found.bounds if item.reached] == []

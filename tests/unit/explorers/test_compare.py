@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fencepost.api.calls.compare import OnlyOneSide, Side
-from fencepost.cli.commands.compare import _named, _print_only
-from fencepost.explorers.evidence.diff import Difference, compare, texts_of
+from fencepost.api.calls.compare import OnlyOneSide
+from fencepost.cli.commands.compare import _print_only
+from fencepost.explorers.evidence.diff import Difference, compare
 from fencepost.explorers.evidence.space import Space, choose_fields, everything, observe_fields, observe_views
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.search import Search
@@ -247,15 +247,6 @@ def test_a_variant_against_itself_has_no_difference(name: str, values: dict[str,
 
 
 @pytest.mark.xdist_group("compare")
-def test_two_spellings_of_the_same_guards_have_no_difference() -> None:
-    assert difference(("planted", {}), ("respelt", {})).same is True
-    changed = {item.action: item for item in texts_of(planted.MACHINE, respelt.MACHINE).changed}
-    assert changed["sell"].only_b == ("not c.tickets <= s.sold",)
-    assert set(changed) == {"sell", "open-door"}
-    assert texts_of(planted.MACHINE, respelt.MACHINE).only_a == ("burn-down",)
-
-
-@pytest.mark.xdist_group("compare")
 def test_a_behaviour_is_a_history_of_the_side_that_has_it() -> None:
     found = difference(("planted", {}), ("timid", {}), ("door", "inside"))
     only = found.behaviour
@@ -263,13 +254,6 @@ def test_a_behaviour_is_a_history_of_the_side_that_has_it() -> None:
     assert only is not None
     assert (only.side, only.sights) == ("a", 3)
     assert [step.action.label for step in only.path.steps] == ["open-door", "shut-door"]
-
-
-@pytest.mark.xdist_group("compare")
-def test_a_state_of_one_side_alone_is_reached_by_a_shortest_history() -> None:
-    found = difference(("planted", {"strict": 0}), ("planted", {}))
-    assert found.state is not None
-    assert (found.state.side, found.state.path.length, found.behaviour) == ("a", 8, None)
 
 
 @pytest.mark.xdist_group("compare")
@@ -383,13 +367,6 @@ def test_the_last_step_is_folded_between_values_and_has_the_arrows_of_traces(col
     for number in range(4):
         assert f"none → {{by={number},member_epoch=[0,0]}}" in told
     assert max(map(len, told.splitlines())) <= columns
-
-
-def test_a_side_is_named_once() -> None:
-    sides = [
-        Side(variant, protocol, {}, 0, 0, 0, ()) for variant, protocol in (("as it is", "kip320"), ("kip279", "kip279"))
-    ]
-    assert [_named(side) for side in sides] == ["kip320, as it is", "kip279"]
 
 
 @pytest.mark.xdist_group("compare")

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from fencepost import api
-from fencepost.api.topics.claims import breaks_with, tolerated
 from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds, natively, spent, tolerance
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
@@ -61,14 +60,6 @@ def test_the_front_is_that_of_a_search_of_every_budget(prop: Any, copies: int, f
     assert [item.cost for item in found.front] == sorted(item.cost for item in found.front)
 
 
-def test_three_copies_are_lost_by_two_floods_or_a_flood_and_a_crash_or_three_crashes() -> None:
-    found = front({})
-    assert [item.faults for item in found.front] == [(0, 2, 0), (1, 1, 0), (3, 0, 0)]
-    assert found.least == 2
-    lengths = [item.result.of("a-copy-is-left").path.length for item in found.front]
-    assert lengths == [3, 3, 4]
-
-
 def test_what_nothing_breaks_takes_one_search() -> None:
     found = front({"crashes": 1, "floods": 0})
     assert (found.front, found.searches, found.least) == ((), 1, None)
@@ -78,17 +69,6 @@ def test_a_search_that_ends_early_is_told_and_never_counts_as_tolerating() -> No
     found = front({}, max_states=1)
     assert found.front == ()
     assert ((0, 2, 0), "the limit of 1 states was reached") in found.unknown
-
-
-def test_faults_of_kinds_that_are_not_counted_are_free() -> None:
-    found = front({"copies": 3}, kinds=("crashes",))
-    assert [item.faults for item in found.front] == [(0,)]
-
-
-def test_the_kinds_of_faults_are_the_budgets_of_the_state() -> None:
-    kinds = fault_kinds(PROTOCOLS["replication"].machine)
-    assert {"crashes", "fences", "shrinks", "elections"} <= set(kinds)
-    assert all(name in PROTOCOLS["replication"].machine.constants.declared() for name in kinds.values())
 
 
 PAIRS = """
@@ -316,18 +296,6 @@ def test_faults_that_happened_for_free_are_named_where_none_of_those_counted_did
     assert file.read_text().splitlines()[1] == "title: a-copy-is-left broken with no crash"
     found = data_of(fencepost(*asked, "--set", "floods=1", "--json"))
     assert [(item["faults"], item["free"]) for item in found["grid"][0]["front"]] == [({"crashes": 1}, {"floods": 1})]
-
-
-def test_without_any_fault_none_is_said_to_be_for_free() -> None:
-    point = {
-        "kinds": ["crashes"],
-        "least": 0,
-        "undetermined": False,
-        "front": [{"faults": {}, "free": {}, "length": 1}],
-    }
-    assert (tolerated(point), breaks_with(point)) == ("none: it fails without any", "no fault (1 state)")
-    point = {"kinds": [], "least": 0, "undetermined": False, "front": [{"faults": {}, "length": 1}]}
-    assert (tolerated(point), breaks_with(point)) == ("none: it fails without any", "no fault (1 state)")
 
 
 def test_a_cell_that_the_protocol_refuses_is_listed_with_the_reason_and_the_others_are_answered() -> None:

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from fencepost.explorers.native.compile import compiled
-from fencepost.explorers.native.expansion import insert
 from fencepost.explorers.native.llvm.libraries import HUGE, reserved
 from fencepost.explorers.native.packed import OWNERS
-from fencepost.explorers.native.store import Buffers, Partition
 
 from tests.agreement.test_keys import plain_hash
 from tests.machines import id_sequence
@@ -31,44 +29,6 @@ def test_the_compiled_hash_is_that_of_its_text(kernels: Any) -> None:
     kernels.module.hash_rows(words, hashes)
     assert [plain_hash(word) for word in words] == [int(item) for item in hashes]
     assert len(set(hashes)) == len(words)
-
-
-@pytest.mark.xdist_group("id-sequence-")
-def test_successors_are_ordered_by_owner_and_keep_their_order(kernels: Any) -> None:
-    choose = random.Random(2)  # noqa: S311 (no secret)
-    owners = OWNERS
-    for count in (0, 1, 5, 700):
-        hashes = np.array([choose.randrange(1 << 64) for _ in range(count)], np.uint64)
-        starts, order = np.zeros(owners + 1, np.int64), np.zeros(max(1, count), np.uint32)
-        kernels.module.order_by_owner(hashes, count, starts, order)
-        of = [int(item) >> 59 for item in hashes]
-        assert list(order[:count]) == sorted(range(count), key=lambda n: of[n])
-        assert list(starts) == [sum(item < owner for item in of) for owner in range(owners + 1)]
-
-
-@pytest.mark.xdist_group("id-sequence-")
-def test_partitions_keep_each_state_once_and_in_order(kernels: Any) -> None:
-    choose = random.Random(3)  # noqa: S311 (no secret)
-    owners = range(OWNERS)
-    layout = kernels.source.layout
-    parts = [Partition(kernels, layout.dtype, compact=False) for _ in owners]
-    seen: list[dict[int, int]] = [{} for _ in owners]
-    for number in range(60):
-        values = [choose.randrange(60_000) for _ in range(1_500)]
-        buffers = Buffers(layout.dtype, 1, len(values))
-        buffers.words[0, :, 0] = values
-        buffers.parents[0] = number
-        kernels.module.hash_rows(buffers.words[0], buffers.hashes[0])
-        kernels.module.order_by_owner(buffers.hashes[0], len(values), buffers.starts[0], buffers.order[0])
-        for owner, part in enumerate(parts):
-            insert(part, buffers, 1, owner)
-        for value, h in zip(values, buffers.hashes[0], strict=True):
-            seen[int(h) >> 59].setdefault(value, number)
-    assert sum(part.count for part in parts) > 40_000
-    for part, expected in zip(parts, seen, strict=True):
-        assert part.rows[: part.count].view(np.uint64).tolist() == list(expected)
-        assert part.parents[: part.count].tolist() == list(expected.values())
-        assert part.count <= 0.8 * len(part.table)
 
 
 def test_memory_of_huge_pages_begins_on_one_and_is_as_long_as_asked() -> None:

@@ -18,7 +18,7 @@ from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Reach, Result, Verdict
 from fencepost.model.language import always, at_most, eventually, leads_to, strong, weak
-from fencepost.model.language.errors import DomainError, UsageError
+from fencepost.model.language.errors import UsageError
 from fencepost.model.lineage import kip320
 
 from benchmarks.liveness import answer_to, drawn, questions
@@ -115,17 +115,6 @@ def test_messages_are_told_apart_by_arrays_shorter_than_their_room(items: int, e
     ]
 
 
-@pytest.mark.parametrize("values", [{"losses": 0}, {"clients": 1, "requests": 2}], ids=str)
-def test_dropping_what_nobody_waits_for_changes_no_verdict(values: dict[str, int]) -> None:
-    constants = mailbox.MACHINE.set_constants(values)
-    results = [
-        native(mailbox.MACHINE, constants, PROPERTIES, Options(workers=1, normalize=normalize))
-        for normalize in (True, False)
-    ]
-    assert results[0].distinct < results[1].distinct
-    assert [told(item) for item in results[0].properties] == [told(item) for item in results[1].properties]
-
-
 def told(item: Any) -> tuple[Any, ...]:
     """Return what engines must agree on, and how far the loop is from the initial state."""
     return item.name, item.verdict, item.cost, item.note
@@ -217,40 +206,9 @@ def test_fingerprints_are_refused() -> None:
         ask(Options(workers=1, compact=True))
 
 
-def drops(before: mailbox.State, after: mailbox.State, c: mailbox.C) -> int:
-    """Return a negative number where a resend is spent."""
-    return after.resends_left - before.resends_left
-
-
-def test_a_negative_cost_is_an_error_on_both_engines() -> None:
-    prop = at_most("cost", "It is cheap.", costs=drops, **ABOUT)
-    for search in (plain, native):
-        with pytest.raises(DomainError, match="costs -1: a cost is 0 or more"):
-            search(mailbox.MACHINE, mailbox.MACHINE.set_constants({}), (prop,), Options(workers=1))
-
-
-def never(s: mailbox.State, c: mailbox.C) -> bool:
-    """Hold nowhere."""
-    return s.resends_left > c.resends
-
-
-def test_a_negative_cost_of_a_step_that_does_not_count_is_no_error() -> None:
-    prop = at_most("cost", "It is cheap.", costs=drops, when=never, then=never)
-    for search in (plain, native):
-        result = search(mailbox.MACHINE, mailbox.MACHINE.set_constants({}), (prop,), Options(workers=1))
-        assert result.of("cost").verdict is Verdict.HOLDS
-
-
 def nowhere(s: mailbox.State, c: mailbox.C) -> bool:
     """Count too far."""
     return 1 << (s.losses_left - 2) == 1
-
-
-def test_an_error_in_a_predicate_is_told_by_the_plain_semantics() -> None:
-    prop = eventually("wrong", "It shifts by less than nothing.", then=nowhere)
-    for search in (plain, native):
-        with pytest.raises(DomainError, match="property 'wrong'"):
-            search(mailbox.MACHINE, mailbox.MACHINE.set_constants({}), (prop,), Options(workers=1))
 
 
 @always

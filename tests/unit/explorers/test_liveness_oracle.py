@@ -154,8 +154,3 @@ def test_engines_name_the_same_of_several_nodes_that_are_never_reached() -> None
         ], seed
         named |= {item.args for item in found if item.verdict is Verdict.VIOLATED}
     assert len(named) > 3
-
-
-def test_random_graphs_are_of_every_sort() -> None:
-    lasting = [Maze(item.values, item.without).lasts(item.promises) for item in map(Question, range(0, GRAPHS, 8))]
-    assert 0.2 < sum(lasting) / len(lasting) < 0.8

@@ -154,12 +154,6 @@ def test_sums_of_the_widest_numbers_that_fit_are_fine() -> None:
         assert search(wide.MACHINE, constants, wide.PROPERTIES, Options(workers=1)).distinct == 2
 
 
-@pytest.mark.parametrize("search", ENGINES)
-def test_without_a_fault_the_machine_is_fine(search: Any) -> None:
-    result = search(MACHINE, MACHINE.set_constants({}), PROPERTIES, Options(workers=1))
-    assert (result.distinct, result.depth, result.complete) == (4, 4, True)
-
-
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_of_several_faults_the_first_is_raised_whatever_the_number_of_workers(workers: int) -> None:
     nothing = np.zeros(1)

@@ -8,24 +8,7 @@ from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.model.language import Kind
 
-from tests.helpers.questions import ALONE, ask, case, found, is_valid, shared
-
-LARGER = [
-    case("kip101", {"replicas": 3, "max_leader_epoch": 1}),
-    case("mailbox", {"requests": 2, "resends": 1, "losses": 2, "deduplicate": 0}),
-    case("grid", {"width": 100, "starts": 7, "noisy": 1}),
-]
-
-
-@pytest.mark.parametrize(("name", "values"), LARGER)
-@pytest.mark.parametrize("mode", ["exact", "compact"])
-def test_any_number_of_workers_gives_the_same_result(name: str, values: dict[str, int], mode: str) -> None:
-    options = replace(ALONE, compact=mode == "compact")
-    results = [ask(name, values, replace(options, workers=workers)) for workers in (1, 2, 4, 2)]
-    assert [result.workers for result in results] == [1, 2, 4, 2]
-    assert all(shared(result) == shared(results[0]) for result in results)
-    assert all(item.path is None or is_valid(name, values, item.path) for item in results[0].properties)
-    assert results[0].omission == (results[0].distinct ** 2 / 2**65 if options.compact else 0)
+from tests.helpers.questions import ALONE, ask, case, found, is_valid
 
 
 @pytest.mark.parametrize("mode", ["normalized", "as it is"])

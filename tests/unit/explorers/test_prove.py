@@ -83,18 +83,6 @@ def test_what_fails_initially_for_other_constants_only_is_no_violation() -> None
         assert found.verdict is verdict
 
 
-def test_a_violation_for_some_value_of_a_constant_is_found_with_one_that_the_plain_semantics_takes() -> None:
-    found = register("first-is-empty", puts=1, depth=2, lifted={"most": None})
-    assert found.verdict is Verdict.VIOLATED
-    assert found.history is not None
-    assert 1 <= found.history.constants["most"] <= 100
-
-
-def test_constants_may_have_any_value() -> None:
-    found = register("moves-are-bounded", lifted={"most": None})
-    assert (found.verdict, dict(found.cuts)) == (Verdict.PROVED, {})
-
-
 def test_lemmas_of_kip320_hold_for_every_epoch_and_any_number_of_records() -> None:
     asked = (*FACTS, "--property", "one-leader-per-epoch", "--unbounded", "epoch,max_records", "--json")
     done = fencepost(*KIP320, *asked)

@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from fencepost.api.answers.matrix import suspicions
 from fencepost.api.calls import vacuity
 from fencepost.api.topics import matrices
 from fencepost.cli.status import Exit
@@ -49,23 +48,6 @@ def test_a_witness_that_is_not_reached_is_reported() -> None:
     found = fencepost("ablate", "-v", PLANTED, "--quiet", "--workers", "1", "--set", "tickets=1")
     assert "witnesses that no state or step satisfies" in " ".join(found.stdout.split())
     assert "hall-is-full" in found.stdout
-
-
-def test_a_guard_with_a_needed_part_is_not_idle() -> None:
-    rows = [
-        {
-            "row": "go 1",
-            "kind": "guard",
-            "action": "go",
-            "number": 1,
-            "part": 0,
-            "purpose": "nothing-broke",
-            "cells": {},
-        },
-        {"row": "go 1a", "kind": "guard", "action": "go", "number": 1, "part": 1, "purpose": "needed", "cells": {}},
-    ]
-    found = suspicions({"rows": rows, "properties": [], "asked": [], "actions": []})
-    assert found["idle"] == []
 
 
 # -- the chapter

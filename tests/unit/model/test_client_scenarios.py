@@ -1,37 +1,8 @@
 """Histories of the client models told step by step, which no single property is about."""
 
-from typing import Any
-
-from fencepost.invariants.protocols import protocol
 from fencepost.model.clients.tokens.store import store_latest
-from fencepost.model.language.interpreter import Interpreter
 
-
-class Story:
-    """One history on the plain semantics: every step names an action and the values of its parameters."""
-
-    def __init__(self, name: str, **constants: int) -> None:
-        machine = protocol(name).machine
-        self.machine, self.plain = machine, Interpreter(machine, machine.set_constants(constants))
-        (self.key,) = self.plain.initial_states()
-
-    @property
-    def state(self) -> Any:
-        return self.plain.schema.restore(self.key)
-
-    def can(self, action: str, **arguments: int) -> list[Any]:
-        found = self.machine.action(action)
-        names = [name for name, _ in found.params]
-        return [
-            item
-            for item in self.plain._fire(found, self.key)
-            if all(dict(zip(names, item.step.args, strict=True))[name] == value for name, value in arguments.items())
-        ]
-
-    def do(self, action: str, **arguments: int) -> "Story":
-        (only,) = self.can(action, **arguments)
-        self.key = only.after
-        return self
+from tests.helpers.stories import Story
 
 
 def refresh(story: Story, broker: int) -> None:

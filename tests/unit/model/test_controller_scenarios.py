@@ -5,7 +5,7 @@ import pytest
 from fencepost.invariants.protocols import protocol
 from fencepost.model.controllers.state import Reply, Status
 
-from tests.unit.model.test_client_scenarios import Story
+from tests.helpers.stories import Story
 
 NAME = "controller-failover"
 SAFETY = tuple(item for item in protocol(NAME).properties if item.kind == "always")

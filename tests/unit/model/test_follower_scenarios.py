@@ -13,7 +13,7 @@ from fencepost.model.consumers.answers import Reply, case_of, reply_to
 from fencepost.model.consumers.state import Case, Doing
 from fencepost.model.language.interpreter import Interpreter
 
-from tests.unit.model.test_client_scenarios import Story
+from tests.helpers.stories import Story
 
 MACHINE = protocol("follower-reads").machine
 OLDER, NEWER, IMPLEMENTED = 0, 1, 2

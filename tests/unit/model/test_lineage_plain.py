@@ -28,10 +28,6 @@ def sizes(replicas: int, log_size: int, max_records: int, max_leader_epoch: int)
     }
 
 
-def test_models_are_named_as_on_the_command_line() -> None:
-    assert list(MODELS) == ["truncate-to-hwm", "kip101", "kip279", "kip320-first-try", "kip320"]
-
-
 @pytest.mark.parametrize(
     ("machine", "properties"),
     [
@@ -67,17 +63,6 @@ def test_two_replicas_and_two_epochs_give_the_states_that_tlc_counts(
     assert (found.distinct, found.depth, found.violated) == (distinct, depth, violated)
     assert set(found.reached) == WITNESSES
     assert all(found.fired.values()), found.fired
-
-
-@pytest.mark.parametrize(
-    ("name", "distinct", "depth", "violated"),
-    [("kip101", 9045, 18, {"weak-isr": 12, "strong-isr": 12}), ("kip320", 5973, 18, {})],
-)
-def test_a_third_epoch_breaks_kip101_and_not_kip320(
-    name: str, distinct: int, depth: int, violated: dict[str, int]
-) -> None:
-    found = explore(MODELS[name], sizes(2, 2, 2, 2), lineage.PROPERTIES)
-    assert (found.distinct, found.depth, found.violated) == (distinct, depth, violated)
 
 
 # Counted by a transcription of the specification into sets and tuples, action by action, from every state.
@@ -136,39 +121,3 @@ def test_the_truncation_offset_is_that_of_kip101_for_all_logs() -> None:
                 expected = min(later) if later else high_watermark
             l, f = two_replicas(leader, follower, high_watermark)
             assert kip101.truncation_offset(l, f) == expected, (leader, follower, high_watermark)
-
-
-@pytest.mark.parametrize("max_id", [0, 1, 3, 20])
-def test_id_sequence_has_two_states_more_than_its_last_id(max_id: int) -> None:
-    found = explore(id_sequence.MACHINE, {"max_id": max_id}, id_sequence.PROPERTIES)
-    assert (found.distinct, found.depth, found.violated) == (max_id + 2, max_id + 2, {})
-    assert found.reached == {"ids-run-out": max_id + 2}
-
-
-@pytest.mark.parametrize(("replicas", "log_size", "distinct"), [(2, 2, 49), (2, 3, 225), (3, 3, 3375)])
-def test_finite_replicated_log_reaches_every_combination_of_logs(replicas: int, log_size: int, distinct: int) -> None:
-    machine, properties = finite_replicated_log.MACHINE, finite_replicated_log.PROPERTIES
-    found = explore(machine, {"replicas": replicas, "log_size": log_size}, properties)
-    assert (found.distinct, found.violated) == (distinct, {})
-    assert set(found.reached) == {"full-logs-differ"}
-
-
-@pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize(
-    "constants", [{"clients": 1, "requests": 2}, {"resends": 1}, {"resend": mailbox.Resend.WHEN_LOST}]
-)
-def test_a_server_that_knows_repeats_runs_each_request_once(constants: dict[str, int], normalize: bool) -> None:
-    found = explore(mailbox.MACHINE, constants, mailbox.PROPERTIES, normalize=normalize)
-    assert (found.violated, set(found.reached)) == ({}, {"everyone-is-done"})
-
-
-@pytest.mark.parametrize(("constants", "length"), [({}, 5), ({"resend": mailbox.Resend.WHEN_LOST}, 6)])
-def test_a_server_that_forgets_repeats_runs_a_request_twice(constants: dict[str, int], length: int) -> None:
-    found = explore(mailbox.MACHINE, {**constants, "resends": 1, "deduplicate": False}, mailbox.PROPERTIES)
-    assert found.violated == {"requests-run-once": length}
-
-
-def test_normalizing_drops_answers_that_nobody_awaits() -> None:
-    constants = {"clients": 1, "requests": 2}
-    found = [explore(mailbox.MACHINE, constants, normalize=normalize).distinct for normalize in (False, True)]
-    assert found == [263, 188]

@@ -1,7 +1,6 @@
 """The rules of the quorum model one by one, and histories told step by step."""
 
 from itertools import product
-from typing import Any
 
 import pytest
 from fencepost.invariants import quorum as properties
@@ -13,32 +12,15 @@ from fencepost.model.quorum.fetch import absent, reported_high_watermark
 from fencepost.model.quorum.machine import MACHINE
 from fencepost.model.quorum.state import Phase, Role
 
+from tests.helpers import stories
+
 OLD = {"version_18": 0, "compares_high_watermarks": 0, "completes_on_high_watermark": Completion.NONE}
 PAIR = {"nodes": 3, "voters": 2, "max_epoch": 1}
 
 
-class Story:
-    """One history on the plain semantics: every step names an action and its arguments."""
-
+class Story(stories.Story):
     def __init__(self, **constants: int) -> None:
-        self.plain = Interpreter(MACHINE, MACHINE.set_constants(constants))
-        (self.key,) = self.plain.initial_states()
-
-    @property
-    def state(self) -> Any:
-        return self.plain.schema.restore(self.key)
-
-    def can(self, action: str, *arguments: int) -> list[Any]:
-        found = [item for item in self.plain._fire(MACHINE.action(action), self.key) if item.step.args == arguments]
-        assert all(
-            name.replace("-", "_") == action.replace("-", "_") for name in {item.step.action.name for item in found}
-        )
-        return found
-
-    def do(self, action: str, *arguments: int) -> "Story":
-        (self.step,) = self.can(action, *arguments)
-        self.before, self.key = self.key, self.step.after
-        return self
+        super().__init__("quorum", **constants)
 
     def round_trip(self, follower: int) -> "Story":
         """A follower's fetch is answered at once, and the answer arrives."""

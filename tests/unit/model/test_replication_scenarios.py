@@ -1,51 +1,17 @@
 """Histories of the replication model told step by step, in the order in which their sources tell them."""
 
-from typing import Any
-
 import pytest
 from fencepost.invariants import replication
 from fencepost.model.cluster.constants import Completion
-from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import Life, Status, newest
-from fencepost.model.language import Property
-from fencepost.model.language.interpreter import Interpreter
 
+from tests.helpers import stories
 from tests.helpers.parameters import sized
 
 
-class Story:
-    """One history on the plain semantics: every step names an action and enough arguments to tell it from others."""
-
+class Story(stories.Story):
     def __init__(self, **constants: int) -> None:
-        self.plain = Interpreter(MACHINE, MACHINE.set_constants(constants))
-        (self.key,) = self.plain.initial_states()
-
-    @property
-    def state(self) -> Any:
-        return self.plain.schema.restore(self.key)
-
-    def can(self, action: str, **arguments: int) -> list[Any]:
-        found = MACHINE.action(action)
-        return [
-            item
-            for item in self.plain._fire(found, self.key)
-            if all(
-                dict(zip([name for name, _ in found.params], item.step.args, strict=True))[name] == value
-                for name, value in arguments.items()
-            )
-        ]
-
-    def do(self, action: str, **arguments: int) -> "Story":
-        (only,) = self.can(action, **arguments)
-        self.before, self.step = self.key, only
-        self.key = only.after
-        return self
-
-    def holds(self, prop: Property) -> bool:
-        """Judge the state, or the last step."""
-        if prop.over_steps:
-            return self.plain.holds_step(prop, self.before, self.step)
-        return self.plain.holds(prop, self.key)
+        super().__init__("replication", **constants)
 
 
 def catch_up(story: Story, follower: int = 1, leader: int = 0) -> None:

@@ -1,0 +1,42 @@
+"""Histories told step by step on the plain semantics, as tests of models tell them."""
+
+from typing import Any, Self
+
+from fencepost.invariants.protocols import protocol
+from fencepost.model.language import Property
+from fencepost.model.language.interpreter import Interpreter
+
+
+class Story:
+    """One history of a protocol: each step names an action, and all its arguments in order or enough of them by name to
+    tell it from others."""
+
+    def __init__(self, name: str, **constants: int) -> None:
+        self.machine = protocol(name).machine
+        self.plain = Interpreter(self.machine, self.machine.set_constants(constants))
+        (self.key,) = self.plain.initial_states()
+
+    @property
+    def state(self) -> Any:
+        return self.plain.schema.restore(self.key)
+
+    def can(self, action: str, *arguments: int, **named: int) -> list[Any]:
+        found = self.machine.action(action)
+        names = [name for name, _ in found.params]
+        asked = {**dict(zip(names, arguments, strict=bool(arguments))), **named}
+        return [
+            item
+            for item in self.plain._fire(found, self.key)
+            if asked.items() <= dict(zip(names, item.step.args, strict=True)).items()
+        ]
+
+    def do(self, action: str, *arguments: int, **named: int) -> Self:
+        (self.step,) = self.can(action, *arguments, **named)
+        self.before, self.key = self.key, self.step.after
+        return self
+
+    def holds(self, prop: Property) -> bool:
+        """Judge the state, or the last step."""
+        if prop.over_steps:
+            return self.plain.holds_step(prop, self.before, self.step)
+        return self.plain.holds(prop, self.key)
