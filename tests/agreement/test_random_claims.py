@@ -1,6 +1,7 @@
 """Claims beside verdicts of random machines are true, and each kind of false one is refuted."""
 
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,11 @@ SHOWS = {
     "a bound cuts a state more": 1,
 }
 """For each planted mistake a machine of which it makes false claims."""
-ask = cache(claims.ask)
+
+
+@cache
+def ask(seed: int) -> dict[str, Any]:
+    return claims.ask(seed, plants=seed == SEEDS[0])
 
 
 @pytest.mark.parametrize("seed", [*SEEDS, GOES_WRONG])

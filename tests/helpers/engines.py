@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from fencepost.explorers.native.compile import Kernels, compiled
@@ -152,11 +152,6 @@ class Engines:
             return following
 
         return walk(self.plain.initial_states(), visit, steps, seed, longest)
-
-
-def show(value: Any) -> str:
-    """Return constants as they read in a test's name."""
-    return "-".join(f"{name}{number}" for name, number in value.items()) if isinstance(value, dict) else str(value)
 
 
 def layout_under(machine: Machine, constants: Constants, shape: Constants | None = None) -> Layout:

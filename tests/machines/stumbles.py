@@ -184,8 +184,3 @@ def no_choice(s: State, c: C) -> bool:
 @always
 def first_is_the_number_of_an_element(s: State, c: C) -> bool:
     return any(s.arr[0] == i for i in range(c.size))
-
-
-@always
-def nothing_is_noted(s: State, c: C) -> bool:
-    return s.y == 0

@@ -723,13 +723,17 @@ def with_plant(name: str, case: Drawn) -> Iterator[tuple[Outcome, bool]]:
                 yield outcome, bool(again.refuted)
 
 
-def ask(seed: int, kinds: tuple[str, ...] = tuple(QUESTIONS), text: str = "") -> dict[str, Any]:
+def ask(
+    seed: int, kinds: tuple[str, ...] = tuple(QUESTIONS), text: str = "", *, plants: bool | None = None
+) -> dict[str, Any]:
     """Return of one machine how many claims of each kind were made, how many could have failed, and what is false.
 
-    The machine is that of the seed, or one that is given by its text.
+    The machine is that of the seed, or one that is given by its text. `plants` says whether it is asked with planted
+    mistakes too, as one of `PLANTED` machines is.
     """
     made: Counter[str] = Counter()
     false: list[str] = []
+    planted = seed % PLANTED == 0 and len(kinds) == len(QUESTIONS) if plants is None else plants
     with tempfile.TemporaryDirectory() as folder:
         try:
             machine, properties = load(text or text_of(seed), Path(folder))
@@ -746,7 +750,7 @@ def ask(seed: int, kinds: tuple[str, ...] = tuple(QUESTIONS), text: str = "") ->
                     made[f"{name}, could have failed"] += outcome.could_fail
                     if outcome.refuted:
                         false.append(f"{name}: {outcome.claim}: {outcome.refuted}")
-            for name in () if seed % PLANTED or len(kinds) < len(QUESTIONS) else PLANTS:
+            for name in PLANTS if planted else ():
                 for outcome, is_false in with_plant(name, case):
                     made[f"planted, {name}: {'false' if is_false else 'true by chance'}"] += 1
                     made[f"planted, {name}: refuted"] += bool(outcome.refuted)

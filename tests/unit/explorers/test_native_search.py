@@ -90,7 +90,7 @@ def test_a_state_without_successors_is_reported_on_request() -> None:
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        case("kip101", {"replicas": 2}),
+        case("truncate-to-hwm", {"replicas": 2, "max_leader_epoch": 1}),
         case("grid", {"width": 20}),
         case("grid", {"width": 4, "starts": 4}),
         case("grid", {"resting": 1}),
