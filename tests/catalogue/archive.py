@@ -1,16 +1,12 @@
 """Parts of what tests ask of the runs of a protocol."""
 
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.invariants.catalogue import Evidence, Run, evidence, values_of
+from fencepost.invariants.catalogue import Run, values_of
 from fencepost.invariants.protocols import protocol
 
 
 def archived(name: str) -> set[str]:
     return {file.name for file in ARCHIVE.glob(f"{name}-*")}
-
-
-def evidence_on(*names: str) -> list[Evidence]:
-    return [item for item in evidence().values() if any(case.run.protocol in names for case in item.cases)]
 
 
 def difference(one: Run, other: Run) -> set[str]:

@@ -10,6 +10,7 @@ from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import Evidence, Profile, Run, entries, evidence, runs, runs_of, values_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 
+from tests.catalogue.archive import difference
 from tests.helpers.parameters import few
 
 QUICK = [
@@ -79,6 +80,32 @@ def test_what_is_broken_has_a_run_that_fails_and_one_that_holds(item: Evidence) 
     if found and kind != "claim" and (item.verdict in ("broken", "confirmed") or kind == "bug"):
         assert "holds" in found
         assert "violated" in found or item.entry in ("B07", "B23", "B40")
+
+
+WITHOUT_TWIN = {
+    ("B19", "leader-has-committed"),
+    ("B26", "joining-replica-has-committed"),
+    ("B36", "nobody-fails"),
+    ("B50", "candidates-have-committed"),
+}
+"""Bugs, and properties that fail with some of their runs though no other run decides them at the same constants."""
+
+
+BUGS = [item for item in evidence().values() if entries()[item.entry].kind == "bug"]
+
+
+@pytest.mark.parametrize("item", BUGS, ids=lambda item: item.entry)
+def test_a_bug_fails_with_its_switch_and_not_without_it_at_the_same_constants(item: Evidence) -> None:
+    for case in item.cases:
+        most = 1 if case.run.protocol == "replication" and case.run.properties else 2
+        twins = [
+            other.run
+            for other in item.cases
+            if (other.expect, other.prop, other.run.protocol) == ("holds", case.prop, case.run.protocol)
+            and 1 <= len(difference(case.run, other.run)) <= most
+        ]
+        fails = case.expect == "violated" and case.run.protocol not in LINEAGE
+        assert twins or not fails or (item.entry, case.prop) in WITHOUT_TWIN, case.run.name
 
 
 def test_runs_have_different_names() -> None:

@@ -7,11 +7,10 @@ from fencepost.explorers.search import search as native
 from fencepost.explorers.search import values_of
 from fencepost.explorers.verdict import Options, PropertyResult, Verdict
 from fencepost.invariants import quorum
-from fencepost.invariants.catalogue import entries, evidence, runs_of
+from fencepost.invariants.catalogue import runs_of
 from fencepost.model.quorum.machine import MACHINE
 from fencepost.site.tables import SLOW, shares
 
-from tests.catalogue.archive import difference, evidence_on
 from tests.helpers.places import DOCS
 from tests.helpers.search import Search
 
@@ -19,19 +18,6 @@ pytestmark = pytest.mark.xdist_group("quorum")
 
 RUNS = runs_of("quorum")
 BY_NAME = {run.name: run for run in RUNS}
-
-
-@pytest.mark.parametrize("entry", [item.entry for item in evidence_on("quorum") if entries()[item.entry].kind == "bug"])
-def test_a_bug_fails_with_its_switch_and_not_without_it_at_the_same_constants(entry: str) -> None:
-    cases = [case for case in evidence()[entry].cases if case.run.protocol == "quorum"]
-    failing = [case for case in cases if case.expect == "violated"]
-    assert failing or entry == "B40"
-    for case in failing:
-        if case.prop != "nobody-fails":
-            assert any(
-                other.expect == "holds" and other.prop == case.prop and len(difference(case.run, other.run)) in (1, 2)
-                for other in cases
-            ), case.run.name
 
 
 @pytest.mark.parametrize(

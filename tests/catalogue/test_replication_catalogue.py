@@ -11,14 +11,10 @@ from fencepost.invariants.catalogue import entries, evidence, runs_of
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.interpreter import Interpreter
 
-from tests.catalogue.archive import difference, evidence_on
-
 pytestmark = pytest.mark.xdist_group("replication")
 
 RUNS = tuple(run for run in runs_of("replication") if not run.properties)
-EVIDENCE = [item for item in evidence_on("replication") if any(case.run in RUNS for case in item.cases)]
-HOLDS_ANYWAY = {"B07", "B26"}
-"""Questions more than bugs: with the switch nothing fails."""
+EVIDENCE = [item for item in evidence().values() if any(case.run in RUNS for case in item.cases)]
 
 ASKED_FOR = {
     "operator_reassigns_replicas": ("reassignment-ends", "hyp-10"),
@@ -46,22 +42,6 @@ def test_a_run_of_a_version_that_fails_says_why_and_has_a_twin_that_holds() -> N
         if run.version and run.violated:
             assert run.why, run.name
             assert any(other.version == run.version and not other.violated for other in RUNS), run.name
-
-
-@pytest.mark.parametrize("entry", [item.entry for item in EVIDENCE if entries()[item.entry].kind == "bug"])
-def test_a_bug_fails_with_its_switch_and_not_without_it_at_the_same_constants(entry: str) -> None:
-    cases = [case for case in evidence()[entry].cases if case.run.protocol == "replication"]
-    failing = [case for case in cases if case.expect == "violated"]
-    if entry in HOLDS_ANYWAY:
-        assert all("no epoch start check" in case.run.title for case in failing)
-        return
-    for prop in {failing[0].prop, "leader-has-committed"} & {case.prop for case in failing}:
-        assert any(
-            other.expect == "holds" and other.prop == prop and 1 <= len(difference(case.run, other.run)) <= 2
-            for case in failing
-            for other in cases
-            if case.prop == prop
-        ), prop
 
 
 def test_hypotheses_and_bugs_that_are_found_have_a_trace() -> None:

@@ -7,11 +7,10 @@ import pytest
 from fencepost.explorers.search import judge
 from fencepost.explorers.verdict import Options
 from fencepost.invariants import replication_liveness
-from fencepost.invariants.catalogue import Run, entries, evidence, runs_of, values_of
+from fencepost.invariants.catalogue import evidence, runs_of, values_of
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.interpreter import Interpreter
 
-from tests.catalogue.archive import evidence_on
 from tests.helpers.parameters import few
 
 pytestmark = pytest.mark.xdist_group("replication")
@@ -34,25 +33,6 @@ def test_every_leads_to_property_is_violated_by_some_run() -> None:
     """A property that nothing violates is no evidence."""
     violated = {name for run in RUNS for name in run.violated}
     assert violated == {item.name for item in replication_liveness.PROPERTIES if item.kind == "leads-to"}
-
-
-def difference(one: Run, other: Run) -> set[str]:
-    """Return the constants in which two runs differ."""
-    left, right = (MACHINE.set_constants(values_of(run)).shown for run in (one, other))
-    return {name for name in left if left[name] != right[name]}
-
-
-BUGS = [item.entry for item in evidence_on("replication") if entries()[item.entry].kind == "bug" and not item.gap]
-BY_BUG = {bug: cases for bug in BUGS if (cases := [case for case in evidence()[bug].cases if case.run in RUNS])}
-
-
-@pytest.mark.parametrize("bug", BY_BUG)
-def test_a_bug_fails_by_one_switch_alone(bug: str) -> None:
-    failing = [case for case in BY_BUG[bug] if case.expect == "violated"]
-    assert failing
-    for case in failing:
-        twins = [other for other in BY_BUG[bug] if other.expect == "holds" and other.prop == case.prop]
-        assert any(len(difference(case.run, other.run)) == 1 for other in twins)
 
 
 def steps(title: str) -> set[tuple[Any, Any]]:

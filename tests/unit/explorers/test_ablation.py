@@ -3,7 +3,6 @@ found."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +15,8 @@ from fencepost.explorers.native.masked import MaskedSearch, same_states
 from fencepost.explorers.program.removal import Guard, find_guard, guards, without
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.verdict import Options, Verdict
-from fencepost.invariants.protocols import PROTOCOLS, Protocol
-from fencepost.model.language import Kind, Machine, Property
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language import Machine, Property
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
@@ -374,13 +373,3 @@ def test_a_guard_may_have_more_parts_than_there_are_letters(tmp_path: Path) -> N
 def test_a_guard_that_does_not_exist_is_named_with_the_nearest() -> None:
     with pytest.raises(UsageError, match=r"has no guard 'leader-wrote 1'\. Did you mean 'leader-write 1'"):
         find_guard(PROTOCOLS["kip320"].machine, "leader-wrote 1")
-
-
-def test_properties_that_can_fail_are_those_asked_without_a_guard() -> None:
-    machine, properties = parts_of("kip320")
-    constants = machine.set_constants({"replicas": 2})
-    ablation: Any = Ablation(
-        machine, constants, properties, ALONE, compiled(machine, constants, properties, masked=True)
-    )
-    assert {item.kind for item in ablation.properties} == {Kind.ALWAYS}
-    assert isinstance(PROTOCOLS["kip320"], Protocol)

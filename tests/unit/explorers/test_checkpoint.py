@@ -293,39 +293,26 @@ def test_rows_that_are_no_states_do_not_reach_compiled_code(tmp_path: Path, comp
 
 @group("grid", GRID)
 @pytest.mark.parametrize(
-    ("other", "says"),
+    ("kept", "asked", "says"),
     [
-        ({"name": "finite-replicated-log", "values": {}}, "grid there, finite-replicated-log here"),
-        ({"compact": True}, "without `compact=True` there, with `compact=True` here"),
-        ({"normalize": False}, "without `normalize=False` there, with `normalize=False` here"),
-        ({"values": {**GRID, "width": 61}}, "width=60 there, width=61 here"),
+        ({}, {"name": "finite-replicated-log", "values": {}}, "grid there, finite-replicated-log here"),
+        ({}, {"compact": True}, "without `compact=True` there, with `compact=True` here"),
+        ({}, {"normalize": False}, "without `normalize=False` there, with `normalize=False` here"),
+        ({}, {"values": {**GRID, "width": 61}}, "width=60 there, width=61 here"),
+        ({"model": "another"}, {}, "the model changed since"),
+        ({"initial states": "another"}, {}, "the initial states changed since"),
+        ({"properties": ["another"]}, {}, "properties: another there, {mine} here"),
     ],
+    ids=str,
 )
-def test_a_checkpoint_serves_no_other_question(tmp_path: Path, other: dict[str, Any], says: str) -> None:
-    stopped(tmp_path)
-    assert refusal(tmp_path, **other) == (
-        f"the checkpoint in {tmp_path} is of another search: {says}. "
-        "Ask the same question, or start afresh in another folder."
-    )
-
-
-@group("grid", GRID)
-@pytest.mark.parametrize(
-    ("part", "other", "says"),
-    [
-        ("model", "another", "the model changed since"),
-        ("initial states", "another", "the initial states changed since"),
-        ("properties", ["another"], "properties: another there, {mine} here"),
-    ],
-)
-def test_a_checkpoint_serves_no_other_model_start_or_properties(
-    tmp_path: Path, part: str, other: str | list[str], says: str
+def test_a_checkpoint_serves_no_other_question(
+    tmp_path: Path, kept: dict[str, Any], asked: dict[str, Any], says: str
 ) -> None:
     manifest = stopped(tmp_path)
     mine = ", ".join(manifest["question"]["properties"])
-    manifest["question"][part] = other
+    manifest["question"] |= kept
     forge(tmp_path, manifest)
-    assert refusal(tmp_path) == (
+    assert refusal(tmp_path, **asked) == (
         f"the checkpoint in {tmp_path} is of another search: {says.format(mine=mine)}. "
         "Ask the same question, or start afresh in another folder."
     )

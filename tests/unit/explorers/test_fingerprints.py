@@ -11,7 +11,6 @@ import pytest
 from fencepost.explorers.program.fingerprint import ends, plain_texts
 from fencepost.explorers.symbolic.cache import cached, digest
 from fencepost.explorers.symbolic.proof import Settings
-from fencepost.explorers.verdict import Verdict
 
 MODEL = '''"""A model."""
 
@@ -179,17 +178,6 @@ def test_a_proof_is_made_again_where_other_constants_are_refused(
         lifted = Settings({"n": None})
         found.append(cached(held.MACHINE, held.MACHINE.set_constants({}), held.PROPERTIES, lifted).cached)
     assert found == [False, True, False, False, False]
-
-
-def test_a_proof_is_made_again_without_what_it_took_for_granted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = []
-    for name, changes in (("before", []), ("again", []), ("after", CHANGES["no normalize"])):
-        held = module(tmp_path / name, changes, monkeypatch)
-        proof = cached(held.MACHINE, held.MACHINE.set_constants({}), held.PROPERTIES, Settings())
-        found.append((proof.verdict, proof.cached))
-    assert found == [(Verdict.PROVED, False), (Verdict.PROVED, True), (Verdict.VIOLATED, False)]
 
 
 TOP = 8

@@ -99,10 +99,17 @@ def require_same(made: Search, rows: Search) -> None:
 
 
 @pytest.mark.parametrize(("large", "workers"), [(0, 2), (7_000, 1)], ids=["at once", "later"])
-def test_a_search_finds_the_same_with_keys(rows: Search, large: int, workers: int) -> None:
+def test_a_search_finds_the_same_with_keys_and_a_damaged_node_is_noticed(
+    rows: Search, large: int, workers: int
+) -> None:
     made = searched(large, workers=workers)
     require_same(made, rows)
     assert cross_check(made, made.result, 300).states == 300  # type: ignore[attr-defined]
+    if not large:
+        assert made.trees is not None
+        made.trees.nodes[1][200] ^= np.uint64(1)
+        with pytest.raises(CrossCheckError):
+            cross_check(made, made.result, 3_000)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("first", "then"), [(0, 1 << 40), (1 << 40, 0), (0, 0)])
@@ -120,11 +127,3 @@ def test_a_checkpoint_does_not_depend_on_how_states_are_kept(
         assert one == other is not None
     else:
         require_same(made, rows)
-
-
-def test_a_damaged_node_is_noticed() -> None:
-    made = searched(0)
-    assert made.trees is not None
-    made.trees.nodes[1][200] ^= np.uint64(1)
-    with pytest.raises(CrossCheckError):
-        cross_check(made, made.result, 3_000)  # type: ignore[attr-defined]

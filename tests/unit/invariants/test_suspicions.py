@@ -21,24 +21,11 @@ from tests.helpers.places import MACHINES
 PLANTED = str(MACHINES / "planted.py")
 
 
-@pytest.fixture(scope="module")
-def planted() -> dict[str, Any]:
-    return data_of(fencepost("ablate", PLANTED, "--json", "--quiet", "--workers", "1"))
-
-
 @pytest.mark.xdist_group("planted")
-def test_a_planted_vacuous_property_is_reported(planted: dict[str, Any]) -> None:
-    assert planted["suspicions"]["never_violated"] == ["tickets-are-counted"]
-
-
-@pytest.mark.xdist_group("planted")
-def test_a_planted_dead_action_is_reported(planted: dict[str, Any]) -> None:
-    assert planted["suspicions"]["dead"] == ["burn-down"]
-
-
-@pytest.mark.xdist_group("planted")
-def test_planted_redundant_guards_are_reported_and_needed_ones_are_not(planted: dict[str, Any]) -> None:
-    idle = set(planted["suspicions"]["idle"])
+def test_a_planted_vacuous_property_a_dead_action_and_redundant_guards_are_reported_and_needed_ones_are_not() -> None:
+    found = data_of(fencepost("ablate", PLANTED, "--json", "--quiet", "--workers", "1"))["suspicions"]
+    assert (found["never_violated"], found["dead"]) == (["tickets-are-counted"], ["burn-down"])
+    idle = set(found["idle"])
     assert {"sell 2", "enter 3"} <= idle
     assert not idle & {"enter 1", "enter 1a", "enter 4", "sell 1"}
 
