@@ -23,7 +23,7 @@ from fencepost.api.answers.results import Base
 from fencepost.api.asking.targets import ask as question_of
 from fencepost.api.calls import base
 from fencepost.api.calls.ablate import ablate
-from fencepost.api.topics import version_notes
+from fencepost.api.topics import measured, version_notes
 from fencepost.api.topics.claims import (
     Allows,
     Cuts,
@@ -36,7 +36,7 @@ from fencepost.api.topics.claims import (
     stable_claims,
 )
 from fencepost.counterexamples.prevention import is_prevented
-from fencepost.explorers import plain
+from fencepost.explorers import plain, verdict
 from fencepost.explorers.evidence import ablation, faults
 from fencepost.explorers.native import compile as compiling
 from fencepost.explorers.native.llvm.objects import CHEAP
@@ -679,7 +679,7 @@ def a_state_more(*given: Any) -> tuple[BoundCount, ...]:
     return tuple(item._replace(states=item.states + 1, reached=True) for item in TRUE_COUNTED(*given))
 
 
-TRUE_OF, TRUE_STABLE, TRUE_COUNTED = Tolerates.of, growing.Growing.stable, plain.counted_bounds
+TRUE_OF, TRUE_STABLE, TRUE_COUNTED = Tolerates.of, growing.Growing.stable, verdict.counted_bounds
 PLANTS: dict[str, tuple[str, Any, str, Callable[..., Any]]] = {
     "all bounds only add steps": ("stable", growing, "growing_bounds", lambda program: frozenset(program.bounds)),
     "every cell beside is covered": ("stable", growing.Growing, "is_covered", lambda *_: True),
@@ -689,7 +689,7 @@ PLANTS: dict[str, tuple[str, Any, str, Callable[..., Any]]] = {
     "a fault more is tolerated": ("tolerates", Tolerates, "of", a_fault_more),
     "nothing else reads a bound": ("never matters", results, "unshared_bounds", lambda program: {*program.bounds}),
     "no bound is reached": (
-        "never matters", plain, "counted_bounds",
+        "never matters", verdict, "counted_bounds",
         lambda constants, declared, *_: tuple(BoundCount(name, int(constants.values[name]), 0) for name in declared),
     ),
     "every guard is needed": (
@@ -698,13 +698,13 @@ PLANTS: dict[str, tuple[str, Any, str, Callable[..., Any]]] = {
     "no guard is needed": ("not needed", ablation, "_purpose", lambda *_, **__: ablation.Purpose.HARMLESS),
     "everything is prevented": ("prevents", sys.modules[__name__], "is_prevented", lambda *_, **__: True),
     "all machines are the one that was driven": ("executed", evidence, "machine_mark", lambda _: evidence.MARK),
-    "all constants were driven": ("executed", version_notes, "beyond", lambda *_: []),
-    "all were driven together": ("executed", version_notes, "are_driven_together", lambda *_: True),
+    "all constants were driven": ("executed", measured, "beyond", lambda *_: []),
+    "all were driven together": ("executed", measured, "are_driven_together", lambda *_: True),
     "counts alike are the same steps": (
         "does nothing", base, "are_same", lambda one, other, _: one.distinct == other.distinct,
     ),
     "every violation is allowed": ("allowed", version_notes, "_is_of_change", lambda *_, **__: True),
-    "a bound cuts a state more": ("cuts", plain, "counted_bounds", a_state_more),
+    "a bound cuts a state more": ("cuts", verdict, "counted_bounds", a_state_more),
 }  # fmt: skip
 """What makes false claims: their kind, and what is replaced by what."""
 
