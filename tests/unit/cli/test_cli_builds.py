@@ -223,7 +223,12 @@ def test_github_gets_an_annotation_at_the_property_and_a_summary_with_a_diagram(
 def test_annotations_leave_json_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     result = fencepost("check", str(MAILBOX), *SMALL, "--without", "deduplicate", "--github", "--json")
-    assert data_of(result)["verdict"] == "violated"
+    data = data_of(result)
+    assert (data["verdict"], data["constants"]["deduplicate"], data["constants"]["resend"]) == (
+        "violated",
+        False,
+        "always",
+    )
     assert result.stderr.startswith("::error ")
 
 

@@ -14,6 +14,7 @@ from fencepost.cli.main import run
 from fencepost.invariants.protocols import protocol
 
 from tests.helpers.blocks import whole
+from tests.helpers.commands import fencepost
 from tests.helpers.places import MACHINES, ROOT
 from tests.helpers.written import HEAD
 
@@ -272,7 +273,7 @@ def counter(tmp_path: Path) -> Any:
 @pytest.mark.parametrize("case", REFUSED.split("\n$ ")[1:], ids=lambda case: case.partition("\n")[0])
 def test_bad_input_ends_with_status_2_and_one_message(case: str) -> None:
     command, *lines = case.strip().split("\n")
-    result = CliRunner(env={"COLUMNS": None}).invoke(run, shlex.split(command))
+    result = fencepost(*shlex.split(command))
     any_text = ".*".join(map(re.escape, " ".join(lines).split("...")))
     assert re.fullmatch(f"fencepost: {any_text}\n", result.stderr, re.DOTALL), result.stderr
     assert result.stdout == ""
@@ -287,8 +288,8 @@ def test_numbers_are_written_as_people_write_them() -> None:
 
 
 def test_help_has_groups_and_goes_by_its_name_too() -> None:
-    helped = CliRunner().invoke(run, ["help", "check"]).output
-    assert helped == CliRunner().invoke(run, ["check", "--help"]).output
+    helped = fencepost("help", "check").output
+    assert helped == fencepost("check", "--help").output
     assert re.findall(r"^(\w+):$", helped, re.MULTILINE) == ["Model", "Search", "Spark", "Catalogue", "Output"]
 
 
@@ -298,7 +299,7 @@ def test_a_program_is_not_replaced_by_what_a_command_writes(tmp_path: Path) -> N
     other = tmp_path / "link.trace"
     other.symlink_to(model)
     for output in (model, other):
-        result = CliRunner().invoke(run, ["check", str(model), "--trace", str(output)])
+        result = fencepost("check", str(model), "--trace", str(output))
         assert (
             result.stderr
             == f"fencepost: --trace names {output}, a Python file that is there already. Name another file.\n"
@@ -309,21 +310,21 @@ def test_a_program_is_not_replaced_by_what_a_command_writes(tmp_path: Path) -> N
 
 def test_what_show_reads_is_not_replaced(counter: Any, tmp_path: Path) -> None:
     model, trace = Path(counter("number < 10", "number < 2")), tmp_path / "a.trace"
-    assert CliRunner().invoke(run, ["check", str(model), "--trace", str(trace)]).exit_code == 1
+    assert fencepost("check", str(model), "--trace", str(trace)).exit_code == 1
     before = model.read_text(), trace.read_text()
     shown = ["show", str(trace), "--model", str(model)]
     for output, form in ((model, "pytest"), (model, "html"), (trace, "mermaid")):
-        result = CliRunner().invoke(run, [*shown, "--format", form, "--output", str(output)])
+        result = fencepost(*shown, "--format", form, "--output", str(output))
         assert (result.exit_code, f"--output names {output}" in result.stderr) == (2, True)
     assert (model.read_text(), trace.read_text()) == before
     test = tmp_path / "test_it.py"
     for _ in range(2):
-        assert CliRunner().invoke(run, [*shown, "--format", "pytest", "--output", str(test)]).exit_code == 0
+        assert fencepost(*shown, "--format", "pytest", "--output", str(test)).exit_code == 0
 
 
 def test_two_outputs_are_two_files(tmp_path: Path) -> None:
     file = str(tmp_path / "out")
-    result = CliRunner().invoke(run, ["check", "kip320", "--trace", file, "--junit", file])
+    result = fencepost("check", "kip320", "--trace", file, "--junit", file)
     assert (
         result.stderr
         == f"fencepost: --trace and --junit name the same file, {file}. Name another one for one of them.\n"
@@ -363,7 +364,7 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
 def test_a_model_file_that_is_none_is_refused(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "mine.py"
     file.write_text(text)
-    result = CliRunner().invoke(run, ["check", str(file)])
+    result = fencepost("check", str(file))
     assert result.stderr == f"fencepost: {file}{message}\n"
     assert result.exit_code == 2
 
@@ -395,7 +396,7 @@ def test_a_model_that_leaves_a_domain_is_shown_with_the_state_and_the_steps_to_i
     assert text.count(old) == 1
     file = tmp_path / "mine.py"
     file.write_text(text.replace(old, new))
-    result = CliRunner().invoke(run, ["check", str(file), "--quiet", *options])
+    result = fencepost("check", str(file), "--quiet", *options)
     message, line, caret, way = result.stderr.split("\n", 3)
     state, steps = re.split(r" steps?:\n", way)
     taken = re.findall(r"^\d+ advance broker=(\d)$", steps, re.MULTILINE)
@@ -413,7 +414,7 @@ def test_a_violation_that_was_found_before_a_domain_was_left_is_reported_first(
     counter: Any, options: list[str]
 ) -> None:
     file = counter("    require(s.number < c.n)\n", "", "number < 10", "number < 2")
-    result = CliRunner().invoke(run, ["check", file, *options, "--json", "--quiet"])
+    result = fencepost("check", file, *options, "--json", "--quiet")
     data = json.loads(result.stdout)
     assert (result.exit_code, data["verdict"], data["properties"][0]["length"]) == (1, "violated", 3)
     assert data["why_stopped"] == "the model raised an error in a step or a property"
@@ -435,7 +436,7 @@ def test_a_property_outside_the_language_that_is_not_asked_about_is_refused_befo
 ) -> None:
     wrong = '@always\ndef odd(s, c) -> bool:\n    """Odd."""\n    return sorted([s.number])[0] < 10\n\nMACHINE = '
     file = counter("MACHINE = ", wrong, "(small, )", "(small, odd)")
-    result = CliRunner().invoke(run, ["check", file, "--engine", engine, "--property", "small", "--quiet"])
+    result = fencepost("check", file, "--engine", engine, "--property", "small", "--quiet")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "'sorted' is not a helper that the language knows" in result.stderr
 
@@ -443,16 +444,16 @@ def test_a_property_outside_the_language_that_is_not_asked_about_is_refused_befo
 def test_a_violation_that_only_larger_bounds_have_counts(counter: Any) -> None:
     file = counter("(s.number < c.n)", "(s.number < c.n, bound=C.n)", "number < 10", "number < 5")
     asked = ["check", file, "--quiet", "--grow", "20s"]
-    result = CliRunner().invoke(run, asked)
+    result = fencepost(*asked)
     assert (result.exit_code, "violated with n=5" in result.stdout) == (1, True)
-    assert CliRunner().invoke(run, [*asked, "--set", "n=2", "--expect", "violated"]).exit_code == 1
-    assert CliRunner().invoke(run, asked[:3]).exit_code == 0
+    assert fencepost(*asked, "--set", "n=2", "--expect", "violated").exit_code == 1
+    assert fencepost(*asked[:3]).exit_code == 0
 
 
 def test_a_search_that_was_kept_is_not_replaced(counter: Any, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     asked = ["check", counter(), "--checkpoint", str(folder), "--max-states", "2"]
-    first, again, on = (CliRunner().invoke(run, [*asked, *more]) for more in ([], [], ["--resume"]))
+    first, again, on = (fencepost(*asked, *more) for more in ([], [], ["--resume"]))
     assert [first.exit_code, again.exit_code, on.exit_code] == [3, 2, 3]
     assert again.stderr == (
         f"fencepost: {folder} keeps the checkpoint of a search: "

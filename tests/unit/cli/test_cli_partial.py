@@ -122,14 +122,6 @@ def test_a_signal_ends_with_a_partial_result(number: signal.Signals) -> None:
     assert found["why_stopped"] == f"{number.name} was received"
 
 
-def test_a_reader_that_has_enough_changes_nothing_about_the_status() -> None:
-    process = start(*KIP101, "--quiet")
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.communicate(timeout=300)[1] == ""
-    assert process.returncode == 1
-
-
 def test_ctrl_c_while_compiling_ends_with_an_empty_result(tmp_path: Path) -> None:
     process = start(
         *KIP320,

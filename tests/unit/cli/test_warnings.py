@@ -251,7 +251,7 @@ def test_initial_among_the_actions_is_warned_of(tmp_path: Path) -> None:
 def test_a_model_without_a_witness_is_warned_of() -> None:
     found = tuple(item for item in mailbox.PROPERTIES if item.kind != "sometimes")
     kinds = [
-        [item.kind for item in check(mailbox.MACHINE, some, engine="plain").warnings]
+        [item.kind for item in check(mailbox.MACHINE, some, engine="plain", clients=1).warnings]
         for some in (found, mailbox.PROPERTIES)
     ]
     assert kinds == [["no-witness"], []]
