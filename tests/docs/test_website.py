@@ -17,7 +17,7 @@ from fencepost.explorers.program.removal import guards
 from fencepost.invariants.catalogue import entries, runs_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.site import links, protocols, settings, traces
-from fencepost.site.build import GROUPS, build
+from fencepost.site.build import GROUPS, build_site
 from fencepost.site.build import built as built_pages
 from fencepost.site.entries import all_stories, card, details, with_stories
 from fencepost.site.places import around_explorer, of_entry, of_run, of_trace, rendered, slug
@@ -244,4 +244,4 @@ def test_what_the_site_lacks_is_named_and_a_folder_with_other_files_is_not_empti
     (tmp_path / "thesis.tex").write_text("mine")
     assert "has other files in it" in refused("site", "--output", str(tmp_path), "--docs", str(DOCS))
     with pytest.raises(ValueError, match="has no pages of Fencepost"):
-        build(tmp_path / "site", tmp_path)
+        build_site(tmp_path / "site", tmp_path)
