@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.catalogue import entries, runs_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
+from fencepost.site import build as building
 from fencepost.site import links, protocols, settings, traces
 from fencepost.site.build import GROUPS, build_site
 from fencepost.site.build import built as built_pages
@@ -212,15 +213,20 @@ def test_every_story_is_offered_on_the_first_page_and_where_its_subject_is() -> 
 
 
 def test_the_build_says_what_it_makes_unless_it_is_to_be_quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def built(folder: Path, _: Path, *, workers: int, tell: Callable[[str], None]) -> None:
-        tell(f"1 of {workers}: the explorer")
-        (folder / "index.html").write_text("x")
+    def generate(_: Path, output: Path, __: object) -> None:
+        for name in ("index.html", "404.html"):
+            (output / name).write_text("x")
 
-    monkeypatch.setattr("fencepost.site.build.build", built)
-    done = fencepost("site", "--output", str(tmp_path))
-    assert done.stderr == "fencepost: 1 of 2: the explorer\n"
+    monkeypatch.setattr("fencepost.counterexamples.browser.page.write", lambda folder, _: folder.mkdir())
+    monkeypatch.setattr(traces, "write", lambda _, workers, tell: tell(workers))
+    stages = {"gather": lambda pages, _: pages.mkdir(), "generate": generate, "navigation": lambda _: [], "stale": list}
+    for name, stand_in in {**stages, "require_generator": lambda: None, "join": lambda _: None}.items():
+        monkeypatch.setattr(building, name, stand_in)
+    done = fencepost("site", "--output", str(tmp_path / "site"))
+    said = done.stderr.splitlines()
+    assert [line[:17] for line in said] == [f"fencepost: {number} of 5" for number in range(1, 6)], done.output
     assert re.search(r"1 page, 0\.0 MB, in [\d.]+ s$", done.stdout.strip())
-    assert fencepost("site", "--output", str(tmp_path), "--quiet").stderr == ""
+    assert fencepost("site", "--output", str(tmp_path / "other"), "--quiet").stderr == ""
 
 
 def test_no_text_of_a_link_is_a_file_and_the_menu_names_pages_that_are_there() -> None:
