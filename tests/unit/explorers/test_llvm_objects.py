@@ -1,8 +1,10 @@
 """Objects: for other processors, kept on disk, loaded and freed."""
 
+import ctypes
 import gc
 import itertools
 import logging
+import mmap
 import os
 import re
 import struct
@@ -26,6 +28,7 @@ from fencepost.explorers.native.llvm.libraries import Library, file_of, read
 from fencepost.explorers.native.llvm.objects import (
     LEVEL,
     CompileError,
+    Object,
     Target,
     assembly,
     compiled,
@@ -353,3 +356,31 @@ def test_a_kernel_keeps_its_code_and_a_cycle_of_references_ends_in_order() -> No
         assert kernel(1) == number + 1
         del kernel
     gc.collect()
+
+
+def load_scattered(made: Object) -> None:
+    """Load an object where one page is free near other code, and the next free memory is 3 GB away."""
+    reserve = ctypes.CDLL(None).mmap
+    reserve.restype, reserve.argtypes = (
+        ctypes.c_void_p,
+        [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long],
+    )
+    far, private, exactly_there = 3 << 30, 0x4022, 0x10_0000
+    top = reserve(None, far, 0, private, -1, 0) + far
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    ranges = [tuple(int(end, 16) for end in line.split()[0].split("-")) for line in lines]
+    page = mmap.PAGESIZE
+    for (_, end), (start, _) in itertools.pairwise(ranges):
+        if top <= end < start < 1 << 47:
+            reserve(end, start - end, 0, private | exactly_there, -1, 0)
+    hole = ctypes.CDLL(None).munmap(ctypes.c_void_p(top - page), ctypes.c_size_t(page))
+    assert hole == 0
+    Library(made)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the map of memory is read from /proc")
+def test_an_object_is_loaded_in_one_piece_where_memory_is_scattered() -> None:
+    load = "load_scattered(compiled(source_of('kip320').unit, level=0))"
+    code = f"from tests.unit.explorers.test_llvm_objects import *; {load}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
