@@ -41,8 +41,9 @@ class Ablation:
     """Whose each guard is, which rules are turned, and what a try needs to know of the protocol."""
 
     kafkas: Mapping[Place, Check]
-    physical: Mapping[Place, str]
-    bounds: Mapping[Place, str]
+    physical: Mapping[str, tuple[Place, ...]]
+    bounds: Mapping[str, tuple[Place, ...]]
+    """By reason."""
     not_driven: Mapping[str, str]
     rules: Callable[[Constants], Mapping[str, tuple[int, ...]]]
     """Kafka's rules among the constants, with the values that each is set to."""
@@ -73,8 +74,8 @@ class Ablation:
         key = guard.action, guard.condition
         if guard.action.replace("-", "_") in self.not_driven or guard.condition in self.room:
             return Whose.BOUND
-        kinds = ((Whose.KAFKA, self.kafkas), (Whose.PHYSICAL, self.physical), (Whose.BOUND, self.bounds))
-        found = [kind for kind, known in kinds if key in known]
+        known = {Whose.KAFKA: [self.kafkas], Whose.PHYSICAL: self.physical.values(), Whose.BOUND: self.bounds.values()}
+        found = [whose for whose, groups in known.items() if any(key in places for places in groups)]
         if len(found) != 1:
             raise UsageError(
                 f"the guard `{guard.name}` ({guard.condition}) is not classified. Put it in one of KAFKAS, PHYSICAL "

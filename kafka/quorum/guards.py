@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from fencepost.kafka.driver.ablation import Ablation, Check, Sizes, read_sizes, with_and_without
+from fencepost.kafka.driver.ablation import Ablation, Check, Place, Sizes, read_sizes, with_and_without
 from fencepost.kafka.quorum.mapping import AS_BUILT, NOT_COMPARED, NOT_DRIVEN
 from fencepost.kafka.quorum.nodes import FETCH, NO_FETCH, NODE, STATE, without_forgotten
 from fencepost.model.language import NONE, bits
@@ -68,106 +68,89 @@ KAFKAS: dict[tuple[str, str], Check] = {
 }
 """Kafka's checks, by action and condition."""
 
-_MESSAGE = "which message is there"
-_STOPPED = "a node that has stopped does nothing"
 
-PHYSICAL: dict[tuple[str, str], str] = {
-    **dict.fromkeys(
-        (
-            ("voter-stands", "not n.failed"),
-            ("voter-votes", "not v.failed"),
-            ("node-learns-leader", "not n.failed"),
-            ("voter-hears-nothing", "not s.node[node].failed"),
-            ("node-restarts", "not n.failed"),
-            ("node-loses-disk", "not n.failed"),
-            ("node-takes-snapshot", "not n.failed"),
-            ("observer-hears-nothing", "not n.failed"),
-        ),
-        _STOPPED,
+PHYSICAL: dict[str, tuple[Place, ...]] = {
+    "a node that has stopped does nothing": (
+        ("voter-stands", "not n.failed"),
+        ("voter-votes", "not v.failed"),
+        ("node-learns-leader", "not n.failed"),
+        ("voter-hears-nothing", "not s.node[node].failed"),
+        ("node-restarts", "not n.failed"),
+        ("node-loses-disk", "not n.failed"),
+        ("node-takes-snapshot", "not n.failed"),
+        ("observer-hears-nothing", "not n.failed"),
     ),
-    **dict.fromkeys(
-        (
-            ("voter-votes", "n.role == Role.CANDIDATE"),
-            ("voter-votes", "voter != candidate"),
-            ("candidate-wins", "n.role == Role.CANDIDATE"),
-            ("node-learns-leader", "node != leader"),
-            ("node-learns-leader", "leads(s, leader)"),
-            ("parked-fetch-times-out", "f.fetch.phase == Phase.PARKED"),
-            ("follower-appends", "f.fetch.phase == Phase.ANSWERED"),
-            ("follower-appends", "not f.fetch.diverging"),
-            ("follower-appends", "f.fetch.snapshot == 0"),
-            ("follower-truncates", "f.fetch.phase == Phase.ANSWERED"),
-            ("follower-truncates", "f.fetch.diverging"),
-            ("follower-loads-snapshot", "f.fetch.phase == Phase.ANSWERED"),
-            ("follower-loads-snapshot", "f.fetch.snapshot > 0"),
-            ("answer-is-lost", "f.fetch.phase == Phase.ANSWERED"),
-        ),
-        _MESSAGE,
+    "which message is there": (
+        ("voter-votes", "n.role == Role.CANDIDATE"),
+        ("voter-votes", "voter != candidate"),
+        ("candidate-wins", "n.role == Role.CANDIDATE"),
+        ("node-learns-leader", "node != leader"),
+        ("node-learns-leader", "leads(s, leader)"),
+        ("parked-fetch-times-out", "f.fetch.phase == Phase.PARKED"),
+        ("follower-appends", "f.fetch.phase == Phase.ANSWERED"),
+        ("follower-appends", "not f.fetch.diverging"),
+        ("follower-appends", "f.fetch.snapshot == 0"),
+        ("follower-truncates", "f.fetch.phase == Phase.ANSWERED"),
+        ("follower-truncates", "f.fetch.diverging"),
+        ("follower-loads-snapshot", "f.fetch.phase == Phase.ANSWERED"),
+        ("follower-loads-snapshot", "f.fetch.snapshot > 0"),
+        ("answer-is-lost", "f.fetch.phase == Phase.ANSWERED"),
     ),
-    ("quorum-elects", "bits.contains(electors, candidate)"): "a candidate votes for itself",
-    ("voter-stands", "not leads(s, node)"): "a leader resigns before its election timeout passes",
-    ("voter-hears-nothing", "s.node[node].leader != NONE"): "a fetch timeout is that of a follower",
-    ("observer-hears-nothing", "n.leader != NONE"): "a fetch timeout is that of a follower",
-    ("leader-resigns", "leads(s, leader)"): "the time of a majority's fetches is that of a leader",
-    ("leader-resigns", "not is_followed_by_majority(s, c, leader)"): "a follower fetches before that time is over",
+    "a candidate votes for itself": (("quorum-elects", "bits.contains(electors, candidate)"),),
+    "a leader resigns before its election timeout passes": (("voter-stands", "not leads(s, node)"),),
+    "a fetch timeout is that of a follower": (
+        ("voter-hears-nothing", "s.node[node].leader != NONE"),
+        ("observer-hears-nothing", "n.leader != NONE"),
+    ),
+    "the time of a majority's fetches is that of a leader": (("leader-resigns", "leads(s, leader)"),),
+    "a follower fetches before that time is over": (("leader-resigns", "not is_followed_by_majority(s, c, leader)"),),
 }
 """Guards that say what cannot be, and what that is."""
 
-_BUILT = "always true with the rules as built"
-_BUDGET = "a budget"
-_EPOCHS = "the last epoch"
 
-BOUNDS: dict[tuple[str, str], str] = {
-    **dict.fromkeys(
-        (
-            ("node-restarts", "s.budget.restarts > 0"),
-            ("node-loses-disk", "s.budget.disk_losses > 0"),
-            ("observer-hears-nothing", "s.budget.fetch_timeouts > 0"),
-            ("leader-appends", "s.written < c.max_records"),
-            ("leader-appends-no-op", "s.budget.no_ops > 0"),
-            ("node-takes-snapshot", "s.budget.snapshots > 0"),
-            ("answer-is-lost", "s.budget.losses > 0"),
-        ),
-        _BUDGET,
+BOUNDS: dict[str, tuple[Place, ...]] = {
+    "a budget": (
+        ("node-restarts", "s.budget.restarts > 0"),
+        ("node-loses-disk", "s.budget.disk_losses > 0"),
+        ("observer-hears-nothing", "s.budget.fetch_timeouts > 0"),
+        ("leader-appends", "s.written < c.max_records"),
+        ("leader-appends-no-op", "s.budget.no_ops > 0"),
+        ("node-takes-snapshot", "s.budget.snapshots > 0"),
+        ("answer-is-lost", "s.budget.losses > 0"),
     ),
-    **dict.fromkeys((("quorum-elects", "epoch <= c.max_epoch"), ("voter-stands", "epoch <= c.max_epoch")), _EPOCHS),
-    **dict.fromkeys(
-        (
-            ("voter-stands", "not c.pre_vote or would_win(s, c, node)"),
-            (
-                "quorum-elects",
-                "all((reaches(s, c, n, node) for node in range(c.nodes) if bits.contains(electors, node)))",
-            ),
-            ("voter-votes", "reaches(s, c, n, voter)"),
-            ("node-learns-leader", "not bits.contains(s.unreached, leader)"),
-            ("node-learns-leader", "hears_of(s, c, node, leader)"),
-            ("voter-hears-nothing", "c.pre_vote"),
-            ("leader-resigns", "c.check_quorum"),
-            ("node-restarts", "loses == 0 or (c.flush_lags and unflushed(n) > 0)"),
-            ("leader-appends", "not c.clock or is_everyone_connected(s, c)"),
-            ("leader-appends", "c.no_op_interval == 0 or s.budget.no_ops > 1"),
-            ("leader-appends-no-op", "c.no_op_interval == 0 or s.no_op_due == 0"),
-            ("leader-handles-fetch", "arrived(c, f.fetch)"),
-            ("parked-fetch-times-out", "not c.clock or f.fetch.remaining == 0"),
-            ("follower-appends", "arrived(c, f.fetch)"),
-            ("follower-truncates", "arrived(c, f.fetch)"),
-            ("follower-loads-snapshot", "arrived(c, f.fetch)"),
-        ),
-        _BUILT,
+    "the last epoch": (
+        ("quorum-elects", "epoch <= c.max_epoch"),
+        ("voter-stands", "epoch <= c.max_epoch"),
     ),
-    **dict.fromkeys(
-        (("quorum-elects", "not c.real_votes"), ("voter-stands", "c.real_votes")),
-        "elections in one step, or vote by vote",
+    "always true with the rules as built": (
+        ("voter-stands", "not c.pre_vote or would_win(s, c, node)"),
+        ("quorum-elects", "all((reaches(s, c, n, node) for node in range(c.nodes) if bits.contains(electors, node)))"),
+        ("voter-votes", "reaches(s, c, n, voter)"),
+        ("node-learns-leader", "not bits.contains(s.unreached, leader)"),
+        ("node-learns-leader", "hears_of(s, c, node, leader)"),
+        ("voter-hears-nothing", "c.pre_vote"),
+        ("leader-resigns", "c.check_quorum"),
+        ("node-restarts", "loses == 0 or (c.flush_lags and unflushed(n) > 0)"),
+        ("leader-appends", "not c.clock or is_everyone_connected(s, c)"),
+        ("leader-appends", "c.no_op_interval == 0 or s.budget.no_ops > 1"),
+        ("leader-appends-no-op", "c.no_op_interval == 0 or s.no_op_due == 0"),
+        ("leader-handles-fetch", "arrived(c, f.fetch)"),
+        ("parked-fetch-times-out", "not c.clock or f.fetch.remaining == 0"),
+        ("follower-appends", "arrived(c, f.fetch)"),
+        ("follower-truncates", "arrived(c, f.fetch)"),
+        ("follower-loads-snapshot", "arrived(c, f.fetch)"),
     ),
-    (
-        "voter-hears-nothing",
-        "bits.contains(voters_of(s, c, s.node[node]), node)",
-    ): "an observer asks another server at once: that is the step in which it learns of a leader",
-    (
-        "observer-hears-nothing",
-        "not bits.contains(voters_of(s, c, n), node)",
-    ): "the fetch timeout of a voter is a step of its own",
-    ("node-takes-snapshot", "end > n.start"): "a snapshot of nothing new changes nothing",
+    "elections in one step, or vote by vote": (
+        ("quorum-elects", "not c.real_votes"),
+        ("voter-stands", "c.real_votes"),
+    ),
+    "an observer asks another server at once: that is the step in which it learns of a leader": (
+        ("voter-hears-nothing", "bits.contains(voters_of(s, c, s.node[node]), node)"),
+    ),
+    "the fetch timeout of a voter is a step of its own": (
+        ("observer-hears-nothing", "not bits.contains(voters_of(s, c, n), node)"),
+    ),
+    "a snapshot of nothing new changes nothing": (("node-takes-snapshot", "end > n.start"),),
 }
 """Guards that are the model's own, and what for."""
 

@@ -6,7 +6,7 @@ Guards are named by their action and what they ask for, so that a guard that is 
 from collections.abc import Callable
 from typing import Any
 
-from fencepost.kafka.driver.ablation import Ablation, Check, read_sizes, with_and_without
+from fencepost.kafka.driver.ablation import Ablation, Check, Place, read_sizes, with_and_without
 from fencepost.kafka.replication.brokers import REPLICA, STATE
 from fencepost.kafka.replication.mapping import AS_BUILT, AS_DRIVEN, NOT_COMPARED, NOT_DRIVEN
 from fencepost.model.cluster.controller import has_room
@@ -146,237 +146,193 @@ KAFKAS: dict[tuple[str, str], Check] = {
 }
 """Kafka's checks, by action and condition."""
 
-_MESSAGE = "whether the message is a request or an answer"
-_PROCESS = "whether the process runs"
-_CHECKPOINT = "what the file of high watermarks can say"
-_ORDER = "metadata is read in order"
-_ANSWER = "which answer is there"
 
-PHYSICAL: dict[tuple[str, str], str] = {
-    **dict.fromkeys(
-        (
-            ("broker-crashes", "has_process(s, broker)"),
-            ("broker-stops", "is_running(s, broker)"),
-            ("broker-starts", "not has_process(s, broker)"),
-            ("broker-registers", "not is_running(s, broker)"),
-            ("controller-unfences-broker", "is_running(s, broker)"),
-            ("controller-begins-shutdown", "is_running(s, broker)"),
-            ("broker-applies-metadata", "has_process(s, broker)"),
-            ("broker-applies-configs", "has_process(s, broker)"),
-            ("log-directory-fails", "has_process(s, broker)"),
-            ("log-directory-returns", "not has_process(s, broker)"),
-            ("disk-is-replaced", "not has_process(s, broker)"),
-            ("log-directory-is-taken-out", "not has_process(s, broker)"),
-            ("controller-marks-directory-offline", "is_running(s, broker)"),
-            ("controller-assigns-directory", "is_running(s, broker)"),
-            ("broker-writes-log-start", "has_process(s, broker)"),
-        ),
-        _PROCESS,
+PHYSICAL: dict[str, tuple[Place, ...]] = {
+    "whether the process runs": (
+        ("broker-crashes", "has_process(s, broker)"),
+        ("broker-stops", "is_running(s, broker)"),
+        ("broker-starts", "not has_process(s, broker)"),
+        ("broker-registers", "not is_running(s, broker)"),
+        ("controller-unfences-broker", "is_running(s, broker)"),
+        ("controller-begins-shutdown", "is_running(s, broker)"),
+        ("broker-applies-metadata", "has_process(s, broker)"),
+        ("broker-applies-configs", "has_process(s, broker)"),
+        ("log-directory-fails", "has_process(s, broker)"),
+        ("log-directory-returns", "not has_process(s, broker)"),
+        ("disk-is-replaced", "not has_process(s, broker)"),
+        ("log-directory-is-taken-out", "not has_process(s, broker)"),
+        ("controller-marks-directory-offline", "is_running(s, broker)"),
+        ("controller-assigns-directory", "is_running(s, broker)"),
+        ("broker-writes-log-start", "has_process(s, broker)"),
     ),
-    **dict.fromkeys(
-        (
-            ("log-directory-fails", "r.offline == 0"),
-            ("broker-writes-log-start", "r.offline == 0"),
-            ("log-directory-fails", "not bits.contains(local(s, broker).missing, broker)"),
-            ("log-directory-returns", "r.offline != 0"),
-            ("controller-marks-directory-offline", "s.replica[broker].offline != 0"),
-            ("controller-assigns-directory", "s.replica[broker].offline == 0"),
-            ("controller-assigns-directory", "bits.contains(s.offline, broker)"),
-        ),
-        "what a log directory holds, and what a broker has said of it",
+    "what a log directory holds, and what a broker has said of it": (
+        ("log-directory-fails", "r.offline == 0"),
+        ("broker-writes-log-start", "r.offline == 0"),
+        ("log-directory-fails", "not bits.contains(local(s, broker).missing, broker)"),
+        ("log-directory-returns", "r.offline != 0"),
+        ("controller-marks-directory-offline", "s.replica[broker].offline != 0"),
+        ("controller-assigns-directory", "s.replica[broker].offline == 0"),
+        ("controller-assigns-directory", "bits.contains(s.offline, broker)"),
     ),
-    **dict.fromkeys(
-        (
-            ("broker-crashes", "kept <= r.end"),
-            ("broker-crashes", "kept == r.end or may_lose(s, c, broker)"),
-            ("broker-crashes", "kept in (0, r.end) or (c.partial_loss and log.first_in_files(r) < kept)"),
-        ),
-        "what a disk can lose",
+    "what a disk can lose": (
+        ("broker-crashes", "kept <= r.end"),
+        ("broker-crashes", "kept == r.end or may_lose(s, c, broker)"),
+        ("broker-crashes", "kept in (0, r.end) or (c.partial_loss and log.first_in_files(r) < kept)"),
     ),
-    **dict.fromkeys(
-        (
-            ("broker-starts", "checkpoint <= r.high_watermark"),
-            ("broker-starts", "checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST"),
-            ("broker-starts", "checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START"),
-            ("broker-registers", "checkpoint <= r.high_watermark"),
-            ("broker-registers", "checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST"),
-            ("broker-registers", "checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START"),
-            ("broker-starts", "checkpoint == r.high_watermark or r.offline == 0"),
-            ("broker-registers", "checkpoint == r.high_watermark or (r.early == 0 and r.offline == 0)"),
-        ),
-        _CHECKPOINT,
+    "what the file of high watermarks can say": (
+        ("broker-starts", "checkpoint <= r.high_watermark"),
+        ("broker-starts", "checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST"),
+        ("broker-starts", "checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START"),
+        ("broker-registers", "checkpoint <= r.high_watermark"),
+        ("broker-registers", "checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST"),
+        ("broker-registers", "checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START"),
+        ("broker-starts", "checkpoint == r.high_watermark or r.offline == 0"),
+        ("broker-registers", "checkpoint == r.high_watermark or (r.early == 0 and r.offline == 0)"),
     ),
-    **dict.fromkeys(
-        (
-            ("broker-applies-metadata", "r.applied < index"),
-            ("broker-applies-metadata", "index <= s.newest"),
-            ("broker-applies-configs", "index <= s.newest"),
-        ),
-        _ORDER,
+    "metadata is read in order": (
+        ("broker-applies-metadata", "r.applied < index"),
+        ("broker-applies-metadata", "index <= s.newest"),
+        ("broker-applies-configs", "index <= s.newest"),
     ),
-    **dict.fromkeys(
-        (
-            ("controller-applies-alter-partition", "is_sent(m)"),
-            ("controller-finds-replica-ineligible", "is_sent(m)"),
-            ("controller-refuses-alter-partition", "is_sent(m)"),
-            ("leader-learns-change-applied", "m.status == Status.APPLIED"),
-            ("leader-learns-change-refused", "m.status in (Status.INELIGIBLE, Status.REFUSED)"),
-        ),
-        _MESSAGE,
+    "whether the message is a request or an answer": (
+        ("controller-applies-alter-partition", "is_sent(m)"),
+        ("controller-finds-replica-ineligible", "is_sent(m)"),
+        ("controller-refuses-alter-partition", "is_sent(m)"),
+        ("leader-learns-change-applied", "m.status == Status.APPLIED"),
+        ("leader-learns-change-refused", "m.status in (Status.INELIGIBLE, Status.REFUSED)"),
+        ("leader-resends-request", "m.status == Status.SENT"),
     ),
-    **dict.fromkeys(
-        (
-            ("leader-handles-fetch", "f.answer.kind == Answer.NONE"),
-            ("leader-reports-divergence", "f.answer.kind == Answer.NONE"),
-            ("follower-is-out-of-range", "f.answer.kind == Answer.NONE"),
-        ),
-        "one fetch is out at a time",
+    "one fetch is out at a time": (
+        ("leader-handles-fetch", "f.answer.kind == Answer.NONE"),
+        ("leader-reports-divergence", "f.answer.kind == Answer.NONE"),
+        ("follower-is-out-of-range", "f.answer.kind == Answer.NONE"),
     ),
-    **dict.fromkeys(
-        (
-            ("log-changes-under-answer", "f.answer.kind == Answer.RECORDS"),
-            ("log-changes-under-answer", "f.answer.record != 0"),
-            ("log-changes-under-answer", "leader != NONE"),
-        ),
-        _ANSWER,
+    "which answer is there": (
+        ("log-changes-under-answer", "f.answer.kind == Answer.RECORDS"),
+        ("log-changes-under-answer", "f.answer.record != 0"),
+        ("log-changes-under-answer", "leader != NONE"),
+        ("follower-appends", "r.answer.kind == Answer.RECORDS"),
+        ("follower-truncates", "r.answer.kind == Answer.DIVERGING"),
     ),
-    ("log-changes-under-answer", "f.end < s.replica[leader].end"): "a file that is shorter ends the connection",
-    ("follower-is-out-of-range", "is_out_of_range(s, leader, follower)"): "a fetch in range is another step",
-    ("follower-appends", "r.answer.kind == Answer.RECORDS"): _ANSWER,
-    ("follower-truncates", "r.answer.kind == Answer.DIVERGING"): _ANSWER,
-    ("leader-resends-request", "m.status == Status.SENT"): _MESSAGE,
-    ("leader-resends-request", "is_awaited(s, m)"): "a leader that waits for an answer sends again",
-    ("follower-lags-too-long", "leads(s, leader)"): "only a leader has followers whose time passes",
-    ("leader-requests-shrink", "leads(s, leader)"): "only a leader has followers whose time passes",
-    ("leader-requests-shrink", "bits.is_subset(members, bits.without(r.isr, leader))"): "only members can be taken out",
-    (
-        "controller-unfences-broker",
-        "not bits.contains(image.stopping, broker)",
-    ): "a broker that shuts down says so in every heartbeat",
+    "a file that is shorter ends the connection": (("log-changes-under-answer", "f.end < s.replica[leader].end"),),
+    "a fetch in range is another step": (("follower-is-out-of-range", "is_out_of_range(s, leader, follower)"),),
+    "a leader that waits for an answer sends again": (("leader-resends-request", "is_awaited(s, m)"),),
+    "only a leader has followers whose time passes": (
+        ("follower-lags-too-long", "leads(s, leader)"),
+        ("leader-requests-shrink", "leads(s, leader)"),
+    ),
+    "only members can be taken out": (
+        ("leader-requests-shrink", "bits.is_subset(members, bits.without(r.isr, leader))"),
+    ),
+    "a broker that shuts down says so in every heartbeat": (
+        ("controller-unfences-broker", "not bits.contains(image.stopping, broker)"),
+    ),
 }
 """Guards that say what cannot be, and what that is."""
 
-_BUILT = "always true with the rules as built"
-_BUDGET = "a budget"
 _ROOM = "has_room(s, c)"
 _EPOCHS = "epoch_without(s, c, broker, leader) <= c.max_leader_epoch"
-_PUBLISHED = "BrokerMetadataPublisher applies the partition first, then the configuration; the driver does the same"
 
-BOUNDS: dict[tuple[str, str], str] = {
-    **dict.fromkeys(
-        (
-            ("broker-crashes", "s.budget.crashes > 0"),
-            ("broker-starts", "s.budget.early_starts > 0"),
-            ("broker-stops", "asked or s.budget.clean_stops > 0"),
-            ("controller-fences-broker", "s.budget.fences > 0"),
-            ("controller-begins-shutdown", "s.budget.clean_stops > 0"),
-            ("controller-elects-preferred", "s.budget.elections > 0"),
-            ("operator-reassigns-replicas", "s.budget.reassignments > 0"),
-            ("operator-cancels-reassignment", "s.budget.cancels > 0"),
-            ("operator-turns-elr-off", "s.budget.elr_disables > 0"),
-            ("leader-appends", "s.written < c.max_records"),
-            ("follower-lags-too-long", "s.budget.lags > 0"),
-            ("leader-requests-shrink", "s.budget.shrinks > 0"),
-            ("leader-resends-request", "s.budget.resends > 0"),
-            ("operator-raises-min-isr", "s.budget.raises > 0"),
-            ("operator-lowers-min-isr", "s.budget.lowers > 0"),
-            ("leader-deletes-records", "offset <= c.deletions"),
-            ("log-directory-fails", "s.budget.directory_failures > 0"),
-            ("log-directory-fails", "broker < c.directories"),
-            ("log-directory-is-taken-out", "s.budget.directory_removals > 0"),
-            ("log-directory-is-taken-out", "broker < c.directories"),
-            ("disk-is-replaced", "s.budget.disk_replacements > 0"),
-            ("disk-is-replaced", "broker < c.directories"),
-        ),
-        _BUDGET,
+BOUNDS: dict[str, tuple[Place, ...]] = {
+    "a budget": (
+        ("broker-crashes", "s.budget.crashes > 0"),
+        ("broker-starts", "s.budget.early_starts > 0"),
+        ("broker-stops", "asked or s.budget.clean_stops > 0"),
+        ("controller-fences-broker", "s.budget.fences > 0"),
+        ("controller-begins-shutdown", "s.budget.clean_stops > 0"),
+        ("controller-elects-preferred", "s.budget.elections > 0"),
+        ("operator-reassigns-replicas", "s.budget.reassignments > 0"),
+        ("operator-cancels-reassignment", "s.budget.cancels > 0"),
+        ("operator-turns-elr-off", "s.budget.elr_disables > 0"),
+        ("leader-appends", "s.written < c.max_records"),
+        ("follower-lags-too-long", "s.budget.lags > 0"),
+        ("leader-requests-shrink", "s.budget.shrinks > 0"),
+        ("leader-resends-request", "s.budget.resends > 0"),
+        ("operator-raises-min-isr", "s.budget.raises > 0"),
+        ("operator-lowers-min-isr", "s.budget.lowers > 0"),
+        ("leader-deletes-records", "offset <= c.deletions"),
+        ("log-directory-fails", "s.budget.directory_failures > 0"),
+        ("log-directory-fails", "broker < c.directories"),
+        ("log-directory-is-taken-out", "s.budget.directory_removals > 0"),
+        ("log-directory-is-taken-out", "broker < c.directories"),
+        ("disk-is-replaced", "s.budget.disk_replacements > 0"),
+        ("disk-is-replaced", "broker < c.directories"),
     ),
-    **dict.fromkeys(
+    "the last leader epoch": (
+        ("broker-stops", _EPOCHS),
+        ("broker-registers", "leader_epoch <= c.max_leader_epoch"),
+        ("broker-registers", "not opens or image.leader_epoch < c.max_leader_epoch"),
+        ("controller-fences-broker", _EPOCHS),
         (
-            ("broker-stops", _EPOCHS),
-            ("broker-registers", "leader_epoch <= c.max_leader_epoch"),
-            ("broker-registers", "not opens or image.leader_epoch < c.max_leader_epoch"),
-            ("controller-fences-broker", _EPOCHS),
-            (
-                "controller-unfences-broker",
-                "leader == image.leader or epoch_for(s, c, image.isr, leader) <= c.max_leader_epoch",
-            ),
-            ("controller-begins-shutdown", _EPOCHS),
-            ("controller-marks-directory-offline", "epoch_for(s, c, isr, leader) <= c.max_leader_epoch"),
-            (
-                "controller-assigns-directory",
-                "epoch_after(s, c, image.isr, leader, image.missing) <= c.max_leader_epoch",
-            ),
-            ("controller-elects-preferred", "image.leader_epoch < c.max_leader_epoch"),
-            ("controller-applies-alter-partition", "leader_epoch <= c.max_leader_epoch"),
-            ("operator-reassigns-replicas", "epoch_after(s, c, isr, leader, missing) <= c.max_leader_epoch"),
-            ("operator-cancels-reassignment", "epoch_after(s, c, isr, leader, missing) <= c.max_leader_epoch"),
+            "controller-unfences-broker",
+            "leader == image.leader or epoch_for(s, c, image.isr, leader) <= c.max_leader_epoch",
         ),
-        "the last leader epoch",
+        ("controller-begins-shutdown", _EPOCHS),
+        ("controller-marks-directory-offline", "epoch_for(s, c, isr, leader) <= c.max_leader_epoch"),
+        ("controller-assigns-directory", "epoch_after(s, c, image.isr, leader, image.missing) <= c.max_leader_epoch"),
+        ("controller-elects-preferred", "image.leader_epoch < c.max_leader_epoch"),
+        ("controller-applies-alter-partition", "leader_epoch <= c.max_leader_epoch"),
+        ("operator-reassigns-replicas", "epoch_after(s, c, isr, leader, missing) <= c.max_leader_epoch"),
+        ("operator-cancels-reassignment", "epoch_after(s, c, isr, leader, missing) <= c.max_leader_epoch"),
     ),
-    ("log-changes-under-answer", "c.records_read_late"): "a fault that is not looked for unless it is asked for",
-    ("log-changes-under-answer", "sent.record != f.answer.record"): "the same record changes nothing",
-    ("follower-ignores-late-answer", "not is_taken(s, c, m)"): "the check is that of `follower-takes-late-answer`",
-    ("late-answer-is-lost", "is_taken(s, c, m)"): "losing what would be ignored changes nothing else",
-    ("operator-turns-elr-off", "c.elr"): "turning off what is off changes nothing",
-    **dict.fromkeys(
+    "a fault that is not looked for unless it is asked for": (("log-changes-under-answer", "c.records_read_late"),),
+    "the same record changes nothing": (("log-changes-under-answer", "sent.record != f.answer.record"),),
+    "the check is that of `follower-takes-late-answer`": (("follower-ignores-late-answer", "not is_taken(s, c, m)"),),
+    "losing what would be ignored changes nothing else": (("late-answer-is-lost", "is_taken(s, c, m)"),),
+    "turning off what is off changes nothing": (("operator-turns-elr-off", "c.elr"),),
+    "always true with the rules as built": (
+        ("broker-registers", "bits.contains(image.fenced, broker) or not c.fenced_before_registration"),
+        ("broker-applies-metadata", "r.checked == 0 or not changes"),
+        ("leader-appends", "r.checked == 0"),
+        ("controller-marks-directory-offline", "c.failed_directories_are_reported"),
+        ("leader-handles-fetch", "not f.truncating"),
+        ("follower-is-out-of-range", "not f.truncating"),
+        ("broker-writes-log-start", "not c.log_start_flushed"),
+        ("leader-handles-fetch", "not is_unknown_epoch(c, r, fetched_epoch(c, f))"),
+        ("leader-reports-divergence", "not f.truncating"),
+        ("leader-learns-change-applied", "s.replica[m.leader].checked == 0"),
+        ("leader-learns-change-refused", "s.replica[m.leader].checked == 0"),
+        ("broker-applies-metadata", "r.raised == new.raised or c.publishing != Publishing.CONFIGS_FIRST"),
+        ("broker-applies-configs", "c.publishing != Publishing.TOGETHER"),
+        ("broker-applies-configs", "r.raised == local(s, broker).raised or c.publishing == Publishing.TOPICS_FIRST"),
+    ),
+    "a session that ends again changes nothing": (
+        ("controller-fences-broker", "not bits.contains(image.fenced, broker)"),
+    ),
+    "broker 0 is the preferred one": (
         (
-            ("broker-registers", "bits.contains(image.fenced, broker) or not c.fenced_before_registration"),
-            ("broker-applies-metadata", "r.checked == 0 or not changes"),
-            ("leader-appends", "r.checked == 0"),
-            ("controller-marks-directory-offline", "c.failed_directories_are_reported"),
-            ("leader-handles-fetch", "not f.truncating"),
-            ("follower-is-out-of-range", "not f.truncating"),
-            ("broker-writes-log-start", "not c.log_start_flushed"),
-            ("leader-handles-fetch", "not is_unknown_epoch(c, r, fetched_epoch(c, f))"),
-            ("leader-reports-divergence", "not f.truncating"),
-            ("leader-learns-change-applied", "s.replica[m.leader].checked == 0"),
-            ("leader-learns-change-refused", "s.replica[m.leader].checked == 0"),
+            "controller-elects-preferred",
+            "broker == first_in_order(c, replicas(c, image), s.removing) or c.any_preferred",
         ),
-        _BUILT,
     ),
-    (
-        "controller-fences-broker",
-        "not bits.contains(image.fenced, broker)",
-    ): "a session that ends again changes nothing",
-    (
-        "controller-elects-preferred",
-        "broker == first_in_order(c, replicas(c, image), s.removing) or c.any_preferred",
-    ): "broker 0 is the preferred one",
-    ("broker-applies-metadata", "r.raised == old.raised or c.publishing != Publishing.TOPICS_FIRST"): _PUBLISHED,
-    ("broker-applies-metadata", "r.raised == new.raised or c.publishing != Publishing.CONFIGS_FIRST"): _BUILT,
-    ("broker-applies-configs", "c.publishing != Publishing.TOGETHER"): _BUILT,
-    (
-        "broker-applies-configs",
-        "r.raised == local(s, broker).raised or c.publishing == Publishing.TOPICS_FIRST",
-    ): _BUILT,
-    (
-        "broker-applies-configs",
-        "r.applied == index if c.publishing == Publishing.TOPICS_FIRST else r.applied < index",
-    ): _PUBLISHED,
-    ("broker-applies-configs", "r.raised != s.image[index].raised"): "a configuration that is in force changes nothing",
-    (
-        "operator-raises-min-isr",
-        "c.min_isr + newest(s).raised < c.brokers",
-    ): "above the number of brokers nothing changes",
-    (
-        "operator-lowers-min-isr",
-        "c.min_isr + newest(s).raised > 1",
-    ): "LogConfig refuses a min ISR of 0 before the controller is asked",
-    (
-        "operator-reassigns-replicas",
-        "bits.size(wanted) >= max(1, c.least_replicas)",
-    ): "a smaller partition is not looked at",
-    (
-        "operator-reassigns-replicas",
-        "missing != image.missing or adding != s.adding or removing != s.removing",
-    ): "an operator who names the replicas that are there changes nothing, by a limit",
-    ("leader-handles-fetch", "brings_news(s, c, leader, follower)"): "a fetch without news changes nothing",
-    ("follower-lags-too-long", "bits.contains(r.recent, follower)"): "a follower that lags already",
-    ("leader-requests-shrink", "members != 0"): "a shrink without members",
-    (
-        "broker-writes-log-start",
-        "r.checkpoint != (r.start if r.start > log.first_in_files(r) else 0)",
-    ): "writing what is written changes nothing",
+    "BrokerMetadataPublisher applies the partition first, then the configuration; the driver does the same": (
+        ("broker-applies-metadata", "r.raised == old.raised or c.publishing != Publishing.TOPICS_FIRST"),
+        (
+            "broker-applies-configs",
+            "r.applied == index if c.publishing == Publishing.TOPICS_FIRST else r.applied < index",
+        ),
+    ),
+    "a configuration that is in force changes nothing": (
+        ("broker-applies-configs", "r.raised != s.image[index].raised"),
+    ),
+    "above the number of brokers nothing changes": (
+        ("operator-raises-min-isr", "c.min_isr + newest(s).raised < c.brokers"),
+    ),
+    "LogConfig refuses a min ISR of 0 before the controller is asked": (
+        ("operator-lowers-min-isr", "c.min_isr + newest(s).raised > 1"),
+    ),
+    "a smaller partition is not looked at": (
+        ("operator-reassigns-replicas", "bits.size(wanted) >= max(1, c.least_replicas)"),
+    ),
+    "an operator who names the replicas that are there changes nothing, by a limit": (
+        ("operator-reassigns-replicas", "missing != image.missing or adding != s.adding or removing != s.removing"),
+    ),
+    "a fetch without news changes nothing": (("leader-handles-fetch", "brings_news(s, c, leader, follower)"),),
+    "a follower that lags already": (("follower-lags-too-long", "bits.contains(r.recent, follower)"),),
+    "a shrink without members": (("leader-requests-shrink", "members != 0"),),
+    "writing what is written changes nothing": (
+        ("broker-writes-log-start", "r.checkpoint != (r.start if r.start > log.first_in_files(r) else 0)"),
+    ),
 }
 """Guards that are the model's own, and what for; `has_room` of any action is one, too."""
 
