@@ -306,8 +306,9 @@ def reproduce(
     they were before a node was last started again, to `before-start-*` in it.
     """
     from fencepost.kafka.clusters.kit import kit
-    from fencepost.kafka.clusters.reproduce import PORT, SECONDS, Asked, choose_repairs, scenario_named
+    from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, SECONDS, Asked, choose_repairs
     from fencepost.kafka.clusters.reproduce import reproduce as play
+    from fencepost.kafka.clusters.scenario import named
 
     if control and (repaired or repair):
         raise UsageError(
@@ -316,7 +317,7 @@ def reproduce(
     if repaired and repair:
         raise UsageError("`repaired=True` is all repairs, and `repair=` some of them: write one of them.")
     folder, watch = _folder(output), watched(progress)
-    scenario = scenario_named(finding)
+    scenario = named(finding, SCENARIOS)
     release = kit(kafka, Path(jars) if jars else None)
     if release.warning:
         watch.note(release.warning)

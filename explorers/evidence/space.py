@@ -120,14 +120,9 @@ def everything(state: type[Record]) -> tuple[str, ...]:
     left = {".".join(path) for path in budgets(state)}
     return tuple(
         path
-        for path in _leaves(state)
+        for path in leaves_of(state)
         if path not in left and not any(name in OWN or name.startswith("ghost_") for name in path.split("."))
     )
-
-
-def leaves_of(state: type[Record]) -> tuple[str, ...]:
-    """Return every field that holds numbers or messages, as a path."""
-    return tuple(_leaves(state))
 
 
 def lengths_of(state: type[Record], values: Mapping[str, int]) -> tuple[int, ...]:
@@ -145,7 +140,7 @@ def _lengths(field: FieldType, values: Mapping[str, int]) -> Iterator[int]:
 
 def choose_fields(state: type[Record], named: tuple[str, ...]) -> tuple[str, ...]:
     """Return the leaves under the fields that are named, such as `replica.log`; raise UsageError for an unknown one."""
-    leaves = list(_leaves(state))
+    leaves = list(leaves_of(state))
     found: list[str] = []
     for name in named:
         wanted = name.replace("-", "_")
@@ -163,7 +158,7 @@ def _ends(path: str) -> list[int]:
     return [place for place, letter in enumerate(path) if letter == "."] + [len(path)]
 
 
-def _leaves(record: type[Record], above: str = "") -> Iterator[str]:
+def leaves_of(record: type[Record], above: str = "") -> Iterator[str]:
     for name, field in fields(record):
         inner = field.record if isinstance(field, Nested | BagOf) else None
         if isinstance(field, ArrayOf) and isinstance(field.element, Nested):
@@ -171,7 +166,7 @@ def _leaves(record: type[Record], above: str = "") -> Iterator[str]:
         if isinstance(field, BagOf) or inner is None:
             yield f"{above}{name}"
         else:
-            yield from _leaves(inner, f"{above}{name}.")
+            yield from leaves_of(inner, f"{above}{name}.")
 
 
 def observe_fields(space: Space, paths: tuple[str, ...]) -> Array:

@@ -118,11 +118,6 @@ class History:
         """Whether the client produces or consumes."""
         return "consumer" if int(self.constants.consumer) else "producer"
 
-    @property
-    def reads_followers(self) -> bool:
-        """Whether a replica that follows serves the consumer, which has a rack then."""
-        return self.has("follower_serves")
-
     def has(self, *names: str) -> bool:
         """Return whether one of these moves is in it."""
         return any(move.name in names for move in self.moves)

@@ -138,7 +138,7 @@ class Player:
             "partitions": self.partitions,
             "backoff": round(self.times.backoff * 1000),
             "timeout": round(max(15.0, self.times.recover) * 1000),
-            "rack": "r" if self.history.reads_followers else "",
+            "rack": "r" if self.history.has("follower_serves") else "",
             "reset": "latest" if self.play.resets else "none",
             "group": "g" if self.world.has_groups else "",
             "resume": 0,

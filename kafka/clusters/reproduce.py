@@ -12,7 +12,7 @@ from typing import Any, Literal
 from fencepost.kafka.clusters.client import Client
 from fencepost.kafka.clusters.cluster import Cluster, Shape
 from fencepost.kafka.clusters.kit import Kit
-from fencepost.kafka.clusters.scenario import Harm, Scenario, named
+from fencepost.kafka.clusters.scenario import Harm, Scenario
 from fencepost.kafka.clusters.scenarios import (
     hyp_1,
     hyp_3,
@@ -113,11 +113,6 @@ class Report:
             "seconds": round(self.story.lines[-1].seconds, 1) if self.story.lines else 0.0,
             "steps": [{"seconds": line.seconds, "kind": line.kind, "text": line.text} for line in self.story.lines],
         }
-
-
-def scenario_named(name: str) -> Scenario:
-    """Return the scenario of this name; raise UsageError if it is unknown."""
-    return named(name, SCENARIOS)
 
 
 def choose_repairs(scenario: Scenario, kit: Kit, some: Sequence[str] = ()) -> tuple[str, ...]:

@@ -295,7 +295,7 @@ class BuildsReport:
     def reachable(self) -> list[ChangedMethod]:
         """The methods that differ in classes that are driven, here or by the binding of the metadata quorum."""
         own = [item for item in self.methods if item.code]
-        return [item for item in own if _outer(item.owner) in self.driven or item.owner.startswith(RAFT)]
+        return [item for item in own if item.owner.partition("$")[0] in self.driven or item.owner.startswith(RAFT)]
 
     @property
     def missed(self) -> list[ChangedMethod]:
@@ -410,10 +410,6 @@ def _drawn_lines(drawn: dict[str, Any]) -> Iterator[str]:
             yield f"  {side.upper()}: {drawn[side]}"
 
 
-def _outer(owner: str) -> str:
-    return owner.partition("$")[0]
-
-
 def compare_builds(
     bound: Binding,
     builds: tuple[Release, Release],
@@ -437,7 +433,7 @@ def compare_builds(
         relevant = [place for place in done.methods if not done.methods[place].isdisjoint(before)]
         report.histories, report.relevant = len(histories), len(relevant)
         every = frozenset().union(*done.methods.values())
-        report.driven = {_outer(key.partition(" ")[0].rpartition(".")[0]) for key in every}
+        report.driven = {key.partition(" ")[0].rpartition(".")[0].partition("$")[0] for key in every}
         report.executed = {key for name, key in before.items() if name in every}
         tell(f"{len(relevant):,} of {len(histories):,} histories execute one of {len(keys):,} methods that differ")
         order = sorted(relevant, key=lambda place: (not histories[place].tries, -histories[place].ground, place))

@@ -82,6 +82,10 @@ class Image(NamedTuple):
     elr_disabled: int
     """1 once ELR was turned off."""
 
+    def flags(self) -> dict[str, int]:
+        """Return all but the partition, by name."""
+        return dict(zip(self._fields[1:], self[1:], strict=True))
+
 
 class RequestedChange(NamedTuple):
     """A requested change: ISR or replicas in `target`, brokers that may be elected, and that may have lost records."""
@@ -166,12 +170,7 @@ class ChangesReport:
                     "different": item.different,
                     "departures": [
                         {
-                            "image": {
-                                **one.image.partition._asdict(),
-                                "fenced": one.image.fenced,
-                                "stopping": one.image.stopping,
-                                "elr_disabled": one.image.elr_disabled,
-                            },
+                            "image": {**one.image.partition._asdict(), **one.image.flags()},
                             "change": {**one.change._asdict(), "what": one.change.what.name.lower()},
                             "model": one.model._asdict() if one.model else None,
                             "kafka": one.kafka._asdict() if one.kafka else None,
@@ -284,9 +283,8 @@ class ChangeModel:
         try:
             if change.what is ChangeKind.ISR:
                 elr = elr_after(s, c, change.target, change.unclean)
-                change_isr(
-                    s, c, change.target, elr, leader_after(s, c, change.target, change.unclean, change.acceptable)
-                )
+                leader = leader_after(s, c, change.target, change.unclean, change.acceptable)
+                change_isr(s, c, change.target, elr, leader)
             elif change.what is ChangeKind.PREFERRED:
                 preferred = first_in_order(c, image.partition.replicas, image.partition.removing)
                 change_isr(s, c, image.partition.isr, elr_after(s, c, image.partition.isr, 0), preferred)
@@ -297,17 +295,8 @@ class ChangeModel:
         except DisabledError:
             return None
         now = newest(s)
-        return Partition(
-            now.leader,
-            now.leader_epoch,
-            now.partition_epoch,
-            now.isr,
-            s.elr,
-            s.last_known_leader,
-            replicas(c, now),
-            s.adding,
-            s.removing,
-        )
+        rest = s.elr, s.last_known_leader, replicas(c, now), s.adding, s.removing
+        return Partition(now.leader, now.leader_epoch, now.partition_epoch, now.isr, *rest)
 
 
 def _compare(driver: Driver, model: ChangeModel, states: int, reached: list[Image]) -> ImagesCompared:

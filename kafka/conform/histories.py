@@ -102,14 +102,12 @@ def conform_trace(bound: Binding, release: Release, path: Path) -> "HistoriesRep
         )
     outcome = Run(bound, release, constants, 1).execute([history])
     prop, states = trace.prop, [initial, *(item.after for item in history)]
-    happens = prop is not None and bool(history) and not outcome.times and not outcome.tally.aside
     shown = ""
-    if happens and prop is not None and prop.kind is Kind.ALWAYS:
-        shown = f"{prop.name} {'holds' if plain.holds(prop, states[-1]) else 'is violated'} at the end"
-    elif happens and prop is not None and prop.kind is Kind.STEP:
-        shown = (
-            f"{prop.name} {'holds' if plain.holds_step(prop, states[-2], history[-1]) else 'is violated'} at the end"
-        )
+    is_judged = bool(history) and not outcome.times and not outcome.tally.aside
+    if is_judged and prop is not None and prop.kind in (Kind.ALWAYS, Kind.STEP):
+        is_step = prop.kind is Kind.STEP
+        holds = plain.holds_step(prop, states[-2], history[-1]) if is_step else plain.holds(prop, states[-1])
+        shown = f"{prop.name} {'holds' if holds else 'is violated'} at the end"
     return HistoriesReport(bound, release, constants, outcome, finding=shown)
 
 
@@ -174,13 +172,8 @@ class Run:
     def __init__(
         self, bound: Binding, release: Release, constants: Constants, workers: int, coverage: LineCoverage | None = None
     ) -> None:
-        self.bound, self.release, self.constants, self.workers, self.coverage = (
-            bound,
-            release,
-            constants,
-            workers,
-            coverage,
-        )
+        self.bound, self.release, self.constants = bound, release, constants
+        self.workers, self.coverage = workers, coverage
         self.machine = bound.machine
         self.outcome = HistoriesOutcome()
         self._numbers = {action.name: number for number, action in enumerate(self.machine.actions)}

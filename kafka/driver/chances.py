@@ -134,7 +134,7 @@ class Ground:
             at = self.search.layout.decode(self.space.rows[state])
             if not self._has_room(at):
                 continue
-            steps = [item for item in self.plain.steps(action, at) if self._can_be_tried(at, item)]
+            steps = [item for item in self.plain.steps(action, at) if can_be_tried(self.ablation, self.plain, at, item)]
             chance.shuffle(steps)
             for step in steps:
                 theirs = after(other, at, Step(other.machine.action(action.name), step.args))
@@ -187,7 +187,8 @@ class Ground:
             its = other.machine.action(mine.name)
             for step in self.plain.steps(mine, at):
                 model, theirs = after(self.plain, at, step), after(other, at, Step(its, step.args))
-                if model == theirs or (model is None and not (self._has_room(at) and self._can_be_tried(at, step))):
+                is_tried = self._has_room(at) and can_be_tried(self.ablation, self.plain, at, step)
+                if model == theirs or (model is None and not is_tried):
                     continue
                 if variant.others and not self._refuses(variant, at, step):
                     continue
@@ -207,9 +208,6 @@ class Ground:
 
     def _has_room(self, at: Key) -> bool:
         return self.ablation.has_room(self.plain.schema.restore(at), self.constants)
-
-    def _can_be_tried(self, at: Key, step: Step) -> bool:
-        return can_be_tried(self.ablation, self.plain, at, step)
 
     def _compared(self, state: Key) -> object:
         return self.ablation.compared(self.plain, state)
@@ -236,7 +234,8 @@ class Ground:
                     model = after(self.plain, at, step)
                     if model is None and theirs is None:
                         continue
-                    if (model is not None or self._can_be_tried(at, step)) and self._is_seen(at, step, model, theirs):
+                    is_tried = model is not None or can_be_tried(self.ablation, self.plain, at, step)
+                    if is_tried and self._is_seen(at, step, model, theirs):
                         yield Chance(history, at, step, model, theirs)
                         return
                     if (

@@ -500,12 +500,8 @@ def _turned(constants: Constants) -> dict[str, tuple[int, ...]]:
 
 def _compared(_: Interpreter, key: Key) -> Key:
     """Return the compared part of a model state: without the fields of NOT_COMPARED."""
-    replicas = tuple(_only(r, _REPLICA_COMPARED) for r in key[STATE["replica"]])
-    return (*_only(key, _STATE_COMPARED), replicas)
-
-
-def _only(key: Key, places: tuple[int, ...]) -> Key:
-    return tuple(key[place] for place in places)
+    replicas = tuple(tuple(r[place] for place in _REPLICA_COMPARED) for r in key[STATE["replica"]])
+    return (*(key[place] for place in _STATE_COMPARED), replicas)
 
 
 def _refused(at: Key, step: Step) -> tuple[Key, ...]:

@@ -42,7 +42,7 @@ class Module:
         self._read(unit.library)
         own = self._read(unit.text)
         for name in own:
-            if _decorator(self.functions[name]) == "kernel":
+            if ast.unparse(self.functions[name].decorator_list[0]) == "kernel":
                 self._export(self.functions[name])
 
     def text(self) -> str:
@@ -60,7 +60,7 @@ class Module:
 
     def _translated(self, node: ast.FunctionDef, types: tuple[Type, ...], symbol: str, *, exported: bool) -> Builder:
         made = Function(self, node, types, symbol, exported=exported)
-        made.build.attributes = ATTRIBUTES[_decorator(node)]
+        made.build.attributes = ATTRIBUTES[ast.unparse(node.decorator_list[0])]
         return made.translated()
 
     def _export(self, node: ast.FunctionDef) -> None:
@@ -100,10 +100,6 @@ def literal(node: ast.expr) -> int | None:
         case ast.BinOp(left=ast.Constant(value=int(left)), op=ast.LShift(), right=ast.Constant(value=int(right))):
             return left << right
     return None
-
-
-def _decorator(node: ast.FunctionDef) -> str:
-    return ast.unparse(node.decorator_list[0])
 
 
 def _annotation(node: ast.arg | ast.FunctionDef) -> str:

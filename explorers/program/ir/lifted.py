@@ -152,12 +152,10 @@ class _Moved:
     def __init__(self, lifted: Lifted, fold: Fold) -> None:
         self.lifted = lifted
         every = [*fold.clauses[1:], *(test for test in fold.clauses[0].tests), fold.value]
-        self.own = _once([fold.clauses[0].slot, *(item.slot for item in inside(every) if isinstance(item, Clause))])
-        self.free = [
-            slot
-            for slot in _once(item.slot for item in inside(every) if isinstance(item, Local))
-            if slot not in self.own
-        ]
+        own = [fold.clauses[0].slot, *(item.slot for item in inside(every) if isinstance(item, Clause))]
+        self.own = list(dict.fromkeys(own))
+        read = [item.slot for item in inside(every) if isinstance(item, Local)]
+        self.free = [slot for slot in dict.fromkeys(read) if slot not in own]
         self.slots: dict[Slot, Slot] = {}
 
     def node(self, node: Node) -> Node:
@@ -172,10 +170,6 @@ class _Moved:
         found = self.node(node)
         assert isinstance(found, Expression)
         return found
-
-
-def _once(slots: Iterable[Slot]) -> list[Slot]:
-    return list(dict.fromkeys(slots))
 
 
 def field_of(owner: Expression, name: str, at: At) -> Field:
