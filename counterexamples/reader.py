@@ -131,11 +131,9 @@ class _Reader:
         promised = dict(promises_of(prop))
         for name in ("fairness", "without"):
             if name in header and header[name].text != promised.get(name, ""):
-                own = (
-                    f"{prop.name!r} has {quoted(promised[name])}"
-                    if prop and promised.get(name)
-                    else "the property has none"
-                )
+                own = "the property has none"
+                if prop and promised.get(name):
+                    own = f"{prop.name!r} has {quoted(promised[name])}"
                 self.refuse(
                     header[name].number,
                     f"{name} is given as {quoted(header[name].text)}, but {own}. This line is for readers only: leave "

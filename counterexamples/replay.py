@@ -48,13 +48,9 @@ class Difference(NamedTuple):
             at = f"{self.place}: the steps differ from the recorded ones at step {self.step}"
             return f"{at}: recorded is {self.was.strip()!r}, and it is {(self.now or '').strip()!r} now."
         there = f"say {self.was.strip()!r}" if self.was.strip() else "have an empty line"
-        here = (
-            "has nothing more"
-            if self.now is None
-            else f"gives {self.now.strip()!r}"
-            if self.now
-            else "gives an empty line"
-        )
+        here = f"gives {self.now.strip()!r}" if self.now else "gives an empty line"
+        if self.now is None:
+            here = "has nothing more"
         return f"{self.place}: the states {there} where the model {here}."
 
 

@@ -118,11 +118,9 @@ class Trace:
 
     def start(self, plain: Interpreter) -> str:
         """Return the parameters of the initial state as text; empty where there is one only."""
-        return (
-            ""
-            if self.initial is None
-            else plain.show(Step(self.protocol.machine.initial, self.initial)).partition(" ")[2]
-        )
+        if self.initial is None:
+            return ""
+        return plain.show(Step(self.protocol.machine.initial, self.initial)).partition(" ")[2]
 
     def head(self) -> str:
         """Return the header and the actions as text, each with its `----`."""

@@ -159,13 +159,9 @@ def _differences(run: Run, result: Result) -> Iterator[str]:
         if wanted is not None and wanted != got:
             yield f"{name}: {got:,} where {wanted:,} are pinned"
     for item in result.properties:
-        expected = (
-            Verdict.VIOLATED
-            if item.name in run.violated
-            else Verdict.UNREACHED
-            if item.name in run.unreached
-            else Verdict.HOLDS
-        )
+        expected = Verdict.UNREACHED if item.name in run.unreached else Verdict.HOLDS
+        if item.name in run.violated:
+            expected = Verdict.VIOLATED
         if item.verdict is not expected:
             yield f"{item.name}: {item.verdict} where {expected} is expected"
         elif expected is Verdict.VIOLATED and item.path is not None and item.path.length != run.violated[item.name]:

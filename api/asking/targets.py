@@ -182,11 +182,9 @@ def lookup_in(model: str | None) -> Callable[[str], Protocol]:
         try:
             return protocol(name)
         except UsageError as error:
-            more = (
-                f"{model} defines {own.name!r}."
-                if own is not None
-                else "A protocol of your own is found with `model='FILE.py'`."
-            )
+            more = "A protocol of your own is found with `model='FILE.py'`."
+            if own is not None:
+                more = f"{model} defines {own.name!r}."
             raise UsageError(f"{error} {more}") from None
 
     return find

@@ -131,11 +131,9 @@ class InHand:
 
     def _refusal(self, step: Step, error: DisabledError) -> str:
         number = self.guards.refused(step.action, error)
-        return (
-            f"`require({self.guards.texts(step.action)[number]})` refuses"
-            if number >= 0
-            else "its message is not in flight"
-        )
+        if number >= 0:
+            return f"`require({self.guards.texts(step.action)[number]})` refuses"
+        return "its message is not in flight"
 
     def _step(self, state: Held, name: str, values: Mapping[str, Any]) -> Step:
         """Return a step by its action and values, or by its text as `steps` has it."""

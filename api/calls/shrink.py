@@ -51,11 +51,9 @@ class ShrinkResult(Shrunk):
         now = counted(self.path.length, "state")
         took = show_seconds(self.seconds)
         shorter = self.path.length < self.before
-        length = (
-            f"Shortened from {self.before} to {now} in {took}."
-            if shorter
-            else f"It has {now}, as before; that took {took}."
-        )
+        length = f"It has {now}, as before; that took {took}."
+        if shorter:
+            length = f"Shortened from {self.before} to {now} in {took}."
         declared = self.trace.protocol.machine.constants.declared()
         lowered = ", ".join(f"{name} {old} → {declared[name].show(new)}" for name, (old, new) in self.lowered.items())
         return f"{length} {f'Lowered: {lowered}. ' if lowered else ''}{self.reach}"

@@ -211,9 +211,7 @@ def change_of(item: Json) -> tuple[str, str]:
     value = item["value"]
     shown = ("on" if value else "off") if isinstance(value, bool) else str(value)
     down = item["writes_go_on_with_brokers_down"]
-    writes = (
-        f"writes continue while {counted(down, 'broker')} {'is' if down == 1 else 'are'} down"
-        if down > 0
-        else "writes stop while any broker is down"
-    )
+    writes = "writes stop while any broker is down"
+    if down > 0:
+        writes = f"writes continue while {counted(down, 'broker')} {'is' if down == 1 else 'are'} down"
     return f"{SETTINGS[item['setting']]}={shown}", f"by crashes alone {item['outcome']}; {writes}"

@@ -100,11 +100,9 @@ def _describe(report: CheckedRun, item: Mapping[str, Any]) -> str:
     if verdict == "undetermined":
         return f"{name} is undetermined: {report.data['why_stopped']}"
     if item["kind"] == "sometimes":
-        return (
-            f"{name} was reached after {counted(item['length'], 'state')}"
-            if "length" in item
-            else f"{name} was reached"
-        )
+        if "length" in item:
+            return f"{name} was reached after {counted(item['length'], 'state')}"
+        return f"{name} was reached"
     return (
         f"{name} holds in {counted(report.data['distinct'], 'state')}" if verdict == "holds" else f"{name} is {verdict}"
     )

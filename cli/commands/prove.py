@@ -288,11 +288,9 @@ def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
 
 def _print_next(console: Console, command: Callable[[str], str], *, strengthened: bool) -> None:
     """Print the next commands to try: an induction that breaks says nothing about reachable behaviours."""
-    looks = (
-        "--strengthen found none that is enough: "
-        if strengthened
-        else f"`{command('--strengthen')}` looks for such lemmas; or "
-    )
+    looks = "--strengthen found none that is enough: "
+    if not strengthened:
+        looks = f"`{command('--strengthen')}` looks for such lemmas; or "
     print_lines(
         console,
         "",

@@ -126,11 +126,9 @@ def print_sweep(console: Console, data: Json, *, coverage: bool, output: str | N
     )
     if not data["complete"]:
         rest = f"; the same command with {'' if output else '--output DIR, then '}--resume walks the rest"
-        words = (
-            data["why_stopped"]
-            if data["why_stopped"].startswith(WRONG)
-            else f"ended early: {data['why_stopped']}{rest}"
-        )
+        words = f"ended early: {data['why_stopped']}{rest}"
+        if data["why_stopped"].startswith(WRONG):
+            words = data["why_stopped"]
         print_lines(console, words, style="yellow")
     print_lines(console, "What no walk violated is not-found: walks never show that something holds.", style="dim")
 

@@ -95,11 +95,9 @@ def _print_row(console: Console, shown: MeasuredRow) -> None:
 
 def _print(console: Console, data: dict[str, Any], *, old: bool) -> None:
     console.print(heading(data["protocol"]))
-    where = (
-        f"{counted(len(data['bases']), 'matrix', 'matrices')} ({'; '.join(data['bases'])})"
-        if data["bases"]
-        else "no matrix: guards were not examined"
-    )
+    where = "no matrix: guards were not examined"
+    if data["bases"]:
+        where = f"{counted(len(data['bases']), 'matrix', 'matrices')} ({'; '.join(data['bases'])})"
     print_lines(console, f"{counted(data['runs'], 'run')} of the catalogue, {where}", style="dim", indent=2)
     if old:
         print_lines(

@@ -152,11 +152,9 @@ def describe_coverage(data: dict[str, Any]) -> str:
         f" and {counted(len(names) - FILES, 'more file')}" if len(names) > FILES else ""
     )
     reach = "" if data["first"] is None else f", offsets {data['first']:,} to {data['last']:,}"
-    times = (
-        ""
-        if data["began"] is None or data["until"] is None
-        else f", {when(data['began'])} to {when(data['until'])} UTC"
-    )
+    times = ""
+    if data["began"] is not None and data["until"] is not None:
+        times = f", {when(data['began'])} to {when(data['until'])} UTC"
     return (
         f"Read: {files}: {counted(data['records'], 'record')}{reach}{times}. Judged: "
         f"{counted(data['changes'] - data['unjudged'], 'change')} of {counted(data['partitions'], 'partition')} of "
@@ -325,13 +323,9 @@ def lines_of(history: dict[str, Any]) -> list[dict[str, Any]]:
     made += [_gap({**before, "time": history["end"]["time"]}, *gap) for gap in gaps]
     end = history["end"]
     known = not gaps and before["election"] not in ("unjudged", "deleted")
-    words = (
-        "as the log ends"
-        if known
-        else "as the log ends: not known"
-        if gaps or before["election"] == "unjudged"
-        else "the topic is deleted"
-    )
+    words = "as the log ends" if known else "the topic is deleted"
+    if not known and (gaps or before["election"] == "unjudged"):
+        words = "as the log ends: not known"
     made.append({**end, "state": _state(before) if known else ("",) * 6, "told": words, "marked": False})
     return made
 

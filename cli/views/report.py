@@ -132,11 +132,9 @@ def _size(trace: Counterexample) -> str:
     if path.loop is None:
         of_behaviours = prop is not None and prop.kind.over_behaviours
         return f"{'a trace of' if of_behaviours else 'the shortest trace has'} {counted(path.length, 'state')}"
-    end = (
-        "at whose end everything may stop"
-        if path.loop == path.length - 1
-        else f"a loop from the {_nth(path.loop + 1)} on"
-    )
+    end = f"a loop from the {_nth(path.loop + 1)} on"
+    if path.loop == path.length - 1:
+        end = "at whose end everything may stop"
     return f"a trace of {counted(path.length, 'state')}, {end}"
 
 
@@ -285,11 +283,9 @@ def _bounds(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     if off:
         yield "switched off", f"{'; '.join(Cuts(item).sentence for item in off)}: what needs more was left out"
     if beyond:
-        words = (
-            beyond_bounds(beyond, result.bounds_unshared)
-            if result.complete
-            else f"{', '.join(beyond.values())}: so far"
-        )
+        words = f"{', '.join(beyond.values())}: so far"
+        if result.complete:
+            words = beyond_bounds(beyond, result.bounds_unshared)
         yield "not reached", words
 
 

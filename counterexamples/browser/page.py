@@ -78,11 +78,9 @@ def _install(kept: Path) -> None:
             done = subprocess.run(  # noqa: S603 (our own command)
                 command, capture_output=True, text=True, check=False, timeout=WAIT
             )
-            failed = (
-                next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "no message")
-                if done.returncode
-                else ""
-            )
+            failed = ""
+            if done.returncode:
+                failed = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "no message")
         except (OSError, subprocess.TimeoutExpired) as error:
             failed = str(error)
         if failed:

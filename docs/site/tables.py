@@ -235,11 +235,9 @@ def table_of_name(name: str) -> str:
 def command_of(name: str) -> str:
     """Return the command that prints the table of a name."""
     shown = f"'{name}'" if " " in name else name
-    return (
-        f"fencepost guarantees {name}"
-        if name.split(maxsplit=1)[0] in entries()
-        else f"fencepost guarantees --table {shown}"
-    )
+    if name.split(maxsplit=1)[0] in entries():
+        return f"fencepost guarantees {name}"
+    return f"fencepost guarantees --table {shown}"
 
 
 def _cases(ids: Sequence[str]) -> Table:

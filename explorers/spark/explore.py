@@ -194,11 +194,9 @@ class Explore:
             answers = exchange.run(partial(send, work), partial(receive, work))
             return [pickle.loads(answer) for answer in answers]  # noqa: S301 (from our own tasks)
         except Exception as error:
-            kept = (
-                f"What was searched before it is kept in {work.store}; `resume=True` continues from there."
-                if self.options.checkpoint
-                else "With `checkpoint=DIR` what was searched before it would be kept."
-            )
+            kept = "With `checkpoint=DIR` what was searched before it would be kept."
+            if self.options.checkpoint:
+                kept = f"What was searched before it is kept in {work.store}; `resume=True` continues from there."
             raise UsageError(f"a Spark job failed at level {work.level}: {first_cause(str(error))} {kept}") from error
 
     def _take(self, manifest: Manifest, answers: list[Received], native: Search) -> None:

@@ -40,11 +40,9 @@ class Kind(NamedTuple):
             return Members(z3.Array(name, z3.IntSort(), z3.BoolSort()))
         if self.bits:
             return Mask(tuple(terms.boolean_variable(f"{name}#{bit}") for bit in range(self.bits)))
-        return (
-            self.low
-            if self.low == self.high and self.low is not None
-            else Num(terms.integer(name), self.low, self.high)
-        )
+        if self.low == self.high and self.low is not None:
+            return self.low
+        return Num(terms.integer(name), self.low, self.high)
 
     def typed(self, value: Value) -> Flag:
         if self.flag:

@@ -84,11 +84,9 @@ def _record(line: str) -> tuple[int, int, str] | None:
     found = RECORD.match(line)
     time = TIME.search(line, found.end()) if found else None
     at = line.find(PAYLOAD, time.end()) if time else -1
-    return (
-        (int(found[1]), int(time[1]), line[at + len(PAYLOAD) :].removeprefix(" "))
-        if found and time and at >= 0
-        else None
-    )
+    if found and time and at >= 0:
+        return (int(found[1]), int(time[1]), line[at + len(PAYLOAD) :].removeprefix(" "))
+    return None
 
 
 def _payload(text: str) -> tuple[str, int, str, str] | None:

@@ -314,21 +314,17 @@ def token_fields(kafka: Classes) -> list[str]:
 def headers_carry_nothing(kafka: Classes) -> Observation:
     """Neither header has a field for a token."""
     found = token_fields(kafka)
-    return (
-        not_built("neither header has a field for a token")
-        if not found
-        else holds_if(False, "", f"headers have {found}")
-    )
+    if not found:
+        return not_built("neither header has a field for a token")
+    return holds_if(False, "", f"headers have {found}")
 
 
 def no_contexts(kafka: Classes) -> Observation:
     """No class of a context or of its store."""
     found = kafka.named("Consistency")
-    return (
-        not_built("no class is named after consistency")
-        if not found
-        else holds_if(False, "", f"there is {', '.join(found)}")
-    )
+    if not found:
+        return not_built("no class is named after consistency")
+    return holds_if(False, "", f"there is {', '.join(found)}")
 
 
 def stale_metadata(kafka: Classes) -> Observation:

@@ -42,11 +42,9 @@ def view_of(
 ) -> View:
     """Return a source as a view; `again` makes its text, evaluated once if that matters, and `once` a count."""
     inner = node.args if isinstance(node, ast.Call) else []
-    name = (
-        node.func.id
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node not in made.types
-        else ""
-    )
+    name = ""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node not in made.types:
+        name = node.func.id
     match name:
         case "range":
             return _range(inner, again, at)
@@ -61,12 +59,10 @@ def view_of(
         case "zip":
             views = [view_of(made, item, again, at, once) for item in inner]
             counts = [item.count for item in views]
-            least = (
-                counts[0]
-                if len(counts) == 1
-                else lambda: nodes.Extreme(False, tuple(count() for count in counts), at=at)
+            least = lambda: nodes.Extreme(False, tuple(count() for count in counts), at=at)  # noqa: E731 (one node each)
+            return View(
+                counts[0] if len(counts) == 1 else least, lambda number: tuple(item.item(number) for item in views)
             )
-            return View(least, lambda number: tuple(item.item(number) for item in views))
         case "reversed":
             view = view_of(made, inner[0], again, at, once)
             count = once(view.count) if isinstance(made.types.get(inner[0]), Queue) else view.count

@@ -63,11 +63,9 @@ def constant(value: object) -> str:
     """Return the replacement for a constant that is not a number."""
     if value is None:
         return NONE
-    return (
-        "write a number, or a member of an IntEnum that stands for it, as in Phase.IDLE"
-        if isinstance(value, str)
-        else "use whole numbers, flags and enum members"
-    )
+    if isinstance(value, str):
+        return "write a number, or a member of an IntEnum that stands for it, as in Phase.IDLE"
+    return "use whole numbers, flags and enum members"
 
 
 def statement(node: ast.stmt, *, in_action: bool) -> str:

@@ -133,15 +133,11 @@ def among(reader: Reader, node: ast.Compare) -> None:
 def _found(reader: Reader, others: ast.expr, wanted: str) -> str:
     """Return how to look for a number in a field of the records of an array, a bag or a channel."""
     kind = reader.value(others) if isinstance(others, ast.Attribute | ast.Name | ast.Subscript) else None
-    record = (
-        kind.field.element.record
-        if isinstance(kind, Arr) and isinstance(kind.field.element, Nested)
-        else kind.field.record
-        if isinstance(kind, BagRef)
-        else kind.message
-        if isinstance(kind, Queue)
-        else None
-    )
+    record = None
+    if isinstance(kind, Arr) and isinstance(kind.field.element, Nested):
+        record = kind.field.element.record
+    elif isinstance(kind, BagRef | Queue):
+        record = kind.field.record if isinstance(kind, BagRef) else kind.message
     name = next(iter(dict(fields(record))), "field") if record else "field"
     return f"any(item.{name} == {wanted} for item in {ast.unparse(others)}), with the field that is meant"
 
