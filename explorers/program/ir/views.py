@@ -59,10 +59,8 @@ def view_of(
         case "zip":
             views = [view_of(made, item, again, at, once) for item in inner]
             counts = [item.count for item in views]
-            least = lambda: nodes.Extreme(False, tuple(count() for count in counts), at=at)  # noqa: E731 (one node each)
-            return View(
-                counts[0] if len(counts) == 1 else least, lambda number: tuple(item.item(number) for item in views)
-            )
+            least = partial(_least, counts, at) if len(counts) > 1 else counts[0]
+            return View(least, lambda number: tuple(item.item(number) for item in views))
         case "reversed":
             view = view_of(made, inner[0], again, at, once)
             count = once(view.count) if isinstance(made.types.get(inner[0]), Queue) else view.count
@@ -92,6 +90,10 @@ def element(array: nodes.Expression, index: nodes.Expression, at: nodes.At) -> n
     items = kind_of(inner)
     assert isinstance(items, Arr)
     return nodes.Field(found, "items", at=at, type=items)
+
+
+def _least(counts: list[Made], at: nodes.At) -> nodes.Expression:
+    return nodes.Extreme(False, tuple(count() for count in counts), at=at)
 
 
 def _by_literal(
