@@ -203,18 +203,6 @@ class Pool:
         return not is_over
 
 
-async def _run(
-    client: Installed, histories: Iterable[History], times: Times, seconds: float | None, most: int
-) -> ClientOutcome:
-    outcome = ClientOutcome(client)
-    async with Pool(client, times) as pool:
-        began = time.monotonic()
-        outcome.complete = await pool.play_all(histories, outcome.add, None if seconds is None else began + seconds)
-        outcome.seconds, outcome.deaths = time.monotonic() - began, pool.deaths
-        await asyncio.gather(*(_again(pool, found) for items in outcome.failures.values() for found in items[:most]))
-    return outcome
-
-
 async def _again(pool: Pool, found: Failure) -> None:
     for _ in range(AGAIN):
         play = await pool.play(found.history)
@@ -246,16 +234,16 @@ async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
     return found
 
 
-async def _shortened(client: Installed, found: Failure, times: Times, most: int) -> Failure:
-    async with Pool(client, times) as pool:
-        short = await _shorter(pool, found, most)
-        await _again(pool, short)
-    return short
-
-
 def shorten(client: Installed, found: Failure, times: Times | None = None, most: int = 200) -> Failure:
     """Return a failure with as few moves as `most` plays find, played again."""
-    return asyncio.run(_shortened(client, found, times or Times(), most))
+
+    async def work() -> Failure:
+        async with Pool(client, times or Times()) as pool:
+            short = await _shorter(pool, found, most)
+            await _again(pool, short)
+        return short
+
+    return asyncio.run(work())
 
 
 def run(
@@ -266,7 +254,18 @@ def run(
     most: int = 20,
 ) -> ClientOutcome:
     """Play histories with a client and judge them; up to `most` failures of each rule are played again."""
-    return asyncio.run(_run(client, histories, times or Times(), seconds, most))
+    outcome = ClientOutcome(client)
+
+    async def work() -> None:
+        async with Pool(client, times or Times()) as pool:
+            began = time.monotonic()
+            outcome.complete = await pool.play_all(histories, outcome.add, None if seconds is None else began + seconds)
+            outcome.seconds, outcome.deaths = time.monotonic() - began, pool.deaths
+            failures = [found for items in outcome.failures.values() for found in items[:most]]
+            await asyncio.gather(*(_again(pool, found) for found in failures))
+
+    asyncio.run(work())
+    return outcome
 
 
 FORMAT = 1
@@ -386,17 +385,16 @@ class ClientReport:
             "histories_per_second": round(outcome.histories / outcome.seconds, 1) if outcome.seconds else 0.0,
             "complete": outcome.complete,
             "rules": [outcome.row(name) for name in NAMES],
-            "differences": [self._difference(rule, found[0]) for rule, found in outcome.failures.items()],
+            "differences": [
+                {
+                    "rule": rule,
+                    "history": found[0].history.name,
+                    "why": found[0].verdict.why,
+                    "trace": str(self.traces[rule]) if rule in self.traces else None,
+                }
+                for rule, found in outcome.failures.items()
+            ],
             "changes": [item._asdict() for item in self.changes],
-        }
-
-    def _difference(self, rule: str, found: Failure) -> dict[str, Any]:
-        trace = self.traces.get(rule)
-        return {
-            "rule": rule,
-            "history": found.history.name,
-            "why": found.verdict.why,
-            "trace": None if trace is None else str(trace),
         }
 
 
@@ -494,16 +492,9 @@ def _kept(
             f"{rule}: {len(best.history.moves)} moves shortened to {len(short.history.moves)} in "
             f"{time.monotonic() - began:.0f} s"
         )
-        name = f"{client.name.replace('/', '-')}-{client.version or 'own'}-{rule}"
-        path = folder / f"{name}.history"
-        told = text_of(
-            short.history,
-            client=client.title,
-            rule=rule,
-            why=short.verdict.why,
-            again=f"{short.again} of {short.plays}",
-        )
-        path.write_text(told, "utf-8")
+        name, why = f"{client.name.replace('/', '-')}-{client.version or 'own'}-{rule}", short.verdict.why
+        path, again = folder / f"{name}.history", f"{short.again} of {short.plays}"
+        path.write_text(text_of(short.history, client=client.title, rule=rule, why=why, again=again), "utf-8")
         text = page(short.history, short.play, rule, short.verdict.why, client.title, short.verdict.event, path.name)
         (folder / f"{name}.md").write_text(text, "utf-8")
         yield rule, path

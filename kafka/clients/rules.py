@@ -554,18 +554,10 @@ def _recovery(judge: Judge, partition: int) -> None:
     if rule == "finds-a-new-topic" and judge.play.role == "consumer":
         return  # an offset of the old topic may be one of the new topic, and no KIP says what it means there
     judge.count(rule)
-    last = wanted[-1]
-    stuck = (
-        [item for item in wanted if item.value not in done]
-        if judge.play.role == "producer"
-        else [last] * (last.value not in done)
-    )
-    if stuck:
-        judge.breaks(
-            rule,
-            stuck[0],
-            f"{stuck[0].value} was not {'acknowledged' if judge.play.role == 'producer' else 'delivered'}",
-        )
+    is_producer = judge.play.role == "producer"
+    stuck = next((item for item in (wanted if is_producer else wanted[-1:]) if item.value not in done), None)
+    if stuck is not None:
+        judge.breaks(rule, stuck, f"{stuck.value} was not {'acknowledged' if is_producer else 'delivered'}")
 
 
 LOOKS: tuple[Callable[[Judge, int], None], ...] = (
