@@ -151,12 +151,5 @@ def _faults(name: str, min_isr: int) -> Json | None:
     point = next((item for item in _grid(name) if item["setting"] == {"min_isr": min_isr}), None)
     if point is None:
         return None
-    return {
-        "brokers": int(point["constants"]["brokers"]),
-        "kinds": point["kinds"],
-        "most": point["most"],
-        "least": point["least"],
-        "front": point["front"],
-        "undetermined": point["undetermined"],
-        "constants": point["constants"],
-    }
+    names = ("kinds", "most", "least", "front", "undetermined", "constants")
+    return {"brokers": int(point["constants"]["brokers"]), **{key: point[key] for key in names}}

@@ -56,7 +56,8 @@ def trace_of_case(case: Case) -> str:
 
 def case_data(case: Case) -> dict[str, Any]:
     """Return a case as JSON: the run, and what it must say of the property."""
-    run = case.run
+    run, reached = case.run, reached_by(case.run)
+    bounds = None if reached is None else [{"constant": name, "value": value} for name, value in reached.items()]
     return {
         "protocol": run.protocol,
         "version": run.version or None,
@@ -67,15 +68,9 @@ def case_data(case: Case) -> dict[str, Any]:
         **({} if case.worst is None else {"worst": case.worst}),
         "length": case.length,
         **pick(run, "distinct depth profile"),
-        "bounds_reached": _bounds(case),
+        "bounds_reached": bounds,  # what holds, holds up to them; None if they were not recorded
         "trace": trace_of_case(case) or None,
     }
-
-
-def _bounds(case: Case) -> list[dict[str, Any]] | None:
-    """Return the bounds that a run reached: what holds, holds up to them; None if they were not recorded."""
-    found = reached_by(case.run)
-    return None if found is None else [{"constant": name, "value": value} for name, value in found.items()]
 
 
 def cases_of(entry: Entry) -> tuple[Case, ...]:

@@ -1,6 +1,7 @@
 """An action over many states: loops over its parameters, guards, its effect on a copy, and the new state."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -246,9 +247,19 @@ class Acting(Choosing):
                     self.decide(item)
             self.take()
 
-    def stays(self, masks: Masks) -> "_Stays":
-        """Run what is inside only if no check has failed since the last such place."""
-        return _Stays(self, masks)
+    @contextmanager
+    def stays(self, masks: Masks) -> Iterator[None]:
+        """Run what is inside if no check has failed since the last such place; else the domain refuses the step."""
+        build = self.build
+        end, left, stays = build.label(), build.label(), build.label()
+        build.branch(self.module.failed(build, self.e), left, stays)
+        build.begin(left)
+        masks.leave(self.module, build, self.e, self.row, number(1))
+        build.jump(end)
+        build.begin(stays)
+        yield
+        build.jump(end)
+        build.begin(end)
 
     def judged(self) -> list[Judged]:
         """Return the properties that this action's steps are judged by."""
@@ -305,23 +316,3 @@ def drops(program: Program, block: Iterable[Node]) -> bool:
         isinstance(item, Fits) or (isinstance(item, Call) and drops(program, program.functions[item.function].body))
         for item in inside(block)
     )
-
-
-class _Stays:
-    """A part that runs only if no check has failed; else the step is refused by the domain."""
-
-    def __init__(self, acting: Acting, masks: Masks) -> None:
-        self.acting, self.masks, self.build = acting, masks, acting.build
-        self.end = self.build.label()
-
-    def __enter__(self) -> None:
-        left, stays = self.build.label(), self.build.label()
-        self.build.branch(self.acting.module.failed(self.build, self.acting.e), left, stays)
-        self.build.begin(left)
-        self.masks.leave(self.acting.module, self.build, self.acting.e, self.acting.row, number(1))
-        self.build.jump(self.end)
-        self.build.begin(stays)
-
-    def __exit__(self, *_: object) -> None:
-        self.build.jump(self.end)
-        self.build.begin(self.end)

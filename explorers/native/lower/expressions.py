@@ -150,14 +150,9 @@ class Expressions:
             return build.shifted("<<", value, count)
         if Failure.SHIFT in node.checks:
             checks.note_if(build, self.e, build.compared("<", count, number(0)), checks.SHIFT)
-        few = Value(
-            build.value(f"call i64 @llvm.umin.i64(i64 {count.text}, i64 {WORD_BITS - 1})"),
-            Sort.NUMBER,
-            0,
-            WORD_BITS - 1,
-        )
-        moved = build.value(f"shl i64 {value.text}, {few.text}")
-        back = build.value(f"ashr i64 {moved}, {few.text}")
+        few = build.value(f"call i64 @llvm.umin.i64(i64 {count.text}, i64 {WORD_BITS - 1})")
+        moved = build.value(f"shl i64 {value.text}, {few}")
+        back = build.value(f"ashr i64 {moved}, {few}")
         lost = build.value(f"icmp ne i64 {back}, {value.text}")
         far = build.value(f"icmp ugt i64 {count.text}, {WORD_BITS - 1}")
         some = build.value(f"icmp ne i64 {value.text}, 0")
@@ -264,12 +259,8 @@ class Expressions:
 
     def among(self, node: nodes.Among) -> Value:
         build = self.build
-        item = self.number(node.item)
-        others = [self.number(other) for other in node.others]
-        found = build.compared("==", item, others[0])
-        for other in others[1:]:
-            same = build.compared("==", item, other)
-            found = Value(build.value(f"or i1 {found.text}, {same.text}"), Sort.FLAG)
+        item, others = self.number(node.item), [self.number(other) for other in node.others]
+        found = reduce(partial(build.joined, "|"), [build.compared("==", item, other) for other in others])
         return build.negated(found) if node.negated else found
 
     def first(self, node: nodes.Logic) -> Value:
@@ -370,12 +361,10 @@ class Expressions:
 def _is_flag(node: Expression) -> bool:
     """Return whether an expression is 0 or 1, whatever decides it."""
     match node:
-        case nodes.Compare() | nodes.Not() | nodes.Among():
+        case nodes.Compare() | nodes.Not() | nodes.Among() | nodes.Switch() | nodes.Fits():
             return True
         case nodes.Fold():
             return node.operator is not FoldOp.SUM
         case nodes.Logic():
             return all(map(_is_flag, node.values))
-        case nodes.Switch() | nodes.Fits():
-            return True
     return node.low >= 0 and node.high <= 1

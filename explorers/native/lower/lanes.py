@@ -111,12 +111,9 @@ class Lanewise:
 
     def shifted(self, sign: str, value: Value | Lanes, count: Value | Lanes) -> Thing:
         """Return a shift by a count that is surely from 0 to the bits of a lane."""
-        most = max(_WIDTHS) - 1
-        if (
-            count.low < 0
-            or count.high > most
-            or (sign == "<<" and (value.low < 0 or value.high << count.high > GREATEST))
-        ):
+        if count.low < 0 or count.high >= max(_WIDTHS):
+            raise Unsuited
+        if sign == "<<" and (value.low < 0 or value.high << count.high > GREATEST):
             raise Unsuited
         if isinstance(value, Value) and isinstance(count, Value):
             return self.build.shifted(sign, value, count)
@@ -126,29 +123,19 @@ class Lanewise:
             raise Unsuited
         found = self.as_number(self.moved(sign, value, number(count.low)))
         for by in range(count.low + 1, count.high + 1):
-            found = self.chosen(
-                self.compared("==", count, number(by)), self.as_number(self.moved(sign, value, number(by))), found
-            )
+            moved = self.as_number(self.moved(sign, value, number(by)))
+            found = self.chosen(self.compared("==", count, number(by)), moved, found)
         return found
 
     def moved(self, sign: str, value: Value | Lanes, count: Value) -> Thing:
         """Return a shift by the same count in all lanes."""
-        shifts = [
-            end << by if sign == "<<" else end >> by
-            for end in (value.low, value.high)
-            for by in (count.low, count.high)
-        ]
+        name, shift = ("shl", int.__lshift__) if sign == "<<" else ("ashr", int.__rshift__)
+        shifts = [shift(end, by) for end in (value.low, value.high) for by in (count.low, count.high)]
         low, high = min(shifts), max(shifts)
-        bits = max(
-            width(min(low, value.low), max(high, value.high)), width(0, 1 << (count.high - 1) if count.high else 0)
-        )
-        name = "shl" if sign == "<<" else "ashr"
-        return Lanes(
-            self.build.value(f"{name} <{LANES} x i{bits}> {self.lanes(value, bits)}, {self.lanes(count, bits)}"),
-            bits,
-            low,
-            high,
-        )
+        needed = width(min(low, value.low), max(high, value.high))
+        bits = max(needed, width(0, 1 << (count.high - 1) if count.high else 0))
+        text = f"{name} <{LANES} x i{bits}> {self.lanes(value, bits)}, {self.lanes(count, bits)}"
+        return Lanes(self.build.value(text), bits, low, high)
 
     def extreme(self, one: Value | Lanes, other: Value | Lanes, *, greatest: bool) -> Value | Lanes:
         """Return the lesser or the greater of two numbers."""
