@@ -8,48 +8,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from fencepost.explorers.program.ir.nodes import (
-    Assign,
-    At,
-    Binary,
-    BinaryOp,
-    Block,
-    Call,
-    Clause,
-    Compare,
-    Constant,
-    Element,
-    Expression,
-    Extreme,
-    Failure,
-    Field,
-    Fold,
-    FoldOp,
-    For,
-    If,
-    Length,
-    Literal,
-    Local,
-    Logic,
-    Node,
-    Numbers,
-    Order,
-    Return,
-    Select,
-    Slot,
-    Source,
-    Statement,
-    Type,
-)
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.nodes import At, Block, Expression, Slot, Statement
 from fencepost.explorers.program.ir.program import inside, rebuilt
 from fencepost.explorers.program.subset.kinds import INT, Among, Arr, Rec, kind_of
 from fencepost.model.language.domains import NONE, BitSet, Domain, Linear, Range, linear
 from fencepost.model.language.domains import Extreme as Widest
 from fencepost.model.language.records import ArrayOf, Nested, Record, Scalar, fields
 
-INDEX = frozenset([Failure.INDEX])
-NUMBER = frozenset([Failure.NUMBER])
-SHIFT = frozenset([Failure.SHIFT, Failure.NUMBER])
+INDEX = frozenset([nodes.Failure.INDEX])
+NUMBER = frozenset([nodes.Failure.NUMBER])
+SHIFT = frozenset([nodes.Failure.SHIFT, nodes.Failure.NUMBER])
 
 
 class Adding(Protocol):
@@ -62,7 +31,7 @@ class Adding(Protocol):
         parameters: int,
         slots: tuple[Slot, ...],
         body: Block,
-        returns: Type | None,
+        returns: nodes.Type | None,
     ) -> int:
         """Add a function whose first slots are its parameters, and return its number."""
 
@@ -75,7 +44,7 @@ class Lifted:
         self.slots: list[Slot] = []
         self.arguments: list[Expression] = []
 
-    def slot(self, kind: Type, name: str = "") -> Slot:
+    def slot(self, kind: nodes.Type, name: str = "") -> Slot:
         self.slots.append(Slot(len(self.slots), name, kind))
         return self.slots[-1]
 
@@ -84,84 +53,84 @@ class Lifted:
         self.arguments.append(argument)
         return self.slot(argument.type)
 
-    def read(self, slot: Slot) -> Local:
-        return Local(slot, at=self.at, type=slot.type)
+    def read(self, slot: Slot) -> nodes.Local:
+        return nodes.Local(slot, at=self.at, type=slot.type)
 
-    def number(self, value: int) -> Literal:
-        return Literal(value, at=self.at)
+    def number(self, value: int) -> nodes.Literal:
+        return nodes.Literal(value, at=self.at)
 
-    def compare(self, one: Expression, order: Order, other: Expression) -> Compare:
-        return Compare(one, ((order, other),), at=self.at)
+    def compare(self, one: Expression, order: nodes.Order, other: Expression) -> nodes.Compare:
+        return nodes.Compare(one, ((order, other),), at=self.at)
 
-    def call(self, body: Sequence[Statement], returns: Type = INT) -> Call:
+    def call(self, body: Sequence[Statement], returns: nodes.Type = INT) -> nodes.Call:
         number = self.functions.add(self.python, self.at, len(self.arguments), tuple(self.slots), tuple(body), returns)
-        return Call(number, tuple(self.arguments), at=self.at, type=returns)
+        return nodes.Call(number, tuple(self.arguments), at=self.at, type=returns)
 
-    def value(self, found: Expression) -> Call:
+    def value(self, found: Expression) -> nodes.Call:
         """Return the call of a helper that is one expression."""
-        return self.call([Return(found, at=self.at)], found.type)
+        return self.call([nodes.Return(found, at=self.at)], found.type)
 
 
-def extreme(lifted: Lifted, fold: Fold, default: Expression | None, *, greatest: bool) -> Call:
+def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, greatest: bool) -> nodes.Call:
     """Return `max` or `min` of the values of a fold; `default` is the value if it has none."""
     at, first = lifted.at, fold.clauses[0]
     moved = _Moved(lifted, fold)
-    if isinstance(first.source, Numbers):
+    if isinstance(first.source, nodes.Numbers):
         start, stop = lifted.given(first.source.start), lifted.given(first.source.stop)
     else:
         start = stop = lifted.given(first.source)
     otherwise = None if default is None else lifted.given(default)
     for slot in moved.free:
-        moved.slots[slot] = lifted.given(Local(slot, at=at, type=slot.type))
+        moved.slots[slot] = lifted.given(nodes.Local(slot, at=at, type=slot.type))
     for slot in moved.own:
         moved.slots[slot] = lifted.slot(slot.type, slot.name)
     best, seen, value = lifted.slot(INT), lifted.slot(INT), lifted.slot(INT)
-    better = Extreme(greatest, (lifted.read(best), lifted.read(value)), at=at)
+    better = nodes.Extreme(greatest, (lifted.read(best), lifted.read(value)), at=at)
     body: Block = (
-        Assign(value, moved.expression(fold.value), at=at),
-        Assign(best, Select(lifted.read(seen), better, lifted.read(value), at=at), at=at),
-        Assign(seen, lifted.number(1), at=at),
+        nodes.Assign(value, moved.expression(fold.value), at=at),
+        nodes.Assign(best, nodes.Select(lifted.read(seen), better, lifted.read(value), at=at), at=at),
+        nodes.Assign(seen, lifted.number(1), at=at),
     )
     for number, clause in reversed(list(enumerate(fold.clauses))):
         for test in reversed(clause.tests):
-            body = (If(moved.expression(test), body, (), at=at),)
-        source: Source
+            body = (nodes.If(moved.expression(test), body, (), at=at),)
+        source: nodes.Source
         if number == 0:
             source = (
-                Numbers(lifted.read(start), lifted.read(stop), at=at)
-                if isinstance(first.source, Numbers)
+                nodes.Numbers(lifted.read(start), lifted.read(stop), at=at)
+                if isinstance(first.source, nodes.Numbers)
                 else lifted.read(start)
             )
-        elif isinstance(clause.source, Numbers):
-            source = Numbers(moved.expression(clause.source.start), moved.expression(clause.source.stop), at=at)
+        elif isinstance(clause.source, nodes.Numbers):
+            source = nodes.Numbers(moved.expression(clause.source.start), moved.expression(clause.source.stop), at=at)
         else:
             source = moved.expression(clause.source)
-        body = (For(moved.slots[clause.slot], source, body, at=at),)
+        body = (nodes.For(moved.slots[clause.slot], source, body, at=at),)
     result = (
         lifted.read(best)
         if otherwise is None
-        else Select(lifted.read(seen), lifted.read(best), lifted.read(otherwise), at=at)
+        else nodes.Select(lifted.read(seen), lifted.read(best), lifted.read(otherwise), at=at)
     )
-    zero = (Assign(best, lifted.number(0), at=at), Assign(seen, lifted.number(0), at=at))
-    return lifted.call([*zero, *body, Return(result, at=at)])
+    zero = (nodes.Assign(best, lifted.number(0), at=at), nodes.Assign(seen, lifted.number(0), at=at))
+    return lifted.call([*zero, *body, nodes.Return(result, at=at)])
 
 
 class _Moved:
     """The inside of a fold as a separate function, which gets the outer variables that it reads."""
 
-    def __init__(self, lifted: Lifted, fold: Fold) -> None:
+    def __init__(self, lifted: Lifted, fold: nodes.Fold) -> None:
         self.lifted = lifted
         every = [*fold.clauses[1:], *(test for test in fold.clauses[0].tests), fold.value]
-        own = [fold.clauses[0].slot, *(item.slot for item in inside(every) if isinstance(item, Clause))]
+        own = [fold.clauses[0].slot, *(item.slot for item in inside(every) if isinstance(item, nodes.Clause))]
         self.own = list(dict.fromkeys(own))
-        read = [item.slot for item in inside(every) if isinstance(item, Local)]
+        read = [item.slot for item in inside(every) if isinstance(item, nodes.Local)]
         self.free = [slot for slot in dict.fromkeys(read) if slot not in own]
         self.slots: dict[Slot, Slot] = {}
 
-    def node(self, node: Node) -> Node:
-        if isinstance(node, Local):
+    def node(self, node: nodes.Node) -> nodes.Node:
+        if isinstance(node, nodes.Local):
             return replace(node, slot=self.slots[node.slot])
-        if isinstance(node, Clause):
+        if isinstance(node, nodes.Clause):
             return rebuilt(node, self.node, slot=self.slots[node.slot])
         return rebuilt(node, self.node)
 
@@ -172,49 +141,58 @@ class _Moved:
         return found
 
 
-def field_of(owner: Expression, name: str, at: At) -> Field:
+def field_of(owner: Expression, name: str, at: At) -> nodes.Field:
     assert isinstance(owner.type, Rec)
     kind = kind_of(dict(fields(owner.type.record))[name])
     assert isinstance(kind, type(INT) | Rec | Arr)
-    return Field(owner, name, at=at, type=Rec(kind.record) if isinstance(kind, Rec) else kind)
+    return nodes.Field(owner, name, at=at, type=Rec(kind.record) if isinstance(kind, Rec) else kind)
 
 
-def element_of(kind: ArrayOf) -> Type:
+def element_of(kind: ArrayOf) -> nodes.Type:
     return Rec(kind.element.record) if isinstance(kind.element, Nested) else INT
 
 
-def among(lifted: Lifted, how: Among, item: Expression, others: list[Expression]) -> Call:
+def among(lifted: Lifted, how: Among, item: Expression, others: list[Expression]) -> nodes.Call:
     """Return whether a number is in a range, an array or a set."""
     at, wanted = lifted.at, lifted.given(item)
     rest = [lifted.given(other) for other in others]
     if how is Among.RANGE:
         start: Expression = lifted.read(rest[0]) if len(rest) == 2 else lifted.number(0)
         return lifted.value(
-            Compare(start, ((Order.AT_MOST, lifted.read(wanted)), (Order.LESS, lifted.read(rest[-1]))), at=at)
+            nodes.Compare(
+                start, ((nodes.Order.AT_MOST, lifted.read(wanted)), (nodes.Order.LESS, lifted.read(rest[-1]))), at=at
+            )
         )
     if how is Among.ARRAY:
         each = lifted.slot(INT)
-        equal = lifted.compare(lifted.read(wanted), Order.EQUAL, lifted.read(each))
-        return lifted.value(Fold(FoldOp.ANY, (Clause(each, lifted.read(rest[0]), (), at=at),), equal, at=at))
-    count = Extreme(True, (lifted.read(wanted), lifted.number(0)), at=at)
-    bit = Binary(BinaryOp.AND, Binary(BinaryOp.RIGHT, lifted.read(rest[0]), count, at=at), lifted.number(1), at=at)
-    there = lifted.compare(lifted.read(wanted), Order.AT_LEAST, lifted.number(0))
-    return lifted.value(Logic(True, (there, bit), at=at))
+        equal = lifted.compare(lifted.read(wanted), nodes.Order.EQUAL, lifted.read(each))
+        return lifted.value(
+            nodes.Fold(nodes.FoldOp.ANY, (nodes.Clause(each, lifted.read(rest[0]), (), at=at),), equal, at=at)
+        )
+    count = nodes.Extreme(True, (lifted.read(wanted), lifted.number(0)), at=at)
+    bit = nodes.Binary(
+        nodes.BinaryOp.AND,
+        nodes.Binary(nodes.BinaryOp.RIGHT, lifted.read(rest[0]), count, at=at),
+        lifted.number(1),
+        at=at,
+    )
+    there = lifted.compare(lifted.read(wanted), nodes.Order.AT_LEAST, lifted.number(0))
+    return lifted.value(nodes.Logic(True, (there, bit), at=at))
 
 
-def message(lifted: Lifted, channel: Expression, index: Expression) -> Call:
+def message(lifted: Lifted, channel: Expression, index: Expression) -> nodes.Call:
     """Return a message of a channel by its place, which must be below the number of messages."""
     at, owner, place = lifted.at, lifted.given(channel), lifted.given(index)
     items = field_of(lifted.read(owner), "items", at)
-    there = lifted.compare(lifted.read(place), Order.LESS, field_of(lifted.read(owner), "items_end", at))
-    beyond = Length(field_of(lifted.read(owner), "items", at), at=at)
-    where = Select(there, lifted.read(place), beyond, at=at)
+    there = lifted.compare(lifted.read(place), nodes.Order.LESS, field_of(lifted.read(owner), "items_end", at))
+    beyond = nodes.Length(field_of(lifted.read(owner), "items", at), at=at)
+    where = nodes.Select(there, lifted.read(place), beyond, at=at)
     assert isinstance(items.type, Arr)
-    return lifted.value(Element(items, where, at=at, checks=INDEX, type=element_of(items.type.field)))
+    return lifted.value(nodes.Element(items, where, at=at, checks=INDEX, type=element_of(items.type.field)))
 
 
 def over_values(
-    lifted: Lifted, function: int, given: Sequence[Local], params: Sequence[tuple[str, Domain]], *, every: bool
+    lifted: Lifted, function: int, given: Sequence[nodes.Local], params: Sequence[tuple[str, Domain]], *, every: bool
 ) -> Expression:
     """Return a function's result for each value of its last parameters, or for one of them."""
     at = lifted.at
@@ -223,26 +201,32 @@ def over_values(
     for name, domain in params:
         low, high = ends_of(domain, lifted)
         slot = lifted.slot(INT, name)
-        stop = Binary(BinaryOp.ADD, high, lifted.number(1), at=at, checks=NUMBER)
-        clauses.append(Clause(slot, Numbers(low, stop, at=at), (), at=at))
+        stop = nodes.Binary(nodes.BinaryOp.ADD, high, lifted.number(1), at=at, checks=NUMBER)
+        clauses.append(nodes.Clause(slot, nodes.Numbers(low, stop, at=at), (), at=at))
         arguments.append(lifted.read(slot))
-    value = Compare(Call(function, tuple(arguments), at=at, type=INT), ((Order.DIFFERENT, lifted.number(0)),), at=at)
-    return Fold(FoldOp.ALL if every else FoldOp.ANY, tuple(clauses), value, at=at)
+    value = nodes.Compare(
+        nodes.Call(function, tuple(arguments), at=at, type=INT), ((nodes.Order.DIFFERENT, lifted.number(0)),), at=at
+    )
+    return nodes.Fold(nodes.FoldOp.ALL if every else nodes.FoldOp.ANY, tuple(clauses), value, at=at)
 
 
 def ends_of(domain: Domain, lifted: Lifted) -> tuple[Expression, Expression]:
     """Return the least and the greatest value of a parameter, NONE left out."""
     if isinstance(domain, BitSet):
-        one = Binary(BinaryOp.LEFT, lifted.number(1), sum_of(domain.count, lifted), at=lifted.at, checks=SHIFT)
-        return lifted.number(0), Binary(BinaryOp.SUBTRACT, one, lifted.number(1), at=lifted.at, checks=NUMBER)
+        one = nodes.Binary(
+            nodes.BinaryOp.LEFT, lifted.number(1), sum_of(domain.count, lifted), at=lifted.at, checks=SHIFT
+        )
+        return lifted.number(0), nodes.Binary(
+            nodes.BinaryOp.SUBTRACT, one, lifted.number(1), at=lifted.at, checks=NUMBER
+        )
     if not isinstance(domain, Range):
         low, high = domain.bounds({})
         return lifted.number(0 if low == NONE else low), lifted.number(high)
     least = sum_of(domain.low, lifted)
-    if isinstance(least, Literal):
+    if isinstance(least, nodes.Literal):
         return lifted.number(0 if least.value == NONE else least.value), sum_of(domain.high, lifted)
-    is_none = lifted.compare(sum_of(domain.low, lifted), Order.EQUAL, lifted.number(NONE))
-    return Select(is_none, lifted.number(0), least, at=lifted.at), sum_of(domain.high, lifted)
+    is_none = lifted.compare(sum_of(domain.low, lifted), nodes.Order.EQUAL, lifted.number(NONE))
+    return nodes.Select(is_none, lifted.number(0), least, at=lifted.at), sum_of(domain.high, lifted)
 
 
 def sum_of(value: Linear | int, lifted: Lifted) -> Expression:
@@ -251,20 +235,20 @@ def sum_of(value: Linear | int, lifted: Lifted) -> Expression:
     for name, factor in total.terms.items():
         term: Expression
         if isinstance(name, Widest):
-            term = Extreme(name.greatest, tuple(sum_of(part, lifted) for part in name.parts), at=lifted.at)
+            term = nodes.Extreme(name.greatest, tuple(sum_of(part, lifted) for part in name.parts), at=lifted.at)
         else:
-            term = Constant(name, at=lifted.at)
+            term = nodes.Constant(name, at=lifted.at)
         if factor != 1:
-            term = Binary(BinaryOp.MULTIPLY, term, lifted.number(factor), at=lifted.at, checks=NUMBER)
-        found = term if found is None else Binary(BinaryOp.ADD, found, term, at=lifted.at, checks=NUMBER)
+            term = nodes.Binary(nodes.BinaryOp.MULTIPLY, term, lifted.number(factor), at=lifted.at, checks=NUMBER)
+        found = term if found is None else nodes.Binary(nodes.BinaryOp.ADD, found, term, at=lifted.at, checks=NUMBER)
     if found is None:
         return lifted.number(total.offset)
     if total.offset:
-        found = Binary(BinaryOp.ADD, found, lifted.number(total.offset), at=lifted.at, checks=NUMBER)
+        found = nodes.Binary(nodes.BinaryOp.ADD, found, lifted.number(total.offset), at=lifted.at, checks=NUMBER)
     return found
 
 
-def same(lifted: Lifted, one: Expression, other: Expression) -> Call:
+def same(lifted: Lifted, one: Expression, other: Expression) -> nodes.Call:
     """Return whether two records or arrays have the same content."""
     left, right = lifted.given(one), lifted.given(other)
     kind = one.type
@@ -276,7 +260,7 @@ def same(lifted: Lifted, one: Expression, other: Expression) -> Call:
 
 def same_as_written(
     lifted: Lifted, place: Expression, values: dict[tuple[str, ...], Expression], *, first: bool
-) -> Call:
+) -> nodes.Call:
     """Return whether a record has the values that are written out by the paths of their fields, and else is cleared."""
     early = lifted.given(place) if first else None
     slots = {path: lifted.given(value) for path, value in values.items()}
@@ -289,7 +273,7 @@ def same_as_written(
 def _conjunction(lifted: Lifted, found: list[Expression]) -> Expression:
     if not found:
         return lifted.number(1)
-    return found[0] if len(found) == 1 else Logic(True, tuple(found), at=lifted.at)
+    return found[0] if len(found) == 1 else nodes.Logic(True, tuple(found), at=lifted.at)
 
 
 def _at_path(lifted: Lifted, slot: Slot, path: tuple[str, ...]) -> Expression:
@@ -309,28 +293,29 @@ def _parts(lifted: Lifted, one: Slot, other: Slot, record: type[Record], path: t
         if isinstance(kind, ArrayOf):
             yield _same_items(lifted, left, right, kind)
         else:
-            yield lifted.compare(left, Order.EQUAL, right)
+            yield lifted.compare(left, nodes.Order.EQUAL, right)
 
 
 def _same_items(lifted: Lifted, one: Expression, other: Expression, kind: ArrayOf) -> Expression:
     """Return whether two arrays have the same elements."""
     number = lifted.slot(INT)
     items = [
-        Element(array, lifted.read(number), at=lifted.at, checks=INDEX, type=element_of(kind)) for array in (one, other)
+        nodes.Element(array, lifted.read(number), at=lifted.at, checks=INDEX, type=element_of(kind))
+        for array in (one, other)
     ]
     if isinstance(kind.element, Nested):
         value: Expression = same(Lifted(lifted.functions, lifted.python, lifted.at), *items)
     else:
-        value = lifted.compare(items[0], Order.EQUAL, items[1])
-    length = Length(rebuilt_whole(one), at=lifted.at)
-    clause = Clause(number, Numbers(lifted.number(0), length, at=lifted.at), (), at=lifted.at)
-    return Fold(FoldOp.ALL, (clause,), value, at=lifted.at)
+        value = lifted.compare(items[0], nodes.Order.EQUAL, items[1])
+    length = nodes.Length(rebuilt_whole(one), at=lifted.at)
+    clause = nodes.Clause(number, nodes.Numbers(lifted.number(0), length, at=lifted.at), (), at=lifted.at)
+    return nodes.Fold(nodes.FoldOp.ALL, (clause,), value, at=lifted.at)
 
 
 def rebuilt_whole(node: Expression) -> Expression:
     """Return the same expression made of other nodes, which may stand somewhere else too."""
 
-    def copied(item: Node) -> Node:
+    def copied(item: nodes.Node) -> nodes.Node:
         return replace(rebuilt(item, copied))
 
     found = copied(node)
@@ -349,14 +334,14 @@ def _as_written(
             yield _cleared(lifted, _at_path(lifted, owner, here), kind)
         else:
             wanted = lifted.read(slots[here]) if here in slots else lifted.number(0)
-            yield lifted.compare(_at_path(lifted, owner, here), Order.EQUAL, wanted)
+            yield lifted.compare(_at_path(lifted, owner, here), nodes.Order.EQUAL, wanted)
 
 
 def _cleared(lifted: Lifted, array: Expression, kind: ArrayOf) -> Expression:
     item = lifted.slot(element_of(kind))
-    clause = Clause(item, array, (), at=lifted.at)
+    clause = nodes.Clause(item, array, (), at=lifted.at)
     if isinstance(kind.element, Scalar):
-        value: Expression = lifted.compare(lifted.read(item), Order.EQUAL, lifted.number(0))
+        value: Expression = lifted.compare(lifted.read(item), nodes.Order.EQUAL, lifted.number(0))
     else:
         value = same_as_written(Lifted(lifted.functions, lifted.python, lifted.at), lifted.read(item), {}, first=True)
-    return Fold(FoldOp.ALL, (clause,), value, at=lifted.at)
+    return nodes.Fold(nodes.FoldOp.ALL, (clause,), value, at=lifted.at)
