@@ -274,17 +274,6 @@ def _values(name: str) -> list[tuple[Run, dict[str, int]]]:
     ]
 
 
-def unexplained(best: Best) -> list[str]:
-    """Return the checks that were not shown necessary and have no reason, and those that have one and need none."""
-    return [
-        f"{name} {row}"
-        for items in ADDED.values()
-        for name, reasons in items.items()
-        for row, reason in reasons.items()
-        if (necessity(best, name, row, "")[0] == "**needed**") == bool(reason)
-    ]
-
-
 # -- how many crashes an acknowledged record survives
 
 

@@ -232,14 +232,6 @@ def table_of_name(name: str) -> str:
     return "\n".join(table(head, rows))
 
 
-def command_of(name: str) -> str:
-    """Return the command that prints the table of a name."""
-    shown = f"'{name}'" if " " in name else name
-    if name.split(maxsplit=1)[0] in entries():
-        return f"fencepost guarantees {name}"
-    return f"fencepost guarantees --table {shown}"
-
-
 def _cases(ids: Sequence[str]) -> Table:
     return ["id", "property", "expected", "runs", "length", "distinct", "trace"], (
         row for name in ids for row in _cases_of(entries()[name])

@@ -78,7 +78,6 @@ class Connection(asyncio.Protocol):
         self.buffer = bytearray()
         self.is_busy = False
         self.since = 0.0
-        self.arrived_at = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""

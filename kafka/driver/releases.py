@@ -92,16 +92,6 @@ def java_version() -> int:
     return int(found[1])
 
 
-def missing_tools() -> str:
-    """Say in one sentence what is missing to run Kafka's classes by Maven; an empty string if nothing is."""
-    try:
-        java_version()
-        tool("javac")
-    except UsageError as error:
-        return str(error)
-    return "" if shutil.which("mvn") else "Maven (`mvn`) was not found, which brings Kafka's jars."
-
-
 def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of jars as `jars=`") -> Path:
     """Return a folder with the jars that a project of Maven needs, which Maven brings the first time.
 

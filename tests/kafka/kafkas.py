@@ -1,15 +1,28 @@
 """What tests on Kafka's classes share: whether they can run here, and a release to run them on."""
 
 import os
+import shutil
 from typing import Any
 
 import pytest
-from fencepost.kafka.driver.releases import missing_tools
+from fencepost.kafka.driver.releases import java_version, tool
+from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import data_of, fencepost
 
+
+def _missing_tools() -> str:
+    """Say in one sentence what is missing to run Kafka's classes by Maven; an empty string if nothing is."""
+    try:
+        java_version()
+        tool("javac")
+    except UsageError as error:
+        return str(error)
+    return "" if shutil.which("mvn") else "Maven (`mvn`) was not found, which brings Kafka's jars."
+
+
 KAFKA = "4.1.2"
-LACKING = missing_tools()
+LACKING = _missing_tools()
 IN_CI = bool(os.environ.get("CI"))
 """In CI a test on Kafka's classes that cannot run fails instead of being skipped."""
 

@@ -11,12 +11,12 @@ from fencepost.kafka.driver.process import Driver, count_lines
 from fencepost.kafka.driver.releases import RELEASES, release
 from fencepost.kafka.driver.walks import Cover, state_graph, walks
 from fencepost.kafka.replication.brokers import Brokers
-from fencepost.kafka.replication.hidden import NAMED, Hidden, Watched
 from fencepost.kafka.replication.mapping import SMALL
 from fencepost.model.language.interpreter import Interpreter, Transition
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import ARCHIVE
+from tests.kafka.hidden import NAMED, Hidden, Watched
 from tests.kafka.kafkas import KAFKA, on_kafka
 
 MACHINE = protocol("replication").machine
