@@ -121,15 +121,9 @@ def _rendered(made: ReplayResult, form: str, model: str | None, written: Path | 
         Display(quiet=False) as display,
         display.busy("searching for settings that prevent it") if form == "html" else nullcontext(),
     ):
-        return made.render(form, _seen_from(written, model) if form == "pytest" and model else model or "")
-
-
-def _seen_from(written: Path | None, model: str) -> str:
-    """Return the path of a model as the test in the file `written`, or in this folder, names it."""
-    try:
-        return os.path.relpath(model, written.parent if written else ".")
-    except ValueError:  # on another drive
-        return str(Path(model).resolve())
+        if form == "pytest" and model:  # as a test in that file names it
+            model = os.path.relpath(model, written.parent if written else ".")
+        return made.render(form, model or "")
 
 
 def _kafka_test(trace: Trace, kafka: str | None, written: Path | None) -> str:

@@ -141,10 +141,10 @@ class Pool:
     played again in a process of its own, so that one which kills the process keeps no other from being judged.
     """
 
-    def __init__(self, client: Installed, times: Times, at_once: int = AT_ONCE) -> None:
-        self.client, self.times, self.at_once = client, times, at_once
+    def __init__(self, client: Installed, times: Times) -> None:
+        self.client, self.times = client, times
         self.stack = AsyncExitStack()
-        self.room = asyncio.Semaphore(at_once)
+        self.room = asyncio.Semaphore(AT_ONCE)
         self.starting = asyncio.Lock()
         self.alone = asyncio.Semaphore(ALONE)
         self.driver: ClientProcess | None = None
@@ -199,7 +199,7 @@ class Pool:
                     return
                 take(history, await self.play(history))
 
-        await asyncio.gather(*(work() for _ in range(self.at_once)))
+        await asyncio.gather(*(work() for _ in range(AT_ONCE)))
         return not is_over
 
 

@@ -322,18 +322,16 @@ class OwnClient:
         if self.command["reset"] == "none":
             self._lost(partition, 0, "out of range")
             return
-        row = {"partition_index": partition, "current_leader_epoch": self.known[partition].epoch, "timestamp": -1}
-        body = {
-            "replica_id": -1,
-            "isolation_level": 0,
-            "topics": [{"name": self.command["topic"], "partitions": [row]}],
-        }
-        told = await self._call(at, wire.LIST_OFFSETS, LISTS, body)
-        found = told.topics[0].partitions[0]
+        found = await self._log_end(at, self.command["topic"], partition, self.known[partition].epoch)
         if found.error_code == wire.NONE:
             self.known[partition].position = found.offset
         else:
             await self._failed(is_news=False)
+
+    async def _log_end(self, at: tuple[str, int], topic: str, partition: int, epoch: int) -> Any:
+        row = {"partition_index": partition, "current_leader_epoch": epoch, "timestamp": -1}
+        body = {"replica_id": -1, "isolation_level": 0, "topics": [{"name": topic, "partitions": [row]}]}
+        return (await self._call(at, wire.LIST_OFFSETS, LISTS, body)).topics[0].partitions[0]
 
     async def _resume(self, partition: int, at: tuple[str, int]) -> None:
         """Begin at what the group has committed, which is validated if it has a leader epoch."""
@@ -358,14 +356,12 @@ class OwnClient:
 
     async def _ask_admin(self, topic: str, partition: int, value: str) -> None:
         """Ask for the log's end as an admin client does, which finds the leader anew if that has gone."""
-        row = {"partition_index": partition, "current_leader_epoch": NOBODY, "timestamp": -1}
-        body = {"replica_id": -1, "isolation_level": 0, "topics": [{"name": topic, "partitions": [row]}]}
         found = self.admin_leader
         while True:
             with suppress(OSError, asyncio.IncompleteReadError):
                 at = found if found and self.mutant == "asks-admin-where-nobody-is" else self._leader(partition)
-                told = await self._call(at, wire.LIST_OFFSETS, LISTS, body) if at else None
-                if told is not None and told.topics[0].partitions[0].error_code == wire.NONE:
+                end = await self._log_end(at, topic, partition, NOBODY) if at else None
+                if end is not None and end.error_code == wire.NONE:
                     self.admin_leader = at
                     self.hear({"event": "acked", "partition": partition, "value": value})
                     return
