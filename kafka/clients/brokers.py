@@ -1,7 +1,6 @@
 """Brokers as listening ports on 127.0.0.1: they read requests, and answer as the world says, when the play says."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -375,8 +374,3 @@ def _offsets(world: World, broker: int, message: wire.Message) -> tuple[list[dic
             rows.append(row)
         topics.append({"name": TOPIC, "topic": TOPIC, "partitions": rows})
     return topics, events
-
-
-def clock() -> float:
-    """Return a time in seconds."""
-    return time.monotonic()

@@ -5,13 +5,14 @@ knows; a request that does not come in time is passed over. The history that hap
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fencepost.kafka.clients import wire
-from fencepost.kafka.clients.brokers import POLL, Connection, Request, clock
+from fencepost.kafka.clients.brokers import POLL, Connection, Request
 from fencepost.kafka.clients.events import NOBODY, Event, Play
 from fencepost.kafka.clients.history import APPLICATION, BESIDES, ERRORS, FOLLOWERS, SILENT, History, Move
 from fencepost.kafka.clients.world import CLUSTER_ACTIONS, TOPIC, World
@@ -65,7 +66,7 @@ class Player:
         self.play.resets = history.has("client_resets")
         self.done_with = asyncio.Event()
         """Whether the client has committed, or says that it cannot."""
-        self.began = clock()
+        self.began = time.monotonic()
         self.servers: dict[int, asyncio.Server] = {}
         self.connections: set[Connection] = set()
         self.waiting: tuple[bool, asyncio.Future[Request]] | None = None
@@ -80,7 +81,7 @@ class Player:
 
     def now(self) -> float:
         """Return the seconds since the beginning."""
-        return clock() - self.began
+        return time.monotonic() - self.began
 
     def note(self, event: Event) -> None:
         """Keep an event."""
