@@ -90,7 +90,7 @@ def test_checks_of_the_raft_client_that_are_taken_out_of_the_model_are_noticed()
         "quorum-elects 3": (Sight.NOWHERE, ""),  # there is no observer
         "quorum-elects 4": (Sight.NOTICED, "it is not elected"),
         "quorum-elects 6": (Sight.NOTICED, "it is not elected"),
-        "quorum-elects 7": (Sight.NOTICED, "it is not elected"),
+        "quorum-elects 8": (Sight.NOTICED, "it is not elected"),
         "leader-appends 1": (Sight.NOTICED, "NOT_LEADER"),
         "compares_high_watermarks=off": (Sight.NOTICED, ""),
     }
