@@ -4,7 +4,6 @@ something else."""
 import inspect
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import fencepost.api as f
@@ -13,9 +12,8 @@ import pytest
 from fencepost.api.asking import arguments
 from fencepost.testing import checks
 
-from tests.helpers.written import HEAD
+from tests.helpers.written import machine_of
 from tests.machines import mailbox, shelf, vault
-from tests.random_machines.engines import load
 
 API = [getattr(f, name) for name in f.__all__]
 CALLS: tuple[Callable[..., Any], ...] = (*(item for item in API if hasattr(item, "__wrapped__")), checks.check)
@@ -27,22 +25,13 @@ class State(Record):
     happened: Annotated[int, Range(0, 9)]
 
 @action()
-def initial(s, c):
-    \"\"\"Nothing has happened.\"\"\"
-
-@action()
 def go(s, c):
-    \"\"\"It happens.\"\"\"
     require(s.happened < c.{name}, bound=C.{name})
     s.happened += 1
 
 @always
-def few(s, c) -> bool:
-    \"\"\"It does not happen for ever.\"\"\"
+def few(s, c):
     return s.happened < 9
-
-PROPERTIES = (few,)
-MACHINE = Machine("named", "Its constant is called as an argument is.", State, C, initial, (go,))
 """
 
 
@@ -132,13 +121,13 @@ def test_a_text_is_a_list_of_one_name_and_a_generator_is_a_list() -> None:
 
 
 @pytest.mark.parametrize("name", ["workers", "budget", "memory", "compact", "version", "only", "cancel"])
-def test_a_constant_is_not_taken_for_an_argument_of_the_same_name(name: str, tmp_path: Path) -> None:
-    machine, properties = load(HEAD + CONSTANTS.format(name=name), tmp_path)
+def test_a_constant_is_not_taken_for_an_argument_of_the_same_name(name: str) -> None:
+    machine, properties = machine_of(CONSTANTS.format(name=name))
     value = {"compact": True, "version": "", "only": "few", "cancel": lambda: False, "memory": 1 << 40}.get(name, 3)
     with pytest.raises(f.UsageError) as error:
         f.check(machine, properties, engine="plain", **{name: value})
     assert str(error.value) == (
-        f"check() was given {name}=, an argument of its own, and protocol 'named' has a constant {name!r}: "
+        f"check() was given {name}=, an argument of its own, and protocol 'machine' has a constant {name!r}: "
         f"write constants={{{name!r}: VALUE}} for the constant, beside {name}= if that is meant too."
     )
     assert f.check(machine, properties, engine="plain", constants={name: 3}).distinct == 4
@@ -147,10 +136,10 @@ def test_a_constant_is_not_taken_for_an_argument_of_the_same_name(name: str, tmp
 
 
 @pytest.mark.parametrize("call", [f.ablate, f.prove, f.simulate], ids=lambda item: item.__name__)
-def test_no_call_takes_a_constant_for_its_own_argument(call: Callable[..., Any], tmp_path: Path) -> None:
+def test_no_call_takes_a_constant_for_its_own_argument(call: Callable[..., Any]) -> None:
     if call is f.prove:
         pytest.importorskip("z3")
-    machine, properties = load(HEAD + CONSTANTS.format(name="workers"), tmp_path)
+    machine, properties = machine_of(CONSTANTS.format(name="workers"))
     with pytest.raises(f.UsageError, match=f"{call.__name__}\\(\\) was given workers=, an argument of its own"):
         call(machine, properties, workers=3)
     with pytest.raises(f.UsageError, match="an argument of its own"):
@@ -173,8 +162,8 @@ def test_constants_are_given_once() -> None:
         f.check(mailbox.MACHINE, mailbox.PROPERTIES, constants=all_of_them)
 
 
-def test_what_a_call_inside_of_another_is_given_is_its_own(tmp_path: Path) -> None:
-    machine, properties = load(HEAD + CONSTANTS.format(name="budget"), tmp_path)
+def test_what_a_call_inside_of_another_is_given_is_its_own() -> None:
+    machine, properties = machine_of(CONSTANTS.format(name="budget"))
     seen = []
 
     def look(_: f.Event) -> None:
@@ -195,8 +184,3 @@ def test_a_property_is_named_by_each_word_on_each_call(name: str) -> None:
 def test_two_names_of_one_argument_are_refused() -> None:
     with pytest.raises(f.UsageError, match="property= and only=, which are one"):
         f.check("kip320", replicas=2, only="weak-isr", property="strong-isr")
-
-
-def test_a_cluster_is_a_master_or_a_cluster() -> None:
-    with pytest.raises(f.UsageError, match=r"write a master such as \"local\[2\]\", or Cluster"):
-        f.sweep("kip320", grid={"replicas": [2]}, cluster=3)

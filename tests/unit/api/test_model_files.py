@@ -8,31 +8,23 @@ import pytest
 from fencepost.api.asking.targets import find_protocol
 from fencepost.explorers.model_files import load_sent
 
+from tests.helpers.blocks import whole
 from tests.helpers.written import HEAD
 
-MODEL = f'''{{imports}}
-{HEAD}
+MODEL = f"""{{imports}}
+{HEAD}""" + whole("""
 class State(Record):
     x: Annotated[int, Range(0, 9)]
 
 @action()
-def initial(s, c):
-    """Nothing has happened."""
-
-@action()
 def go(s, c):
-    """One goes on."""
     require(s.x < c.n, bound=C.n)
-    s.x += {{call}}(s, c)
+    s.x += {call}(s, c)
 
 @always
 def never_two(s, c):
-    """It is never two."""
     return s.x != 2
-
-MACHINE = Machine("beside", "Helpers beside a model", State, C, initial, (go,))
-PROPERTIES = (never_two,)
-'''
+""")
 RULES = 'def step_of(s, c):\n    """How far."""\n    return {step}\n'
 LAYOUTS = {
     "a module": ("from rules import step_of", "step_of", "rules.py"),

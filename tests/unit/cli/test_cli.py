@@ -5,7 +5,34 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.commands import KIP101, KIP320, VARIABLE, data_of, fencepost
-from tests.helpers.written import HEAD
+from tests.helpers.written import file_of
+
+LIGHTS = str(
+    file_of(
+        """
+class State(Record):
+    number: Annotated[int, Range(0, C.n)]
+
+@action()
+def count(s, c):
+    require(s.number < c.n)
+    s.number += 1
+
+@always
+def below_two(s, c):
+    return s.number < 2
+
+@always
+def below_one(s, c):
+    return s.number < 1
+
+NOTES = lambda c: (f"The number ends at {c.n}.",)
+MACHINE = Machine("lights", "it counts", State, C, initial, (count,), notes=NOTES)
+""",
+        "lights",
+    )
+)
+"""A machine that violates two properties one after the other, and has a note."""
 
 
 def test_json_of_a_check_has_the_keys_of_the_contract() -> None:
@@ -83,18 +110,18 @@ def test_a_page_tells_verdict_properties_reach_and_every_violation() -> None:
     assert not [line for line in page.splitlines() if line != line.rstrip()]
 
 
-def test_only_one_of_several_traces_is_printed_unless_all_are_asked_for(lights: str) -> None:
-    brief = fencepost("check", lights, "--set", "n=4", "--engine", "plain").stdout
+def test_only_one_of_several_traces_is_printed_unless_all_are_asked_for() -> None:
+    brief = fencepost("check", LIGHTS, "--set", "n=4", "--engine", "plain").stdout
     assert "below-one is violated: the shortest trace has 2 states\n  1  count\n" in brief
     assert "below-two is violated: " not in brief
     assert brief.startswith(
         "`below-one` is violated: 2 states. 2 of 2 properties are violated.\nNote: The number ends at 4.\n"
     )
     assert brief.endswith("\n\n`below-one` is violated: 2 states.\n")
-    other = fencepost("check", lights, "--engine", "plain", "--property", "below-two").stdout
+    other = fencepost("check", LIGHTS, "--engine", "plain", "--property", "below-two").stdout
     assert "below-two is violated: the shortest trace has 3 states\n  1  count\n  2  count\n" in other
     for more in ("--all-traces", "-v"):
-        full = fencepost("check", lights, "--engine", "plain", *more.split()).stdout
+        full = fencepost("check", LIGHTS, "--engine", "plain", *more.split()).stdout
         assert "below-two is violated: the shortest trace has 3 states\n" in full
 
 
@@ -115,44 +142,6 @@ def test_an_expectation_that_is_not_met_is_said() -> None:
     assert "kip320: expected violated, found holds\n" in result.stderr
     assert (data_of(result)["expected"], data_of(result)["as_expected"]) == ({"verdict": "violated"}, False)
     assert "Expected" not in fencepost(*KIP320, "--expect", "holds").stdout
-
-
-@pytest.fixture
-def lights(tmp_path: Path) -> str:
-    """Return the file of a machine that violates two properties one after the other, and has a note."""
-    file = tmp_path / "lights.py"
-    file.write_text(LIGHTS)
-    return str(file)
-
-
-LIGHTS = f'''{HEAD}
-class State(Record):
-    number: Annotated[int, Range(0, C.n)]
-
-@action()
-def initial(s, c):
-    """Zero."""
-
-@action()
-def count(s, c):
-    """Count on."""
-    require(s.number < c.n)
-    s.number += 1
-
-@always
-def below_two(s, c) -> bool:
-    """The number stays below two."""
-    return s.number < 2
-
-@always
-def below_one(s, c) -> bool:
-    """The number stays below one."""
-    return s.number < 1
-
-NOTES = lambda c: (f"The number ends at {{c.n}}.",)
-MACHINE = Machine("lights", "it counts", State, C, initial, (count,), notes=NOTES)
-PROPERTIES = (below_two, below_one)
-'''
 
 
 def test_dead_actions_are_named() -> None:
