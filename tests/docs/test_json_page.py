@@ -12,7 +12,7 @@ from fencepost.model.language.trees import module_of
 from tests.helpers.commands import fencepost
 from tests.helpers.parameters import words
 from tests.helpers.places import ROOT
-from tests.unit.cli.test_cli_builds import MAILBOX, put
+from tests.unit.cli.test_cli_builds import MAILBOX
 
 PAGE = (ROOT / "docs" / "use" / "json.md").read_text()
 ROOMS = MAILBOX.parent / "rooms.py"
@@ -79,12 +79,6 @@ def fields(data: Any, inside: str = "") -> Iterator[str]:
 def test_every_field_that_is_printed_is_on_the_page(title: str, command: str) -> None:
     result = fencepost(*command.split())
     assert set(fields(json.loads(result.stdout))) - named(title) == set()
-
-
-def test_every_field_of_the_catalogue_is_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    put(monkeypatch, "kip101 2/2/2/2", "kip320 2/2/2/2")
-    found = json.loads(fencepost("check", "--json", "--quiet").stdout)
-    assert set(fields(found)) - named("catalogue") == set()
 
 
 def written(module: str) -> set[str]:

@@ -58,8 +58,3 @@ def test_no_docstring_begins_with_what() -> None:
     assert [
         file for file, text in modules(*ROOMS, "model", "invariants") if re.search(r'(?:\A|:\n *)"""What\b', text)
     ] == []
-
-
-def test_a_worn_word_is_found_outside_of_quotations_only() -> None:
-    text = 'It is told. "Whoever asks" is `told`, and\n```\nnobody\n```\nthere is no leader, which is no longer so.'
-    assert worn(text) == ["It is told.  is , and\n\nthere i"]

@@ -5,8 +5,6 @@ from fencepost.api.asking.constants import parse_setting
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
 
-from tests.helpers.commands import data_of, fencepost
-
 
 @pytest.mark.parametrize(
     ("name", "setting", "found"),
@@ -21,12 +19,6 @@ from tests.helpers.commands import data_of, fencepost
 )
 def test_a_setting_of_kafka_sets_the_constant_that_means_it(name: str, setting: str, found: tuple[str, int]) -> None:
     assert parse_setting(protocol(name).machine, "--set", setting) == found
-
-
-def test_the_command_line_takes_them() -> None:
-    small = ["--set", "log_size=1", "--set", "max_records=1", "--set", "max_leader_epoch=0"]
-    found = fencepost("check", "kip320", "--set", "replication.factor=2", *small, "--json")
-    assert data_of(found)["constants"]["replicas"] == 2
 
 
 def test_an_unknown_constant_is_told_by_its_meaning() -> None:

@@ -267,10 +267,6 @@ def test_an_imported_action_is_not_left_out() -> None:
     assert load_protocol(file).left_out == ()
 
 
-def test_a_witness_of_the_beginning_that_comes_again_is_not_warned_of() -> None:
-    assert ("only-initially", "post-is-empty") not in found_in(CARELESS)
-
-
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_the_models_of_the_catalogue_have_no_warnings(name: str) -> None:
     found = PROTOCOLS[name]

@@ -1,7 +1,6 @@
 """A trace of a whole behaviour tells its loop, and replay asks the plain semantics whether the loop closes, stays away
 and is fair."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -133,14 +132,10 @@ def test_a_trace_of_a_state_property_has_no_loop(tmp_path: Path) -> None:
         replay(file, lookup)
 
 
-def test_diagrams_and_itf_tell_the_loop(tmp_path: Path) -> None:
+def test_diagrams_tell_the_loop(tmp_path: Path) -> None:
     made = replay(written(tmp_path, COMES, ROUND), lookup)
     diagram = render("mermaid", made).split("\n")
     assert [line.strip() for line in diagram].index("loop for ever") < [line.strip() for line in diagram].index("end")
-    data = json.loads(render("itf", made))
-    assert (data["loop"], len(data["states"])) == (0, 2)
-    data = json.loads(render("itf", replay(written(tmp_path, LEAVES, "a 0>1"), lookup)))
-    assert (data["loop"], len(data["states"])) == (1, 2)
 
 
 def test_what_judges_finite_runs_refuses_whole_behaviours() -> None:

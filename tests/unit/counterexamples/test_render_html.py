@@ -12,7 +12,6 @@ from fencepost.counterexamples.render import render
 from fencepost.counterexamples.render.parties import parties
 from fencepost.counterexamples.render.pictures import ADDED, DROPPED, SAME, cards
 from fencepost.counterexamples.replay import Replay, follow
-from fencepost.counterexamples.sources import promises
 from fencepost.counterexamples.trace import ARCHIVE
 
 from tests.helpers.parameters import few
@@ -167,14 +166,6 @@ def test_settings_that_change_nothing_are_no_remedies() -> None:
     ]
     assert "elr=true" not in settings
     assert not [item for item in settings if item.startswith(("crashes=", "fences=", "brokers=", "max_"))]
-
-
-def test_a_promise_is_found_by_the_id_in_the_docstring_or_else_by_its_runs() -> None:
-    b09, kip101 = made("replication-b09-kip-903").trace.prop, made("kip101-weak-isr").trace.prop
-    assert b09 is not None
-    assert kip101 is not None
-    assert [entry.id for entry in promises(b09)] == ["KIP903-S1"]
-    assert [entry.id for entry in promises(kip101)] == ["LIN-1"]
 
 
 def test_a_card_shows_what_was_appended_and_dropped_and_where_the_high_watermark_is() -> None:

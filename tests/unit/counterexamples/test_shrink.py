@@ -16,7 +16,6 @@ from fencepost.explorers.program.removal import find_guard
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.cluster.machine import MACHINE as REPLICATION
-from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.helpers.blocks import whole
@@ -203,12 +202,6 @@ def test_no_time_leaves_a_trace_that_still_shows_it() -> None:
     made = shrink(trace, Limits(seconds=0.001, workers=1))
     assert follow(made.trace).path == made.path
     assert made.path.length <= made.before
-
-
-def test_a_trace_that_does_not_replay_is_refused() -> None:
-    trace = read(ARCHIVE / "kip101-weak-isr.trace").trace
-    with pytest.raises(UsageError, match=r"step 1, `.*`, cannot happen: the guard"):
-        shrink(replace(trace, steps=trace.steps[1:]), LIMITS)
 
 
 def test_the_command_shortens_a_file_and_says_how_far(tmp_path: Path) -> None:

@@ -6,22 +6,15 @@ from dataclasses import replace
 
 from fencepost.counterexamples.history import folded
 from fencepost.counterexamples.replay import Replay, follow, replay
-from fencepost.counterexamples.states import Change, blocks, changes, log_ends, parts
+from fencepost.counterexamples.states import Change, changes, parts
 from fencepost.counterexamples.text import render
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.cluster.state import State
 from fencepost.model.language.records import Key
-from fencepost.model.lineage.base import ReplicaState
 from rich.console import Console
 
 from tests.helpers.traces import lamps_trace, mailbox_trace
 from tests.machines import lamps, mailbox
-
-
-def test_log_is_an_array_with_a_field_that_says_where_it_ends() -> None:
-    assert log_ends(ReplicaState) == {"log": "end"}
-    assert log_ends(lamps.Room) == {"history": "history_end"}
-    assert log_ends(mailbox.State) == {}
 
 
 def test_what_stands_behind_the_end_of_a_log_is_not_hidden() -> None:
@@ -37,12 +30,6 @@ def test_equal_messages_are_counted_when_they_come_and_go() -> None:
     one, two = (*key[:2], (request,), *key[3:]), (*key[:2], (request, request), *key[3:])
     assert changes(mailbox.State, one, two) == [Change("", "requests", "", "{client=0,number=1,again=yes}")]
     assert changes(mailbox.State, two, key) == [Change("", "requests", "{client=0,number=1,again=yes}", "")] * 2
-
-
-def test_wide_table_is_cut_into_blocks_of_whole_columns() -> None:
-    rows = [["replica", "aaaa", "bbbb", "cccc"], ["0", "1", "2", "3"]]
-    assert list(blocks(rows, 20)) == [[["replica", "aaaa", "bbbb"], ["0", "1", "2"]], [["replica", "cccc"], ["0", "3"]]]
-    assert list(blocks(rows, 5))[2] == [["replica", "cccc"], ["0", "3"]]
 
 
 def shown(made: Replay, width: int = 100) -> str:
