@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from fencepost.model.language.actions import Action
-from fencepost.model.language.domains import NONE, BitSet, Domain, Flag, InFlight, Member
+from fencepost.model.language.domains import NONE, BitSet, Domain, Flag, InFlight, Member, Range
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.printing import show_message
@@ -107,6 +107,8 @@ def _number(domain: Domain, text: str) -> int | None:
     words = domain.spellings()
     if text in words:
         return words[text]
+    if text == "none" and isinstance(domain, Range):
+        return NONE  # traces of earlier releases have it in every range
     if isinstance(domain, Flag | Member) or not NUMBER.fullmatch(text) or (text == str(NONE) and words):
         return None
     return int(text)

@@ -194,12 +194,12 @@ class Range(Domain):
         return linear(self.low).value(values), linear(self.high).value(values)
 
     def show(self, value: int) -> str:
-        """Return the number, or `none` for -1."""
-        return "none" if value == NONE else str(int(value))
+        """Return the number, or `none` for -1 where the range starts there."""
+        return next((word for word, number in self.spellings().items() if number == value), str(int(value)))
 
     def spellings(self) -> dict[str, int]:
-        """Return the word for -1."""
-        return {"none": NONE}
+        """Return the word for -1 where the range starts there."""
+        return {"none": NONE} if linear(self.low) == Linear({}, NONE) else {}
 
 
 @dataclass(frozen=True)

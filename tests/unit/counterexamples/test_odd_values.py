@@ -23,7 +23,7 @@ from fencepost.model.language.interpreter import Step
 from fencepost.model.language.records import ArrayOf, Key, Nested, Record, Scalar, fields
 
 from tests.helpers.parameters import few
-from tests.machines import oddments
+from tests.machines import dial, oddments
 
 FOUND = Protocol(oddments.MACHINE, oddments.PROPERTIES)
 
@@ -131,6 +131,15 @@ def test_what_a_property_shows_goes_round(
     (parcel,) = plain.apply(start, sent).after[0]
     steps = (sent, Step(LAY, (parcel,)), *((LOOP, LOOP) if args else ()))
     goes_round(replace(trace, steps=steps, loop=3 if args else None), tmp_path / "x.trace")
+
+
+def test_minus_one_is_a_number_where_a_range_begins_below_it_and_earlier_traces_say_none(tmp_path: Path) -> None:
+    found, file = Protocol(dial.MACHINE, dial.PROPERTIES), tmp_path / "dial.trace"
+    turns = Step(dial.turn, (-1,)), Step(dial.turn, (-2,))
+    made = write(file, Trace("It is turned", found, dial.C(), dial.stays_near, turns))
+    assert all(text in made.text for text in ("turn to=-1\n", "at 0 -> -1\n"))
+    file.write_text(made.text.replace("-1", "none"))
+    assert rewrite(file, lambda _: found).text == made.text
 
 
 def test_a_number_of_thousands_of_digits_is_refused_as_any_other() -> None:
