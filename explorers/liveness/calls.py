@@ -91,17 +91,19 @@ class TransitionIds:
 
 
 ODD = 0x1E3779B97F4A7C15
+RADIX = 0x2545F4914F6CDD1D
 
 
 def hashed_ids_of(machine: Machine, layout: Layout) -> TransitionIds:
-    """Return how the steps of a machine are numbered by their action's place and all of their arguments.
+    """Return how the steps of a machine are numbered by their action's place and the values of all of their arguments.
 
-    If these have more values than a number, different steps have one number with the probability of a hash.
+    Domains do not count: machines of other domains share the numbers of the steps that they share. Different steps of
+    several arguments have one number with the probability of a hash.
     """
     parts: dict[str, tuple[Part, ...]] = {}
     for item in machine.actions:
         found = [part for name, domain in item.params for part in _parts(machine, name, domain, layout)]
-        parts[item.name] = tuple(part._replace(radix=part.radix % ODD | 1) for part in found)
+        parts[item.name] = tuple(part._replace(low=0, radix=RADIX) for part in found)
     return TransitionIds(parts, {item.name: place * ODD % MOST for place, item in enumerate(machine.actions)})
 
 
