@@ -21,7 +21,7 @@ from fencepost.explorers.paths import holds_at_end
 from fencepost.explorers.program.subset.program import Guards, check, guards_of
 from fencepost.invariants.catalogue import Entry
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language.actions import Kind, Property
+from fencepost.model.language.actions import Action, Kind, Property
 from fencepost.model.language.constants import RUNTIME, Constant, Constants
 from fencepost.model.language.errors import DisabledError, FencepostError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Path, Step, Transition
@@ -165,13 +165,18 @@ def _later(trace: Trace, path: Path, raws: Sequence[Key]) -> Iterator[Prevention
     machine = trace.protocol.machine
     for protocol in PROTOCOLS.values():
         other = protocol.machine
-        known = {item.name for item in other.actions}
+        known = {item.name: parameters(item) for item in other.actions}
         same = other.state is machine.state and other.constants is machine.constants and other.name != machine.name
-        if same and {step.action.name for step in path.steps} <= known:
+        if same and all(known.get(step.action.name) == parameters(step.action) for step in path.steps):
             plain = Interpreter(other, trace.constants, normalize=trace.normalize)
             ended = _replayed(trace, path, raws, plain, _checked(other)[0])
             if ended is not None:
                 yield Prevention(f"protocol {other.name}", other.sentence, False, ended, ())
+
+
+def parameters(action: Action) -> list[tuple[str, type]]:
+    """Return what must be the same of two actions if one is to take a step of the other."""
+    return [(name, type(domain)) for name, domain in action.params]
 
 
 def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter, guards: Guards) -> Ending | None:

@@ -31,16 +31,19 @@ Scope = dict[str, Any]
 class ViolatingBinding(NamedTuple):
     """Values by name, and the innermost condition that is not as it must be, with its operands as numbers.
 
-    `is_so` says that the condition is true and must not be; else it is false.
+    `is_so` says that the condition is true and must not be; else it is false. `is_hidden` says that an outer variable
+    has the name of an inner one, which is the one in the condition.
     """
 
     values: tuple[tuple[str, str], ...]
     condition: str
     operands: str
     is_so: bool
+    is_hidden: bool
 
     def __str__(self) -> str:
-        return ", ".join(f"{name}={value}" for name, value in self.values)
+        where = f" in `{self.condition}`" if self.is_hidden and self.values else ""
+        return ", ".join(f"{name}={value}" for name, value in self.values) + where
 
 
 def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
@@ -114,7 +117,7 @@ class _Explained:
     def binding(self) -> ViolatingBinding:
         """The values and the condition that were found."""
         shown = tuple((name, text) for name, (text, _) in self.values.items())
-        return ViolatingBinding(shown, self.condition, self.operands, self.is_so)
+        return ViolatingBinding(shown, self.condition, self.operands, self.is_so, self.is_hidden)
 
     def call(self, function: Callable[..., Any], arguments: list[Any], *, wanted: bool) -> None:
         """Explain why a function does not return what is wanted."""

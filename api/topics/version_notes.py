@@ -10,7 +10,7 @@ from fencepost.api.topics import measured
 from fencepost.api.topics.applying import unrepaired
 from fencepost.api.topics.claims import Allows, Executed, Prevents
 from fencepost.api.topics.evidence import outside_models
-from fencepost.counterexamples.prevention import is_prevented
+from fencepost.counterexamples.prevention import is_prevented, parameters
 from fencepost.explorers.verdict import Result, Verdict
 from fencepost.invariants.catalogue import entries
 from fencepost.model.language.actions import Action, Property
@@ -202,11 +202,14 @@ def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path
     """Say whether the machine that a variant was made of refuses a step of a history, or has the property at its end.
 
     `normalize` may remove what only the variant would act on, and without it steps may be about what was removed.
+    Nothing is known of an action with other parameters.
     """
     known = {item.name: item for item in base.actions}
     known |= {new.name: old for old, new in replaced_in(question.protocol.machine, base) if new is not None}
     if any(step.action.name not in known for step in path.steps):
         return True
+    if any(parameters(known[step.action.name]) != parameters(step.action) for step in path.steps):
+        return False
     steps = tuple(step._replace(action=known[step.action.name]) for step in path.steps)
     return is_prevented(base, question.constants, prop, replace(path, steps=steps), {}, normalize=normalize)
 

@@ -10,6 +10,7 @@ from tests.random_machines import claims
 SEEDS = (60, 120, 300104)
 GOES_WRONG = 240
 """A machine that raises an error in some cells beside those in which a search reaches its witness."""
+OTHER_ARGUMENTS = claims.ARGUED + 230
 SHOWS = {
     "all bounds only add steps": 6,
     "every cell beside is covered": 6,
@@ -37,7 +38,7 @@ def ask(seed: int) -> dict[str, Any]:
     return claims.ask(seed, plants=seed == SEEDS[0])
 
 
-@pytest.mark.parametrize("seed", [*SEEDS, GOES_WRONG])
+@pytest.mark.parametrize("seed", [*SEEDS, GOES_WRONG, OTHER_ARGUMENTS])
 def test_no_claim_is_refuted(seed: int) -> None:
     assert ask(seed)["false"] == []
 

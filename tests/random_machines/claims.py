@@ -5,10 +5,12 @@ asked for more than whether there is some, a switch, constants that are refused.
 """
 
 import random
+import re
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
@@ -42,7 +44,7 @@ from fencepost.explorers.native import compile as compiling
 from fencepost.explorers.native.llvm.objects import CHEAP
 from fencepost.explorers.program.removal import Guard, find_guard, guards, without
 from fencepost.explorers.verdict import BoundCount, Verdict
-from fencepost.model.language import Kind, Machine, Property
+from fencepost.model.language import Kind, Machine, Property, Range
 from fencepost.model.language.errors import DisabledError, DomainError, FencepostError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Key
@@ -62,17 +64,19 @@ NATIVE = 12
 """One of so many machines has its faults counted by compiled code."""
 PLANTED = 60
 """One of so many machines is asked with planted mistakes too."""
+ARGUED = 1_000_000
+"""The number of the first machine whose actions have arguments."""
 GRID = 24
 """Cells that are looked at to see whether a claim about some of them could have failed."""
 
 
 def text_of(seed: int) -> str:
-    return Draw(random.Random(seed)).text()  # noqa: S311 (no secret)
+    return Draw(random.Random(seed), argued=seed >= ARGUED).text()  # noqa: S311 (no secret)
 
 
 class Draw:
-    def __init__(self, chosen: random.Random) -> None:
-        self.chosen = chosen
+    def __init__(self, chosen: random.Random, *, argued: bool = False) -> None:
+        self.chosen, self.argued = chosen, argued
         self.bounds = ["n", *(name for name, chance in (("m", 60), ("k", 45)) if self.chance(chance))]
         self.budgets = [name for name, chance in (("crashes", 65), ("fences", 45)) if self.chance(chance)]
         self.defaults: dict[str, int] = {}
@@ -113,7 +117,12 @@ class Draw:
         guards = [f"require({self.condition(8)})"] if self.chance(35) else []
         guards += [f"require({self.condition(0)} or not c.fast)"] if self.chance(15) else []
         first = [line for line in lines if line.startswith("require")]
-        return ["@action()", f"def {name}(s: State, c: C) -> None:", '    "It acts."', *(
+        domain, given = ("i=Range(0, 1)", ", i: int") if self.argued and self.chance(70) else ("", "")
+        if given:
+            guards += [f"require(i == {self.chosen.randrange(2)} or {self.condition(5)})"] if self.chance(40) else []
+            by = self.chosen.choice(["i", "(1 - i)", "2 * i"])
+            lines = [*lines[:-1], re.sub(r"\b[012]\b", by, lines[-1], count=1)]
+        return [f"@action({domain})", f"def {name}(s: State, c: C{given}) -> None:", '    "It acts."', *(
             f"    {line}" for line in (*guards, *first, *(line for line in lines if line not in first))
         )]  # fmt: skip
 
@@ -477,34 +486,36 @@ def refusals(case: Drawn, guard: Guard) -> Iterator[Key]:
     none = without(alone, next(item for item in guards(alone) if item.action == guard.action))
     one, other = (Interpreter(item, case.machine.set_constants({})) for item in (alone, none))
     for state in states_of(Search(case.machine, case.first)):
-        if is_taken(other, guard.action, state) and not is_taken(one, guard.action, state):
+        if taken(other, guard.action, state) - taken(one, guard.action, state):
             yield state
 
 
-def is_taken(interpreter: Interpreter, name: str, state: Key) -> bool:
-    """Return whether all guards of an action let it happen, wherever it leads."""
-    action = interpreter.machine.action(name)
-    try:
-        return any(interpreter.apply(state, step) for step in interpreter.steps(action, state))
-    except DisabledError:
-        return False
-    except DomainError:
-        return True
+def taken(interpreter: Interpreter, name: str, state: Key) -> set[tuple[Any, ...]]:
+    """Return the arguments with which all guards of an action let it happen, wherever it leads."""
+    found = set()
+    for step in interpreter.steps(interpreter.machine.action(name), state):
+        with suppress(DisabledError):
+            with suppress(DomainError):
+                interpreter.apply(state, step)
+            found.add(step.args)
+    return found
 
 
 def varied(case: Drawn) -> Machine:
-    """Return a variant: an action without a guard, dropped, renamed, with another's text, or two that swap theirs."""
+    """Return a variant: an action without a guard, dropped, renamed, another's, of another domain, or two swapped."""
     draw, machine = random.Random(case.seed), case.machine  # noqa: S311 (no secret)
     one, other = draw.sample(machine.actions, 2) if len(machine.actions) > 1 else machine.actions * 2
     whole = [item for item in guards(machine) if not item.part]
-    gone, how = draw.choice(whole), draw.randrange(5)
-    swapped = {one.name: replace(one, function=other.function)}
+    gone, how = draw.choice(whole), draw.randrange(5 + any(item.params for item in machine.actions))
+    swapped = {one.name: replace(one, function=other.function, params=other.params)}
+    wide = next((item for item in machine.actions if item.params), one)
     parts = (
         {one.name: None},
         {one.name: replace(one, name="renamed")},
         swapped,
-        swapped | {other.name: replace(other, function=one.function)},
+        swapped | {other.name: replace(other, function=one.function, params=one.params)},
         {gone.action.replace("-", "_"): without(machine, gone).action(gone.action)},
+        {wide.name: replace(wide, params=(("i", Range(0, draw.randrange(3))),))},
     )[how]
     return machine.replacing(name="varied", sentence="something is another", **parts)
 
@@ -570,8 +581,8 @@ def cuts(case: Drawn) -> Iterator[Outcome]:
         there = here if fits else Interpreter(without(case.machine, own[-1]), here.constants)
         count = 0
         for state in states_of(Search(case.machine, case.first)):
-            is_cut = here.schema.restore(state).z >= case.first["k"] if fits else not is_taken(here, name, state)
-            count += is_cut and is_taken(there, name, state)
+            full = fits and here.schema.restore(state).z >= case.first["k"]
+            count += any(full if fits else args not in taken(here, name, state) for args in taken(there, name, state))
         right = item.states <= count if item.at_least else item.states == count
         yield Outcome(Cuts(item), "" if right and item.reached is (count > 0) else f"{count} states", count > 0)
 

@@ -145,12 +145,23 @@ class Program:
         state = Rec(self.machine.state)
         arguments: tuple[Type, ...] = (state, state, CONSTS) if item.over_steps else (state, CONSTS)
         if item.on is not None:
+            self._require_same_parameters(item, item.on)
             arguments += tuple(
                 Rec(_bag(self.machine.state, domain.bag, item.on, name).record) if isinstance(domain, InFlight) else INT
                 for name, domain in item.on.params
             )
         arguments += (INT,) * len(item.params)
         return self._reading(item, item.function, arguments)
+
+    def _require_same_parameters(self, item: Property, on: Action) -> None:
+        """Refuse a property of steps of an action that a variant has replaced by one with other parameters."""
+        own = next((one.params for one in self.machine.actions if one.name == on.name), on.params)
+        there, here = (", ".join(name for name, _ in params) or "no parameter" for params in (on.params, own))
+        if there != here:
+            raise ModelError(
+                f"property {item.name!r} is about steps of {on.label!r} with {there}, and {on.label!r} of machine "
+                f"{self.machine.name!r} has {here}: give it the same parameters, or write a property about this one."
+            )
 
     def _reading(
         self, item: Property, python: Callable[..., Any], arguments: tuple[Type, ...], instead: str = "a flag"
