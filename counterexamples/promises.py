@@ -83,8 +83,8 @@ class _Kept:
         constants = self.plain.constants.shown
         bounds = " and ".join(f"{name}={constants[name]}" for name in names)
         return (
-            f"it depends on the bound {bounds}, which is not a rule of the protocol: without it {' or '.join(labels)} "
-            "could happen there, and it would not be fair"
+            f"its trace depends on the guard of the bound {bounds}, which is not a rule of the protocol: without it "
+            f"{' or '.join(labels)} could happen there, and it would not be fair"
         )
 
     def held(self, key: Key) -> dict[Instance, set[tuple[str, str]]]:

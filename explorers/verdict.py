@@ -297,10 +297,12 @@ class CrossCheck:
         if not self.states:
             return "no stored state was cross-checked"
         if self.whole:
-            return f"all {self.states:,} expanded states were cross-checked by the plain semantics"
+            all_of = f"all {self.states:,} expanded states were" if self.states > 1 else "the only expanded state was"
+            return f"{all_of} cross-checked by the plain semantics"
+        some_of = f"{self.states:,} stored states were" if self.states > 1 else "one stored state was"
         return (
-            f"{self.states:,} stored states were cross-checked by the plain semantics: if 1 in "
-            f"{int(1 / self.excludes):,} were wrong, this would have shown it with probability {SURE}"
+            f"{some_of} cross-checked by the plain semantics: if 1 in {int(1 / self.excludes):,} were wrong, this "
+            f"would have shown it with probability {SURE}"
         )
 
 

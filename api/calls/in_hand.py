@@ -214,7 +214,8 @@ def _number(what: str, words: Mapping[str, int], value: Any) -> int:
         return sum(1 << item for item in value)
     if isinstance(value, str):
         if value.lower() not in words:
-            raise UsageError(f"{what} was given {value!r}: write a number, or one of: {', '.join(words) or 'none'}.")
+            others = f", or one of: {', '.join(words)}" if words else ""
+            raise UsageError(f"{what} was given {value!r}: write a number{others}.")
         return words[value.lower()]
     _look_at(what, value, Integral, "a whole number")
     return int(value)

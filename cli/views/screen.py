@@ -232,7 +232,7 @@ def reached(result: CheckResult) -> str:
     words += f", {show_seconds(result.seconds)} ({result.engine} engine)"
     bounds = [f"{item.constant}={item.value}" for item in result.bounds_reached if item.value]
     if result.cross_check is not None and result.cross_check.states:
-        words += f"; {result.cross_check.states:,} states cross-checked by the plain semantics"
+        words += f"; {counted(result.cross_check.states, 'state')} cross-checked by the plain semantics"
     if bounds:
         return f"{words}; bounds reached: {' '.join(bounds)}"
     off = " above 0" if result.bounds_reached else ""

@@ -215,12 +215,12 @@ PROPERTIES = (is_served,)
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_a_violation_that_hangs_on_a_bound_of_the_run_says_so_first(engine: str) -> None:
     found = f.check(*RATIONED, engine=engine)
-    hangs = "depends on the bound tokens=2, which is not a rule of the protocol: without it serve could happen there"
-    assert found.notes[0].startswith("is-served: it ")
+    hangs = "depends on the guard of the bound tokens=2, which is not a rule of the protocol: without it serve could"
+    assert found.notes[0].startswith("is-served: its trace ")
     assert hangs in found.notes[0]
     made = found.traces["is-served"]
     assert kept(made.trace, made.path)[0].startswith(
-        "only within the bounds of the run: it depends on the bound tokens=2"
+        "only within the bounds of the run: its trace depends on the guard of the bound tokens=2"
     )
 
 
