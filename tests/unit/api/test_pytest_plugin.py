@@ -3,16 +3,14 @@
 import inspect
 import subprocess
 import sys
-from pathlib import Path
+from functools import partial
 
 import pytest
-from fencepost.counterexamples.replay import write
 from fencepost.model.language.errors import ExpectationError, UndeterminedError, UsageError
-from fencepost.testing import checks as testing
 from fencepost.testing.checks import Search, check
 from junitparser import JUnitXml
 
-from tests.helpers.traces import KIP101, lamps_trace
+from tests.helpers.traces import KIP101
 from tests.machines import lamps, mailbox
 
 PLAIN = Search(engine="plain")
@@ -163,29 +161,15 @@ def test_options_that_mean_nothing_are_refused_before_any_test(
 
 
 def test_check_needs_no_pytest() -> None:
-    result = check(
-        lamps.MACHINE, lamps.PROPERTIES, search=PLAIN, violated=("some-lamp-is-dark", "lit-lamps-stay"), lamps=2
-    )
-    assert result.verdict == "violated"
+    broken = ("some-lamp-is-dark", "lit-lamps-stay")
+    ask = partial(check, lamps.MACHINE, lamps.PROPERTIES, search=PLAIN, lamps=2)
+    assert ask(violated=broken).verdict == "violated"
     with pytest.raises(
         ExpectationError, match="some-lamp-is-dark: the shortest trace has 2 states where 3 are expected"
     ):
-        check(
-            lamps.MACHINE,
-            lamps.PROPERTIES,
-            search=PLAIN,
-            violated={"some-lamp-is-dark": 3, "lit-lamps-stay": 3},
-            lamps=2,
-        )
+        ask(violated=dict.fromkeys(broken, 3))
     with pytest.raises(ExpectationError, match="favourite-is-lit: holds where unreached is expected"):
-        check(
-            lamps.MACHINE,
-            lamps.PROPERTIES,
-            search=PLAIN,
-            violated=("some-lamp-is-dark", "lit-lamps-stay"),
-            unreached=("favourite-is-lit",),
-            lamps=2,
-        )
+        ask(violated=broken, unreached=("favourite-is-lit",))
     with pytest.raises(UndeterminedError, match="favourite-is-lit is undetermined: "):
         check(lamps.MACHINE, lamps.PROPERTIES, only=("favourite-is-lit",), search=Search("plain", max_states=5))
 
@@ -213,9 +197,3 @@ def test_what_is_expected_must_be_asked(given: dict[str, tuple[str, ...]]) -> No
         "an expectation names property 'some-lamp-is-dark', which "
         "is not checked: add it to only=. Checked are: favourite-is-lit."
     )
-
-
-def test_a_replay_outside_pytest(tmp_path: Path) -> None:
-    write(tmp_path / "x.trace", lamps_trace())
-    (tmp_path / "lamps.py").write_text(inspect.getsource(lamps))
-    assert testing.replay(tmp_path / "x.trace", tmp_path / "lamps.py").path.length == 2

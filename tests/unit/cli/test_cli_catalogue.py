@@ -11,6 +11,7 @@ from fencepost.api.calls.catalogue import CatalogueResult, choose_runs
 from fencepost.cli.commands.catalogue import headline
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.invariants.catalogue import Profile, Run, runs
+from fencepost.invariants.protocols import PROTOCOLS
 
 from tests.helpers.commands import fencepost
 
@@ -168,17 +169,13 @@ def test_ctrl_c_ends_the_catalogue_after_the_run_that_it_hit(monkeypatch: pytest
     assert result.exit_code == 3
 
 
-def test_each_profile_includes_the_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_profile_includes_the_smaller_ones_and_the_quick_one_shows_every_protocol(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("fencepost.api.calls.catalogue.runs", runs)
     quick, ci, full = (set(map(id, choose_runs(profile, ()))) for profile in Profile)
     assert quick < ci <= full
     assert len(full) == len(runs())
-
-
-def test_the_quick_profile_shows_every_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.invariants.protocols import PROTOCOLS
-
-    monkeypatch.setattr("fencepost.api.calls.catalogue.runs", runs)
     assert {item.protocol for item in choose_runs(Profile.QUICK, ())} == set(PROTOCOLS)
 
 
