@@ -164,17 +164,6 @@ def test_the_first_screen_is_a_sentence_and_a_line_for_each_operation() -> None:
         assert max(map(len, lines)) <= 80, asked
 
 
-def test_an_operator_finds_the_answer_on_the_first_screen() -> None:
-    first, *lines, last = fencepost(
-        "advise", "--replicas", "3", "--min-isr", "2", "--kafka", "4.1.2"
-    ).stdout.splitlines()
-    assert first.startswith("Yes: ")
-    (disk,) = (line for line in lines if line.startswith("replace a disk"))
-    assert disk.split("  ")[-1].strip() == "start those with data first"
-    assert "loses: HYP-17 3/3 runs" in disk
-    assert "fencepost audit" in last
-
-
 def test_every_row_says_what_was_seen_and_how_it_is_shown() -> None:
     text = " ".join(fencepost("advise", "-v", "--replicas", "3", "--min-isr", "2", "--kafka", "4.1.2").stdout.split())
     for wanted in (

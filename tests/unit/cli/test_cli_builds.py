@@ -141,14 +141,6 @@ def test_what_is_undetermined_is_an_error_and_no_skip(tmp_path: Path) -> None:
     assert len(invocation["toolExecutionNotifications"]) == len(run["results"])
 
 
-def test_a_witness_that_was_not_reached_is_an_error(tmp_path: Path) -> None:
-    status, found, _ = check(tmp_path, "kip320", "--set", "replicas=1", "--quiet")
-    assert status == 3
-    [error] = found["leader-changes"]
-    assert isinstance(error, Error)
-    assert error.type == "unreached"
-
-
 @pytest.mark.parametrize(("switch", "passes"), [("--without", True), ("--with", False)])
 def test_an_expected_violation_passes_and_a_missing_one_fails(switch: str, *, passes: bool, tmp_path: Path) -> None:
     status, found, run = check(tmp_path, str(MAILBOX), *SMALL, switch, "deduplicate", "--expect", "violated")

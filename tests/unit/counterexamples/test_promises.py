@@ -102,11 +102,6 @@ def test_a_weak_promise_that_is_enabled_now_and_then_names_the_state_and_the_gua
     assert first.endswith(": not enabled after step 5: `require(s.replica[target(s)].epoch > consumer.epoch)` refuses")
 
 
-def test_without_a_promise_there_is_nothing_to_say() -> None:
-    trace = rooms_trace(rooms.gets_light)
-    assert kept(trace, follow(trace).path) == []
-
-
 class Mood(IntEnum):
     """The values of one action of a group."""
 

@@ -7,7 +7,7 @@ import pytest
 from fencepost.invariants.figures.store import load
 from fencepost.kafka.driver.releases import KAFKA
 from fencepost.kafka.fuzz.histories import PROFILES, WORDS, Alarm, Script, Step, words
-from fencepost.kafka.fuzz.sight import PLANTS, UNFIT, Plant, drawn_plants, sight
+from fencepost.kafka.fuzz.sight import PLANTS, UNFIT, drawn_plants, sight
 from fencepost.model.language.errors import UsageError
 
 SHAPE = "brokers=2 disks=1 partitions=1 replicas=2 min-isr=2 elr=1 faults=1"
@@ -67,10 +67,3 @@ def test_more_histories_find_no_fewer_plants() -> None:
     assert many is not None
     assert 0 < few.found < many.found < many.planted
     assert many.planted == sum(row["why"] != UNFIT for row in load("sight")["plants"])
-
-
-def test_a_plant_has_the_name_of_its_place() -> None:
-    assert (
-        Plant("kafka.cluster.Partition", "truncateTo", "lock", "a.b.NONE").name
-        == "Partition.truncateTo without lock = NONE"
-    )
