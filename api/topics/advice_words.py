@@ -81,14 +81,17 @@ def headline(data: Json) -> str:
     """Return the answer in one sentence, which fits a line."""
     settings, rows = data["settings"], data["operations"]
     release = str(settings["release"] or release_of(data).removeprefix("Kafka "))
-    more = [f"min ISR {settings['min_isr']}", *([f"acks={settings['acks']}"] if settings["acks"] != "all" else [])]
+    more = [f"min ISR {settings['min_isr']}"]
     more += ["without ELR"] if not settings["elr"] and release >= "4" else []
     more += ["unclean"] if settings["unclean_election"] else []
     said, replicas = "Not measured here", int(str(settings["replicas"]))
     lost = sum(row["outcome"] == "lost" for row in rows)
-    if settings["release"] and settings["release"] not in patches_read(str(settings["kafka"])):
-        why = "has rules of its own" if patch_with_own_rules(release) else "was not read"
-        said, release = f"Kafka {release} {why}; this is of others", ""
+    read = listed(patches_read(str(settings["kafka"])))
+    if settings["release"] and settings["release"] not in read:
+        why = f"lacks repairs of {read}" if patch_with_own_rules(release) else "was not read"
+        said, release = f"Kafka {release} {why}; this is of {read}", ""
+    elif settings["acks"] != "all":
+        said = f"acks={settings['acks']}: one election may lose records; not measured"
     elif lost:
         least = "at least " if any(row["outcome"] == "not-measured" for row in rows) else ""
         said = f"Yes: {least}{lost} of {len(rows)} operations can lose records"
@@ -109,7 +112,9 @@ def row_of(item: Json) -> tuple[str, str, str]:
         fact = f"{fact}: {_in_short(item['evidence'][0])}"
     if item["elsewhere"] and item["outcome"] == "not-measured":
         other = item["elsewhere"][0]
-        fact = f"{DIFFERS[other['differs'][0]].format(**other)} {SAID[other['outcome']]}: {_in_short(other)}"
+        release = patches_read(other["release"])[0] if other["seen"] == "model" else other["release"]
+        differs = DIFFERS[other["differs"][0]].format(**{**other, "release": release})
+        fact = f"{differs} {SAID[other['outcome']]}: {_in_short(other)}"
     return item["title"], fact, item["instead"]
 
 

@@ -322,6 +322,11 @@ def notes(settings: Settings, data: Json) -> Iterator[str]:
     elif not settings.release and read:
         version = settings.version.replace("kafka-", "Kafka ")
         yield f"Statements on {version} are about {read}: other patches may differ."
+    named = {name for item in data["operations"] for name in item["findings"]}
+    others = [item["id"] for item in data["findings"] if item["id"] not in named]
+    if others:
+        has = f"{settings.version.replace('kafka-', 'Kafka ')} also has {listed(others)}"
+        yield f"{has}: no operation above was seen to lose an acknowledged record by that."
     if "elr" in data["assumed"]:
         is_on = "on" if settings.elr else "off"
         differs = f"; an upgraded cluster may differ. {ELR_SHOWN}" if may_have_elr(settings.version) else ""

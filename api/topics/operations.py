@@ -79,6 +79,7 @@ class Operation:
 
 _FILE: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 AFTER: dict[str, str] = {name: " ".join(text.split()) for name, text in _FILE["after"].items()}
+INSTEAD: dict[str, str] = _FILE["instead"]
 OPERATIONS = tuple(Operation(**item) for item in _FILE["operation"])
 
 
@@ -90,7 +91,8 @@ def question(operation: Operation, version: str, replicas: int, min_isr: int, *,
     machine = protocol(PROTOCOL).machine
     own = _own(operation, replicas, min_isr)
     values = {name: int(value) for name, value in {**machine.version(version).values, "elr": elr, **own}.items()}
-    unused = ("assignment_keeps_elr", "log_start_flushed", *(() if operation.moves else ("completion",)))
+    unused = ("log_start_flushed", *(() if operation.moves else ("completion",)))
+    unused += () if elr and "directories" in own else ("assignment_keeps_elr",)
     for name in (*unused, *(() if elr else ELR_ALONE)):
         values.pop(name, None)
     return values
@@ -127,7 +129,7 @@ def _rank(row: Json) -> tuple[int, int, int]:
 
 
 def _row(operation: Operation, asked: Settings) -> Json:
-    found = sorted(_seen(operation, asked), key=_worse)
+    found = sorted(map(_without_bystanders, _seen(operation, asked)), key=_worse)
     exact = [item for item in found if not item["differs"]]
     others = [item for item in found if item["differs"] and item["outcome"] in HARMFUL]
     outcome = exact[0]["outcome"] if exact else "not-measured"
@@ -135,6 +137,7 @@ def _row(operation: Operation, asked: Settings) -> Json:
         exact, others, outcome = [], [], "impossible"
     shown = [item for item in exact if item["outcome"] == outcome != "not-measured"] or others
     names = list(dict.fromkeys(name for item in (*exact, *others) for name in item["findings"]))
+    instead = [INSTEAD.get(name) for name in names]
     avoided = [(name, evidence()[name].avoid) for name in names if name in evidence()]
     harm = shown[0]["outcome"] if shown else ""
     after = AFTER["lost"] if harm == "lost" else next((AFTER[name] for name in names if name in AFTER), None)
@@ -145,14 +148,29 @@ def _row(operation: Operation, asked: Settings) -> Json:
         "findings": names,
         "evidence": exact,
         "elsewhere": others,
-        "instead": operation.instead if outcome != "impossible" else "remove, add again",
+        "instead": "remove, add again" if outcome == "impossible" else next(filter(None, instead), operation.instead),
         "avoid": [f"{name}: {text}" for name, text in avoided if text],
         "after": after if harm in HARMFUL else None,
         "show": shown[0]["show"] if shown else None,
         "page": f"docs/kafka/findings/{names[0].lower()}.md" if names and names[0].startswith("HYP-") else None,
         "measure": None if exact or outcome == "impossible" else _measure(operation, asked),
-        "unmodelled": operation.unmodelled or None,
+        "unmodelled": _unmodelled(operation, asked),
     }
+
+
+def _without_bystanders(item: Json) -> Json:
+    """Return an observation; a record that is lost is lost as well if there are brokers that have no part in it."""
+    few = item["outcome"] in HARMFUL and item["brokers"] == item["replicas"]
+    return {**item, "differs": [name for name in item["differs"] if name != "brokers"]} if few else item
+
+
+def _unmodelled(operation: Operation, asked: Settings) -> str | None:
+    """Return why no command measures an operation, None if one does."""
+    if asked.acks != "all":
+        return "no search and no story on clusters has another acks than all"
+    if asked.replicas > MOST_BROKERS and operation.constants:
+        return f"a search of more than {MOST_BROKERS} brokers takes days"
+    return operation.unmodelled or None
 
 
 def _worse(item: Json) -> tuple[int, int, int]:
@@ -173,37 +191,42 @@ def _seen(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 def _on_clusters(operation: Operation, asked: Settings) -> Iterator[Json]:
     """Yield the stories on clusters, a release each; those of other releases only if this one has their finding."""
-    number = _number(asked.version)
+    number, known = _number(asked.version), _known(asked)
     for scenario in scenarios():
-        if scenario.name not in operation.scenarios:
+        if scenario.name not in operation.scenarios or (scenario.elr is not None and scenario.elr != asked.elr):
             continue
         replicas, min_isr = operation.scenarios[scenario.name]
         for release, runs in _played(scenario.name).items():
-            had = scenario.expected(_number(release))
             elr = scenario.elr if scenario.elr is not None else _number(release) >= (4, 1)
-            here = _number(release) == number
-            causes = [item.repair.upper() for item in scenario.causes]
-            known = any(evidence()[name].releases for name in causes)
-            has = any(_has(name, asked.version) for name in causes) if known else scenario.expected(number) == had
-            if elr != asked.elr or not (here or (had != "kept" and has)):
+            here = _number(release) == number and elr == asked.elr
+            expected = scenario.expected(_number(release))
+            times = [run for run in runs if run["verdict"] == expected] or [
+                run for run in runs if run["verdict"] == "kept"
+            ]
+            causes = [item for item in scenario.causes if number >= item.since or item.since <= scenario.since]
+            names = [name for item in causes if (name := item.repair.upper()) in known and _has(name, release)]
+            mine = names if times and times[0]["verdict"] != "kept" else []
+            if not times or not (here or mine):
                 continue
             sizes = {"replicas": replicas, "min_isr": min_isr, "brokers": len(scenario.brokers)}
-            times = [run for run in runs if run["verdict"] == had]
-            had = had if times else "kept"  # what no run has shown is not said of it
-            mine = [name for name in causes if _has(name, release) and (here or _has(name, asked.version))]
             yield {
                 **_blank("clusters", release, asked, operation, elr=elr, **sizes),
-                "outcome": had,
-                "findings": mine if had != "kept" else [],
+                "outcome": times[0]["verdict"],
+                "findings": mine,
                 "run": scenario.name,
                 "story": scenario.title,
                 "times": len(times),
                 "of": len([run for run in runs if run["verdict"] != "undetermined"]),
-                "lost": max((run["lost"] for run in times), default=0),
-                "acknowledged": max((run["acknowledged"] for run in times), default=0),
+                "lost": max(run["lost"] for run in times),
+                "acknowledged": max(run["acknowledged"] for run in times),
                 "late": scenario.delays,
                 "show": f'`fencepost.reproduce("{scenario.name}", kafka="{release}")`',
             }
+
+
+def _known(asked: Settings) -> dict[str, Json]:
+    """Return the findings that a release has with these settings."""
+    return {item["id"]: item for item in findings_of(asked.version, asked.min_isr, elr=asked.elr)}
 
 
 def _has(finding: str, release: str) -> bool:
@@ -217,18 +240,18 @@ def _on_classes(operation: Operation, asked: Settings) -> Iterator[Json]:
     """Yield the archived histories in which the classes of this release lost a record."""
     for row in load("releases").get("settled", ()):
         if row["trace"] in operation.traces and _number(row["kafka"]) == _number(asked.version):
-            values = _constants_of(row["trace"])
-            if row["verdict"] != "confirmed" or int(values["elr"]) > asked.elr:
+            values, words = _constants_of(row["trace"]), row["trace"].upper().split("-")[1:]
+            name = "-".join(words[: 2 if words[0] == "HYP" else 1])
+            if row["verdict"] != "confirmed" or int(values["elr"]) > asked.elr or name not in _known(asked):
                 continue
             sizes = {
                 "replicas": values["brokers"] - values["spare"],
                 **{name: values[name] for name in ("min_isr", "brokers")},
             }
-            name = row["trace"].removeprefix("replication-").split("-")
             yield {
                 **_blank("classes", row["kafka"], asked, operation, elr=bool(values["elr"]), **sizes),
                 "outcome": "lost",
-                "findings": [f"{name[0]}-{name[1]}".upper()],
+                "findings": [name],
                 "run": row["trace"],
                 "show": f'`fencepost.replay("counterexamples/archive/{row["trace"]}.trace")`',
             }
@@ -251,7 +274,7 @@ def _in_model(operation: Operation, asked: Settings) -> Iterator[Json]:
         if not row["front"] and not row["undetermined"]:
             yield {**made, "outcome": "safe", "faults": row["most"]}
         for item in front:
-            yield _lost(made, item, item["by"])
+            yield _lost(made, item, [name for name in item["by"] if name in _known(asked)])
 
 
 def _by_version(operation: Operation, asked: Settings) -> Iterator[Json]:
@@ -274,18 +297,32 @@ def _by_version(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _alone(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield the fewest faults by which findings of this release lose a record while all others are repaired."""
-    known = {item["id"] for item in findings_of(asked.version, asked.min_isr, elr=asked.elr)}
-    for name in filter(known.__contains__, operation.alone):
-        for point in load("finding-faults").get("findings", {}).get(name, {}).get("grid", ()):
-            values = point["constants"]
-            sizes = {"replicas": values["brokers"] - values["spare"], "brokers": values["brokers"]}
-            made = _blank(
-                "model", asked.version, asked, operation, elr=values["elr"], min_isr=values["min_isr"], **sizes
-            )
-            made = {**made, "states": point["states"], "late": True, "show": _search("", values)}
-            for item in point["front"]:
-                yield _lost(made, item, [name])
+    """Yield how findings of this release lose a record while all others are repaired, by the fewest faults if known."""
+    for name, item in _known(asked).items():
+        if name not in operation.alone:
+            continue
+        points = load("finding-faults").get("findings", {}).get(name, {}).get("grid", ())
+        for point in points:
+            made = _by_constants(operation, asked, point["constants"])
+            made = {**made, "states": point["states"], "show": _search("", point["constants"])}
+            for history in point["front"]:
+                yield _lost(made, history, [name])
+        if item["loses"] and not points:
+            case = next(one for one in cases_of(entries()[name]) if one.run.name == item["loses"]["run"])
+            made = {
+                **_by_constants(operation, asked, constants_of(case.run)),
+                "show": f'`fencepost.guarantees("{name}")`',
+            }
+            yield _lost(made, {"faults": None, "length": item["loses"]["length"], "steps": [case.run.name]}, [name])
+
+
+def _by_constants(operation: Operation, asked: Settings, values: Mapping[str, Any]) -> Json:
+    """Return an observation of the model at these constants."""
+    sizes = {"replicas": int(values["brokers"]) - int(values["spare"]), "brokers": int(values["brokers"])}
+    made = _blank(
+        "model", asked.version, asked, operation, elr=bool(values["elr"]), min_isr=int(values["min_isr"]), **sizes
+    )
+    return {**made, "late": True}
 
 
 def _lost(made: Json, item: Mapping[str, Any], findings: list[str]) -> Json:

@@ -70,7 +70,10 @@ def causes(values: dict[str, int], faults: dict[str, int]) -> list[str]:
     return [name for name, loses in alone.items() if loses]
 
 
-BUDGETS = ("crashes", "clean_stops", "fences", "shrinks", "elections", "reassignments", "cancels", "raises", "lowers")
+BUDGETS = (
+    *("crashes", "clean_stops", "fences", "shrinks", "elections", "reassignments", "cancels", "raises", "lowers"),
+    *("elr_disables", "directory_failures", "directory_removals", "disk_replacements"),
+)
 
 
 def main() -> None:
