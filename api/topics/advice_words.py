@@ -91,7 +91,7 @@ def headline(data: Json) -> str:
         why = f"lacks repairs of {read}" if patch_with_own_rules(release) else "was not read"
         said, release = f"Kafka {release} {why}; this is of {read}", ""
     elif settings["acks"] != "all":
-        said = f"acks={settings['acks']}: one election may lose records; not measured"
+        said, more = f"Not measured; at acks={settings['acks']} elections can lose records", more[:1]
     elif lost:
         least = "at least " if any(row["outcome"] == "not-measured" for row in rows) else ""
         said = f"Yes: {least}{lost} of {len(rows)} operations can lose records"

@@ -135,9 +135,13 @@ def _row(operation: Operation, asked: Settings) -> Json:
     outcome = exact[0]["outcome"] if exact else "not-measured"
     if "spare=" in operation.constants and asked.brokers is not None and asked.brokers <= asked.replicas:
         exact, others, outcome = [], [], "impossible"
+    apart = [name for item in others for name in item["findings"] if name not in _searched_for()]
+    if outcome == "safe" and apart:
+        outcome = "not-measured"
+        others.sort(key=lambda item: apart[0] not in item["findings"])
     shown = [item for item in exact if item["outcome"] == outcome != "not-measured"] or others
     names = list(dict.fromkeys(name for item in (*exact, *others) for name in item["findings"]))
-    instead = [INSTEAD.get(name) for name in names]
+    instead = [INSTEAD.get(name) for name in names if not shown or shown[0]["findings"]]
     avoided = [(name, evidence()[name].avoid) for name in names if name in evidence()]
     harm = shown[0]["outcome"] if shown else ""
     after = AFTER["lost"] if harm == "lost" else next((AFTER[name] for name in names if name in AFTER), None)
@@ -154,8 +158,14 @@ def _row(operation: Operation, asked: Settings) -> Json:
         "show": shown[0]["show"] if shown else None,
         "page": f"docs/kafka/findings/{names[0].lower()}.md" if names and names[0].startswith("HYP-") else None,
         "measure": None if exact or outcome == "impossible" else _measure(operation, asked),
-        "unmodelled": _unmodelled(operation, asked),
+        "unmodelled": f"its search has no {apart[0]}" if apart and exact else _unmodelled(operation, asked),
     }
+
+
+@cache
+def _searched_for() -> set[str]:
+    """Return the findings that a search of an operation may find; others need more than happens in it."""
+    return {item.finding for item in protocol(PROTOCOL).machine.repairs}
 
 
 def _without_bystanders(item: Json) -> Json:

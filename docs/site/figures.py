@@ -416,7 +416,11 @@ def operations_by_release(replicas: int = 3, min_isr: int = 2) -> Table:
     columns: dict[tuple[str, ...], list[str]] = {}
     for name in versions():
         columns.setdefault(tuple(shown(name, operation) for operation in order), []).append(name.removeprefix("kafka-"))
-    titles = {item["operation"]: (item["title"], item["instead"]) for item in last}
+    instead = {
+        name: "; ".join(dict.fromkeys(made[name]["instead"] for made in reversed(rows.values()) if name in made))
+        for name in order
+    }
+    titles = {item["operation"]: (item["title"], instead[item["operation"]]) for item in last}
     head = ["operation", *(", ".join(names) for names in columns.values()), "instead"]
     return head, (
         [titles[operation][0], *(cells[place] for cells in columns), titles[operation][1]]
