@@ -22,6 +22,7 @@ from fencepost.api.calls.compare import compare as compared
 from fencepost.api.calls.in_hand import in_hand
 from fencepost.api.topics.advice_words import headline, lines_of, row_of
 from fencepost.api.topics.advising import advise as advised
+from fencepost.api.topics.advising import notes
 from fencepost.api.topics.claims import left_out
 from fencepost.api.topics.evidence import guarantees
 from fencepost.explorers.verdict import Verdict
@@ -195,7 +196,8 @@ def advise(
         }
         for item in data["operations"]
     ]
-    return {"answer": headline(data), "settings": data["settings"], "operations": rows}
+    said = {"answer": headline(data), **{name: data[name] for name in ("settings", "assumed")}}
+    return {**said, "notes": list(notes(made.settings, data)), "operations": rows}
 
 
 def audit(paths: list[str], kafka: str = "", min_isr: int = 1, seconds: float = MOST_SECONDS) -> dict[str, Any]:
@@ -205,16 +207,17 @@ def audit(paths: list[str], kafka: str = "", min_isr: int = 1, seconds: float = 
         made = audited(*paths, kafka=kafka or None, min_isr=min_isr, cancel=lambda: time.monotonic() > ends)
     except KeyboardInterrupt:
         return {"paths": paths, "verdict": "undetermined", "bounded": f"it was not read within {seconds:g} s"}
-    worst = [
-        {name: item.get(name) for name in ("sort", "severity", "topic", "partition", "offset", "brokers", "text")}
-        for item in made.findings[:10]
-    ]
+    names, data = ("sort", "severity", "about", "topic", "partition", "offset", "brokers", "text"), made.to_dict()
+    worst = [{name: item.get(name) for name in names} for item in made.findings[:10]]
     return {
         "paths": paths,
         "verdict": made.verdict,
         "findings": worst,
         "found": len(made.findings),
-        "evidence": f"all changes in {counted(len(paths), 'log')}; {counted(len(made.unread), 'part')} not read",
+        "to_do": {item["sort"]: item["look"] for item in data["sorts"]},
+        "release": data["release"],
+        "evidence": f"all changes in {counted(len(paths), 'log')}, by {counted(len(data['looked_for']), 'rule')}; "
+        f"{counted(len(made.unread), 'part')} not read",
         "bounded": None,
     }
 

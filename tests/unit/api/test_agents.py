@@ -4,11 +4,13 @@ import json
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fencepost.api.calls.agents import MOST_STEPS, TOOLS, answer
 
+from tests.helpers.audits import unpack
 from tests.helpers.commands import refused
 
 library = pytest.importorskip("mcp", reason="pip install 'fencepost[mcp]'")
@@ -91,6 +93,16 @@ def test_an_agent_answers_ten_questions_rightly() -> None:
         assert right(question, said[key]), (question, said[key])
         assert "evidence" in json.dumps(said) or key == "property", question
         assert len(json.dumps(said)) < 40_000, question
+
+
+def test_an_answer_has_what_was_assumed_and_what_to_do(tmp_path: Path) -> None:
+    made = answer("advise", {"kafka": "3.9.0"})
+    assert made["assumed"] == ["elr"]
+    assert any("KAFKA-18991" in note for note in made["notes"])
+    if find_spec("pyarrow") is not None:
+        made = answer("audit", {"paths": [str(unpack("hyp-10-4.4.0", tmp_path))]})
+        assert {item["about"] for item in made["findings"]} > {"HYP-10"}
+        assert "keep it down" in made["to_do"]["removed-replica-elected"]
 
 
 @pytest.mark.parametrize(
