@@ -136,7 +136,8 @@ def _row(operation: Operation, asked: Settings) -> Json:
     if "spare=" in operation.constants and asked.brokers is not None and asked.brokers <= asked.replicas:
         exact, others, outcome = [], [], "impossible"
     apart = [name for item in others for name in item["findings"] if name not in _searched_for()]
-    if outcome == "safe" and apart:
+    apart = apart if outcome == "safe" else []
+    if apart:
         outcome = "not-measured"
         others.sort(key=lambda item: apart[0] not in item["findings"])
     shown = [item for item in exact if item["outcome"] == outcome != "not-measured"] or others
@@ -158,7 +159,7 @@ def _row(operation: Operation, asked: Settings) -> Json:
         "show": shown[0]["show"] if shown else None,
         "page": f"docs/kafka/findings/{names[0].lower()}.md" if names and names[0].startswith("HYP-") else None,
         "measure": None if exact or outcome == "impossible" else _measure(operation, asked),
-        "unmodelled": f"its search has no {apart[0]}" if apart and exact else _unmodelled(operation, asked),
+        "unmodelled": f"its search has no {apart[0]}" if apart else _unmodelled(operation, asked),
     }
 
 
