@@ -22,11 +22,12 @@ from fencepost.api.calls.compare import compare as compared
 from fencepost.api.calls.in_hand import in_hand
 from fencepost.api.topics.advice_words import headline, lines_of, row_of
 from fencepost.api.topics.advising import advise as advised
-from fencepost.api.topics.advising import notes
+from fencepost.api.topics.advising import may_have_elr, notes, versions
+from fencepost.api.topics.applying import findings_of
 from fencepost.api.topics.claims import left_out
-from fencepost.api.topics.evidence import guarantees
+from fencepost.api.topics.evidence import finding_of, guarantees
 from fencepost.explorers.verdict import Verdict
-from fencepost.invariants.catalogue import evidence
+from fencepost.invariants.catalogue import entries, evidence
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import FencepostError, UsageError, nearest
@@ -113,12 +114,20 @@ def _entry(kind: str, item: dict[str, Any]) -> dict[str, Any]:
     return {
         "kind": kind.removesuffix("s").replace("hypothese", "finding"),
         **{name: item[name] for name in picked if item.get(name)},
-        "releases": list(known.releases) if known else [],
+        "releases": _releases_with(item["id"]),
         "avoid": (known.avoid or None) if known else None,
         "broken_by": [found["id"] for found in item.get("findings", ())],
+        **{where: getattr(finding_of(entries()[item["id"]]), where) for where in ("classes", "clusters")},
         "evidence": runs[:8],
         "runs": len(runs),
     }
+
+
+def _releases_with(name: str) -> list[str]:
+    """Return the releases that have a finding or a bug, with ELR or without."""
+    both = [(item, elr) for item in versions() for elr in {False, may_have_elr(item)}]
+    having = {item for item, elr in both if name in {one["id"] for one in findings_of(item, 1, elr=elr)}}
+    return [item.removeprefix("kafka-") for item in versions() if item in having]
 
 
 def why_not(
@@ -155,13 +164,17 @@ def compare(a: str, b: str, constants: dict[str, Any] | None = None, seconds: fl
         return {"a": a, "b": b, "verdict": "undetermined", "bounded": f"it was not compared within {seconds:g} s"}
     data = made.to_dict()
     sides = {name: data[name]["distinct"] for name in ("a", "b")}
+    found = next((item[one] for item in data["compared"] for one in ("state", "behaviour") if item[one]), None)
     guards = {item["action"]: {one: item[one] for one in ("only_a", "only_b")} for item in data["actions"]["changed"]}
     return {
         "a": a,
         "b": b,
         "verdict": data["verdict"],
         "actions": {**{name: data["actions"][name] for name in ("only_a", "only_b")}, "guards": guards},
+        "constants": data["constants"],
         "guarantees": data["guarantees"],
+        "first": found
+        and {**{name: found[name] for name in ("side", "sentence")}, "steps": found["steps"][:MOST_STEPS]},
         "evidence": f"{sides['a']:,} states of a and {sides['b']:,} of b, all that there are",
         "bounded": None,
     }

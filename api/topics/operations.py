@@ -135,8 +135,8 @@ def _row(operation: Operation, asked: Settings) -> Json:
     outcome = exact[0]["outcome"] if exact else "not-measured"
     if "spare=" in operation.constants and asked.brokers is not None and asked.brokers <= asked.replicas:
         exact, others, outcome = [], [], "impossible"
-    apart = [name for item in others for name in item["findings"] if name not in _searched_for()]
-    apart = apart if outcome == "safe" else []
+    covered = {item.finding for item in protocol(PROTOCOL).machine.repairs}  # others need more than happens in a search
+    apart = [name for item in others for name in item["findings"] if outcome == "safe" and name not in covered]
     if apart:
         outcome = "not-measured"
         others.sort(key=lambda item: apart[0] not in item["findings"])
@@ -161,12 +161,6 @@ def _row(operation: Operation, asked: Settings) -> Json:
         "measure": None if exact or outcome == "impossible" else _measure(operation, asked),
         "unmodelled": f"its search has no {apart[0]}" if apart else _unmodelled(operation, asked),
     }
-
-
-@cache
-def _searched_for() -> set[str]:
-    """Return the findings that a search of an operation may find; others need more than happens in it."""
-    return {item.finding for item in protocol(PROTOCOL).machine.repairs}
 
 
 def _without_bystanders(item: Json) -> Json:
@@ -211,9 +205,8 @@ def _on_clusters(operation: Operation, asked: Settings) -> Iterator[Json]:
             elr = scenario.elr if scenario.elr is not None else _number(release) >= (4, 1)
             here = _number(release) == number and elr == asked.elr
             expected = scenario.expected(_number(release))
-            times = [run for run in runs if run["verdict"] == expected] or [
-                run for run in runs if run["verdict"] == "kept"
-            ]
+            by = {verdict: [run for run in runs if run["verdict"] == verdict] for verdict in ("kept", expected)}
+            times = by[expected] or by["kept"]
             causes = [item for item in scenario.causes if number >= item.since or item.since <= scenario.since]
             names = [name for item in causes if (name := item.repair.upper()) in known and _has(name, release)]
             mine = names if times and times[0]["verdict"] != "kept" else []
@@ -320,20 +313,16 @@ def _alone(operation: Operation, asked: Settings) -> Iterator[Json]:
                 yield _lost(made, history, [name])
         if item["loses"] and not points:
             case = next(one for one in cases_of(entries()[name]) if one.run.name == item["loses"]["run"])
-            made = {
-                **_by_constants(operation, asked, constants_of(case.run)),
-                "show": f'`fencepost.guarantees("{name}")`',
-            }
+            made = _by_constants(operation, asked, constants_of(case.run))
+            made["show"] = f'`fencepost.guarantees("{name}")`'
             yield _lost(made, {"faults": None, "length": item["loses"]["length"], "steps": [case.run.name]}, [name])
 
 
 def _by_constants(operation: Operation, asked: Settings, values: Mapping[str, Any]) -> Json:
     """Return an observation of the model at these constants."""
     sizes = {"replicas": int(values["brokers"]) - int(values["spare"]), "brokers": int(values["brokers"])}
-    made = _blank(
-        "model", asked.version, asked, operation, elr=bool(values["elr"]), min_isr=int(values["min_isr"]), **sizes
-    )
-    return {**made, "late": True}
+    sizes["min_isr"] = int(values["min_isr"])
+    return {**_blank("model", asked.version, asked, operation, elr=bool(values["elr"]), **sizes), "late": True}
 
 
 def _lost(made: Json, item: Mapping[str, Any], findings: list[str]) -> Json:

@@ -95,10 +95,16 @@ def test_an_agent_answers_ten_questions_rightly() -> None:
         assert len(json.dumps(said)) < 40_000, question
 
 
-def test_an_answer_has_what_was_assumed_and_what_to_do(tmp_path: Path) -> None:
+def test_answers_have_what_was_assumed_where_it_was_seen_and_what_to_do(tmp_path: Path) -> None:
     made = answer("advise", {"kafka": "3.9.0"})
     assert made["assumed"] == ["elr"]
     assert any("KAFKA-18991" in note for note in made["notes"])
+    (entry,) = answer("explain", {"name": "HYP-10"})["entries"]
+    assert entry["releases"] == ["4.0", "4.1", "4.2", "4.3", "4.4"]
+    assert list(entry["clusters"]) == ["4.1.2", "4.4.0"]
+    sizes = "brokers=2 crashes=0 fences=1 shrinks=0"
+    made = answer("compare", {"a": f"replication {sizes}", "b": f"replication {sizes} min_isr=2"})
+    assert (made["first"]["side"], made["first"]["steps"][-1]) == ("a", "leader-appends leader=0")
     if find_spec("pyarrow") is not None:
         made = answer("audit", {"paths": [str(unpack("hyp-10-4.4.0", tmp_path))]})
         assert {item["about"] for item in made["findings"]} > {"HYP-10"}
