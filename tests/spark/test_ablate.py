@@ -10,6 +10,7 @@ pytest.importorskip("pyspark", reason="these tests have an environment of their 
 from collections.abc import Iterator
 from pathlib import Path
 
+from fencepost.api.calls import on_spark
 from fencepost.cli.commands import ablate as ablating
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.explorers.spark import session
@@ -55,8 +56,6 @@ def test_a_matrix_that_one_process_has_begun_is_finished_on_spark(
     for file in list(tmp_path.glob("enter-*")):
         file.unlink()
     seen: list[str] = []
-    from fencepost.api.calls import on_spark
-
     explore_on = on_spark.explore_on
 
     def watched(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:
@@ -85,8 +84,6 @@ def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> Non
 def test_a_matrix_that_was_interrupted_on_spark_says_so_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fencepost.api.calls import on_spark
-
     def cut(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:
         del cluster, display
         done(rows[0], on_spark.row_there(plan, rows[0]))
@@ -105,8 +102,6 @@ def test_a_matrix_that_was_interrupted_on_spark_says_so_and_goes_on(
 
 
 def test_a_job_that_fails_leaves_the_rows_that_are_finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.api.calls import on_spark
-
     def broken(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:
         del cluster, display
         for row in rows[:ended]:

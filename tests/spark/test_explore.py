@@ -27,9 +27,11 @@ from fencepost.invariants.protocols import LINEAGE, protocol
 from fencepost.model.language.errors import DomainError
 from pyspark import SparkContext
 
+from tests.helpers.blocks import whole
 from tests.helpers.commands import start
 from tests.helpers.reported import CASES, outcome_of, written
 from tests.helpers.reported import found as reported
+from tests.helpers.written import HEAD
 from tests.spark.sparks import marks
 
 pytestmark = marks("spark")
@@ -101,42 +103,33 @@ def test_states_have_the_digest_that_the_native_engine_gives_them(context: Spark
         assert asked.run(lambda: nullcontext(context)).digest == native.digest
 
 
-PLANTED = """
-from typing import Annotated
-from fencepost.model.language import Constants, Machine, Range, Record, action, require
-class C(Constants):
-    pass
+PLANTED = HEAD + whole("""
 class State(Record):
     x: Annotated[int, Range(0, 49)]
     y: Annotated[int, Range(0, 49)]
     even: bool
-@action()
-def initial(s: State, c: C) -> None:
-    "All are 0."
+
 @action(v=Range(1, 49))
-def leap(s: State, c: C, v: int) -> None:
-    "One leaps."
+def leap(s, c, v):
     require(s.x == 0)
     s.x = v
+
 @action(v=Range(1, 49))
-def rise(s: State, c: C, v: int) -> None:
-    "The other leaps."
+def rise(s, c, v):
     require(s.y == 0)
     s.y = v
+
 @action()
-def turn(s: State, c: C) -> None:
-    "It turns over."
+def turn(s, c):
     require(s.x != 37 or not s.y % 2)
     s.even = not s.even
-MACHINE = Machine("planted", "m", State, C, initial, (leap, rise, turn))
-PROPERTIES = ()
-"""
+""")
 """With a guard too much, in one state of a hundred."""
 
 
 def test_a_miscompilation_that_reaches_one_state_in_a_hundred_is_noticed(context: SparkContext) -> None:
     origin, true = (
-        Origin("planted", (("planted.py", text),), (), (), normalize=True)
+        Origin("machine", (("planted.py", text),), (), (), normalize=True)
         for text in (PLANTED, PLANTED.replace("    require(s.x != 37 or not s.y % 2)\n", ""))
     )
     options, constants = Options(workers=1, cross_check=1000), true.constants()
@@ -233,24 +226,14 @@ def test_an_error_alone_is_told_without_a_result(context: SparkContext, tmp_path
         explored_from(context, origin, 2, 1)
 
 
-def test_results_do_not_depend_on_the_number_of_partitions(context: SparkContext) -> None:
+def test_results_do_not_depend_on_the_number_of_partitions_nor_on_where_spark_begins(context: SparkContext) -> None:
     values = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
-    one, seven = (explored(context, "kip320", values, partitions=number, handover=12) for number in (1, 7))
-    alike(one, seven)
-
-
-def test_a_search_that_spark_begins_at_the_first_level_finds_the_same(context: SparkContext) -> None:
-    values = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
-    alike(
-        explored(context, "kip320", values, partitions=4, handover=1), explored(context, "kip320", values, handover=20)
+    first, *others = (
+        explored(context, "kip320", values, partitions=partitions, handover=handover)
+        for partitions, handover in ((1, 12), (7, 12), (4, 1), (2, 20))
     )
-
-
-def test_a_limit_leaves_what_is_not_decided_undetermined(context: SparkContext) -> None:
-    found = explored(context, "kip320", {"replicas": 2}, max_depth=12)
-    assert not found.complete
-    assert found.depth == 12
-    assert found.verdict == "undetermined"
+    for other in others:
+        alike(first, other)
 
 
 def test_a_search_that_ends_before_spark_begins_says_that_nothing_is_kept(
@@ -262,7 +245,8 @@ def test_a_search_that_ends_before_spark_begins_says_that_nothing_is_kept(
     assert not found.kept
     assert found.notes[-1].endswith("it ran on the driver alone, and no checkpoint was written")
     assert not kept.exists()
-    assert explored(context, "kip320", {"replicas": 2}, max_depth=12, checkpoint=str(kept)).kept
+    found = explored(context, "kip320", {"replicas": 2}, max_depth=12, checkpoint=str(kept))
+    assert (found.kept, found.complete, found.depth, found.verdict) == (True, False, 12, "undetermined")
 
 
 COMMAND = ["check", "kip320", "--set", "replicas=2", "--engine", "spark", "--json"]
@@ -366,10 +350,8 @@ def test_a_small_budget_often_enough_comes_to_the_end(context: SparkContext, sto
     assert (found.complete, found.distinct, found.generated, found.depth) == (True, 5973, 11733, 18)
 
 
-@pytest.mark.parametrize("name", ["level-0010/00001.block", "level-0009/00000.block"])
-def test_a_damaged_block_is_refused_by_its_name(
-    context: SparkContext, stopped: Path, tmp_path: Path, name: str
-) -> None:
+@pytest.mark.parametrize("name", ["level-0010/00001.block", "level-0009/00000.block", "spark.json"])
+def test_a_damaged_file_is_refused_by_its_name(context: SparkContext, stopped: Path, tmp_path: Path, name: str) -> None:
     shutil.copytree(stopped, tmp_path / "kept")
     path = tmp_path / "kept" / name
     text = bytearray(path.read_bytes())
@@ -379,13 +361,6 @@ def test_a_damaged_block_is_refused_by_its_name(
         ValueError,
         match=name.replace(".", r"\.") + r": this file of the checkpoint is missing or damaged\. Start afresh",
     ):
-        resumed(context, tmp_path / "kept")
-
-
-def test_a_damaged_manifest_is_refused(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
-    shutil.copytree(stopped, tmp_path / "kept")
-    (tmp_path / "kept" / "spark.json").write_text('{"format": 2, "question"')
-    with pytest.raises(ValueError, match=r"spark\.json: this file of the checkpoint is missing or damaged"):
         resumed(context, tmp_path / "kept")
 
 
@@ -406,11 +381,8 @@ def test_only_blocks_of_the_level_that_was_cut_short_are_removed(
     assert not (tmp_path / "kept/level-0011/00000.block").exists()
 
 
-def test_a_checkpoint_serves_no_other_question(context: SparkContext, stopped: Path) -> None:
+def test_a_checkpoint_serves_no_other_question_and_no_new_search(context: SparkContext, stopped: Path) -> None:
     with pytest.raises(ValueError, match="is of another search: "):
         resumed(context, stopped, log_size=3)
-
-
-def test_a_checkpoint_is_not_overwritten_by_a_new_search(context: SparkContext, stopped: Path) -> None:
     with pytest.raises(ValueError, match="keeps the checkpoint of a search: write `resume=True`"):
         explored(context, "kip320", {"replicas": 2}, checkpoint=str(stopped))

@@ -99,14 +99,6 @@ def test_a_property_is_asked_about_one_state() -> None:
             lambda s: LOCK.take(s, "server-grants", m=1),
             "parameter 'm' was given 1: write a dictionary of fields of a message in flight.",
         ),
-        (
-            lambda s: LOCK.take(s, "server-grants", m=s.session[0]),
-            "parameter 'm' was given Session(phase=0): write a dictionary of fields of a message in flight.",
-        ),
-        (
-            lambda s: LOCK.take(LOCK.take(s, "client-asks", client=0), "server-grants", m={"cleint": 0}),
-            "record Message has no field 'cleint'. Did you mean 'client'? Fields are: client, kind.",
-        ),
         (lambda s: LOCK.take(s, "server-grants", m={0: 0}), "record Message has no field 0. Fields are: client, kind."),
         (lambda _: LOCK.state(session={"first": {}}), "an index was given 'first': write a whole number."),
         (lambda _: LOCK.state(holder=None), "State.holder was given None: write a whole number."),

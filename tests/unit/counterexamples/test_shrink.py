@@ -103,15 +103,6 @@ def test_planted_bugs_shrink_to_their_known_size(
     }
 
 
-@pytest.mark.parametrize(
-    "file", ["kip101-weak-isr", "kip279-strong-isr", "replication-b01-kip-101", "replication-b09-kip-903"]
-)
-def test_a_shortest_trace_keeps_its_length(file: str) -> None:
-    trace = read(ARCHIVE / f"{file}.trace").trace
-    made = shrink(trace, LIMITS)
-    assert (made.path.length, made.shortest) == (made.before, True)
-
-
 def test_what_chooses_between_behaviours_is_never_lowered() -> None:
     assert sizes(REPLICATION) == [
         "brokers", "max_records", "metadata_lag", "alter_partitions", "late_fetches", "late_answers",
