@@ -33,5 +33,5 @@ def conformed(*args: str) -> dict[str, Any]:
     """Compare a protocol with Kafka, and return the data of a comparison without a difference."""
     made = fencepost("conform", *args, "--json")
     found = data_of(made)
-    assert made.exit_code == 0, found["differences"]
+    assert made.exit_code == 0, found["changes" if "--changes" in args else "differences"]
     return found

@@ -128,6 +128,24 @@ def test_lines_of_kafkas_classes_are_counted() -> None:
 
 @pytest.mark.long
 @on_kafka
+def test_heap_threads_and_files_stay_bounded_over_a_million_steps() -> None:
+    plain, used = interpreter(shrinks=0), []
+    histories, initial = covering(plain), plain.initial_states()[0]
+    with Driver(release(KAFKA)) as driver:
+        execution = Brokers(driver, plain)
+        while execution.tally.steps < 1_000_000:
+            for history in histories:
+                assert execution.run(initial, history) is None
+                if execution.tally.steps >= (len(used) + 1) * 100_000:
+                    used.append(driver.tell("memory"))
+    first, last = used[1], used[-1]
+    assert last["heap"] < first["heap"] + (64 << 20)
+    assert last["threads"] <= first["threads"] + 2
+    assert max(item["files"] for item in used) < 10 << 20
+
+
+@pytest.mark.long
+@on_kafka
 @pytest.mark.parametrize("version", RELEASES)
 def test_hidden_fields_of_every_release_are_those_that_are_named(version: str) -> None:
     plain = interpreter(RELEASES[version], fences=0)

@@ -70,14 +70,12 @@ def test_a_comparison_that_sees_nothing_is_caught() -> None:
     assert not row.is_well
 
 
-def test_tries_choose_their_own_constants() -> None:
-    assert "leave out" in refused("conform", "replication", "--kafka", KAFKA, "--ablate", "--set", "brokers=2")
-
-
-def test_changes_choose_their_own_constants() -> None:
-    assert "--changes chooses its images" in refused(
-        "conform", "replication", "--kafka", KAFKA, "--changes", "--walks", "3"
-    )
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [("--ablate --set brokers=2", "leave out"), ("--changes --walks 3", "--changes chooses its images")],
+)
+def test_tries_and_changes_choose_their_own_constants(words: str, said: str) -> None:
+    assert said in refused("conform", "replication", "--kafka", KAFKA, *words.split())
 
 
 @on_kafka
