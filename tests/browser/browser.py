@@ -52,3 +52,21 @@ class Tab:
 
     def elsewhere(self, address: str) -> list[str]:
         return [url for url in self.asked if not url.startswith((address, "data:", "blob:"))]
+
+
+CONTRAST = """(item, page) => {
+  const numbers = text => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+  let back = item, found = [0, 0, 0, 0];
+  while (back && found.length === 4 && found[3] === 0) {
+    found = numbers(getComputedStyle(back).backgroundColor);
+    back = back.parentElement;
+  }
+  if (found.length === 4 && found[3] === 0)
+    found = numbers(getComputedStyle(document.querySelector(page)).backgroundColor);
+  const [a, b] = [light(numbers(getComputedStyle(item).color)), light(found)].sort((x, y) => y - x);
+  return (a + .05) / (b + .05);
+}"""
+"""The contrast of an element to what is behind it; `page` is where that shows if nothing else has a colour."""

@@ -13,7 +13,7 @@ from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE
 
-from tests.browser.browser import MARKS, Tab, browser  # noqa: F401 (a fixture)
+from tests.browser.browser import CONTRAST, MARKS, Tab, browser  # noqa: F401 (a fixture)
 
 pytestmark = MARKS
 
@@ -156,25 +156,10 @@ def test_text_stands_out_in_light_and_dark(scheme: str, browser: Any, pages: dic
         ".scene:visible .entry.dropped .record",
         "#where",
     ):
-        ratio = opened.page.locator(selector).first.evaluate(CONTRAST)
+        ratio = opened.page.locator(selector).first.evaluate(CONTRAST, "body")
         assert ratio >= 4.5, (selector, ratio)
     light = opened.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(251, 250, 247)"
     assert light is (scheme == "light")
-
-
-CONTRAST = """item => {
-  const parse = text => text.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
-    .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
-    .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
-  let back = item, found = [0, 0, 0, 0];
-  while (back && (found.length === 4 && found[3] === 0)) {
-    found = parse(getComputedStyle(back).backgroundColor);
-    back = back.parentElement;
-  }
-  const [a, b] = [light(parse(getComputedStyle(item).color)), light(found)].sort((x, y) => y - x);
-  return (a + .05) / (b + .05);
-}"""
 
 
 @pytest.mark.parametrize("width", [1400, 800, 400])
