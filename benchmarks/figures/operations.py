@@ -19,7 +19,10 @@ from fencepost.site.stale import operations_mark
 
 SECONDS, MOST_STATES = 240.0, 80_000_000
 """A search may take so long, and so many states."""
-SIZES = ((3, 2, True), (3, 2, False), (2, 2, True), (2, 1, True), (2, 2, False), (2, 1, False), (3, 1, True))
+SIZES = (
+    *((3, 2, True), (3, 2, False), (2, 2, True), (2, 1, True)),
+    *((2, 2, False), (2, 1, False), (3, 1, True), (3, 3, True)),
+)
 """Replicas, min ISR and ELR of the measured rows, those that most clusters have first."""
 
 

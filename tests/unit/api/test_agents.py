@@ -115,7 +115,6 @@ def test_answers_have_what_was_assumed_where_it_was_seen_and_what_to_do(tmp_path
     ("tool", "given", "said"),
     [
         ("check", {"protocol": "kip32"}, "Did you mean 'kip320'?"),
-        ("check", {"protocol": "kip320", "constants": {"replica": 2}}, "Did you mean 'replicas'?"),
         ("explain", {"name": "HYP-99"}, "there is no entry 'HYP-99'"),
         ("why_not", {"protocol": "kip320", "action": "leader-writes leader=0"}, "no action 'leader-writes'"),
         (
@@ -128,7 +127,6 @@ def test_answers_have_what_was_assumed_where_it_was_seen_and_what_to_do(tmp_path
         ("advise", {"replicas": 0}, "1 or more"),
         ("advise", {"replicas": "three"}, "replicas='three': write a whole number"),
         ("advise", {"brokrs": 3}, "Did you mean 'brokers'?"),
-        ("checks", {}, "Did you mean 'check'?"),
         ("check", {}, "was given no protocol"),
         pytest.param("audit", {"paths": ["/nowhere"]}, "/nowhere does not exist", marks=needs_audit),
     ],
