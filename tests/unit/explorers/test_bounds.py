@@ -20,9 +20,8 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine, Range, action, fits, require
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
-from tests.helpers.blocks import whole
 from tests.helpers.commands import fencepost, refused
-from tests.helpers.written import machine_of
+from tests.helpers.written import file_of, machine_of
 from tests.machines import errands, shelf, shifted
 from tests.machines.errands import C, State
 
@@ -180,9 +179,6 @@ def test_growth_says_how_far_a_verdict_is_stable_and_which_bounds_do_not_matter(
 
 
 REQUESTS = """
-from typing import Annotated
-from fencepost.model.language import *
-
 class C(Constants):
     asks = bound(1, low=0, high=4, meaning="requests")
     tries = bound(1, low=0, high=4, meaning="attempts")
@@ -195,46 +191,37 @@ class State(Record):
 
 @action()
 def ask(s: State, c: C) -> None:
-    "A request."
     require(s.asked < c.asks, bound=C.asks)
     s.asked += 1
 
 @action()
 def attempt(s: State, c: C) -> None:
-    "An attempt."
     require(s.tried < c.tries, bound=C.tries)
     s.tried += 1
 
 @action()
 def pause(s: State, c: C) -> None:
-    "A pause."
     require(s.paused < c.pauses, bound=C.pauses)
     s.paused += 1
 
 @always
 def no_more(s: State, c: C) -> bool:
-    "There are no more attempts than there may be requests."
     return s.tried <= c.asks
 
 @always
 def few(s: State, c: C) -> bool:
-    "There are few attempts."
     return s.tried < 9
 
 @sometimes
 def both(s: State, c: C) -> bool:
-    "Each happens once."
     return s.asked == 1 and s.tried == 1
 """
 
 
-def test_a_verdict_is_stable_in_a_box_only_where_all_of_it_is_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_verdict_is_stable_in_a_box_only_where_all_of_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The property reads a bound and is never violated, which no search of other cells shows."""
     monkeypatch.setattr(growing, "BESIDE", 3)
-    file = tmp_path / "model.py"
-    file.write_text(whole(REQUESTS.replace("s.tried <= c.asks", "s.tried <= c.asks + 9")))
+    file = file_of(REQUESTS.replace("s.tried <= c.asks", "s.tried <= c.asks + 9"), "requests")
     found = api.check(file, grow=60).growth
     assert found is not None
     no_more, few, _ = found.properties

@@ -199,9 +199,6 @@ def test_a_schedule_chooses_the_initial_state_and_then_the_enabled_step_of_its_n
     assert w.way_along([0, 2**64 - 1]) == w.way_along([0, 1])
     assert w.way_along([1, 1, 1, 1], steps=2) == w.way_along([1, 1, 1])
     assert w.way_along([0]) == [(0, 0, 0)]
-
-
-def test_none_in_a_schedule_is_no_step() -> None:
     w = walker("grid", width=4)
     assert w.way_along([0, 0, 1, 0, 0, 2, 0]) == w.way_along([0, 1, 2]) == [(0, 0, 0), (1, 0, 0), (1, 1, 0)]
     assert w.way_along([0, 0, 0]) == [(0, 0, 0)]

@@ -84,7 +84,7 @@ def runs() -> Runs:
     return Runs({"the file": RUNS})
 
 
-def test_a_row_says_what_is_other_than_in_its_group(runs: Runs) -> None:
+def test_a_row_has_what_its_group_its_key_and_its_lists_say(runs: Runs) -> None:
     plain, b09, kafka, end, later = runs.all
     assert plain.constants == {"brokers": 2, "max_records": 1, "fences": 1}
     assert b09.constants == {**plain.constants, "fences": 2, "alter_partition_version": 2}
@@ -93,22 +93,13 @@ def test_a_row_says_what_is_other_than_in_its_group(runs: Runs) -> None:
     assert (plain.profile, kafka.profile) == (Profile.CI, Profile.QUICK)
     assert (end.properties, end.worst) == (("broker-returns", "drops-until-settled"), {"drops-until-settled": 2})
     assert later.worst == {"drops-until-settled": "unbounded"}
-
-
-def test_a_key_is_a_title_with_a_version_or_what_the_group_leaves_open(runs: Runs) -> None:
     assert [(run.version, run.title) for run in runs.all[2:]] == [
         ("kafka-4.1", "2 brokers"),
         ("", "2 brokers in the end"),
         ("kafka-4.0", "2 brokers in the end"),
     ]
-
-
-def test_a_list_stands_for_its_properties_and_a_slug_for_a_file(runs: Runs) -> None:
     assert runs.all[1].violated == {"leader-has-committed": 7, "isr-members-are-current": 7}
     assert runs.all[1].trace == {"isr-members-are-current": "replication-b09.trace"}
-
-
-def test_witnesses_are_out_of_reach_where_the_file_says_so(runs: Runs) -> None:
     assert [run.unreached for run in runs.all] == [(), (), ("isr-grows",), (), ()]
 
 
