@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from fencepost.model.language import Machine, Property
 
-from tests.helpers import odd_schema as schema
 from tests.helpers.blocks import blocks
 from tests.helpers.parameters import few
 from tests.helpers.places import MODELS
 from tests.helpers.symbols import Symbols
+from tests.machines import odd_schema as schema
 
 CASES = {block.title: f"{block.body}\n" for block in blocks(MODELS / "symbolic.txt")}
 STATES, SOLVED = 24, 8
@@ -25,7 +25,7 @@ STATES, SOLVED = 24, 8
 def model_of(text: str, folder: Path) -> tuple[Machine, tuple[Property, ...]]:
     """Return the machine whose only action is `go`, with its properties: `judge` of states, `judge_step` of steps."""
     file = folder / "model.py"
-    file.write_text(f"from tests.helpers.odd_schema import *\n\n\n{text}")
+    file.write_text(f"from tests.machines.odd_schema import *\n\n\n{text}")
     spec = importlib.util.spec_from_file_location("odd_model", file)
     assert spec is not None
     assert spec.loader is not None

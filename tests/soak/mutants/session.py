@@ -113,7 +113,9 @@ def measured(files: list[str], out: Path, *, begun: Runs | None = None, long: bo
     runs: Runs = json.loads(beside.read_text()) if beside.exists() else begun or {}
     sources = sorted({ROOT / name for names in FILES.values() for name in names})
     signal.signal(signal.SIGPROF, _too_long)
-    watch = coverage.Coverage(data_file=None, include=[str(path) for path in sources], messages=False)
+    watch = coverage.Coverage(
+        data_file=None, config_file=False, include=[str(path) for path in sources], messages=False
+    )
 
     def work(session: Session) -> None:
         for name in [*machines(), *session.items]:

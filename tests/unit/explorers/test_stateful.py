@@ -144,7 +144,8 @@ def test_plain_rules_find_what_schedules_find() -> None:
         with pytest.raises(ViolatedError):
             run_state_machine_as_test(rules, settings=few)
         assert rules.calls >= rules.steps > 0
-    run_state_machine_as_test(rule_machine(mailbox.MACHINE, mailbox.C(), mailbox.PROPERTIES), settings=few)
+    rules = rule_machine(mailbox.MACHINE, mailbox.C(), mailbox.PROPERTIES)
+    run_state_machine_as_test(rules, settings=settings(few, max_examples=50))
 
 
 def test_plain_rules_draw_negative_parameters_but_not_none() -> None:

@@ -2,26 +2,7 @@
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    NONE,
-    Array,
-    Bag,
-    BitSet,
-    Constants,
-    Index,
-    InFlight,
-    Machine,
-    Range,
-    Record,
-    Size,
-    action,
-    always,
-    bits,
-    bound,
-    require,
-    shape,
-    step,
-)
+from fencepost.model.language import *
 
 BIG = (1 << 62) - 1
 
@@ -114,8 +95,3 @@ def initial(s: State, c: C, start: int) -> None:
 
 PARAMETERS = {"v": Range(0, 2), "w": Range(-1, 2), "j": Index(C.n), "ms": BitSet(2), "on": bool}
 RECEIVED = {"m": InFlight("box"), "other": InFlight("box"), "letter": InFlight("post")}
-
-__all__ = [
-    "BIG", "NONE", "PARAMETERS", "RECEIVED", "C", "Holder", "Letter", "Machine", "Message", "Pair", "State",
-    "action", "always", "bits", "bump", "first_of", "initial", "require", "step",
-]  # fmt: skip
