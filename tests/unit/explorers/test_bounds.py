@@ -13,17 +13,14 @@ from fencepost.explorers import plain
 from fencepost.explorers.native import expansion
 from fencepost.explorers.program.ir.oversights import unshared_bounds
 from fencepost.explorers.program.ir.translate import translate
-from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import BoundCount, Options, Result
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language import Machine, Range, action, fits, require
-from fencepost.model.language.errors import DomainError, ModelError, UsageError
+from fencepost.model.language.errors import DomainError, UsageError
 
 from tests.helpers.commands import fencepost, refused
 from tests.helpers.written import file_of, machine_of
 from tests.machines import errands, shelf, shifted
-from tests.machines.errands import C, State
 
 
 def counts(result: Result) -> dict[str, BoundCount]:
@@ -318,81 +315,6 @@ def test_after_a_check_that_did_not_end_nothing_is_settled() -> None:
 
 def test_growth_of_the_catalogue_is_refused() -> None:
     assert "--grow does not apply to runs of the catalogue" in refused("check", "--grow", "1m")
-
-
-@action()
-def by_value(s: State, c: C) -> None:
-    """A bound that is given by its value."""
-    require(s.day < c.days, bound=c.days)
-    s.day += 1
-
-
-@action()
-def misspelt(s: State, c: C) -> None:
-    """A bound that the constants do not have."""
-    require(s.day < c.days, bound=C.dais)
-    s.day += 1
-
-
-@action()
-def early(s: State, c: C) -> None:
-    """Something is left out before the last guard."""
-    require(fits(s.day < c.days, bound=C.days))
-    s.day += 1
-
-
-@action()
-def without_bound(s: State, c: C) -> None:
-    """A value without room is unknown."""
-    if fits(s.day < c.days):
-        s.day += 1
-
-
-@pytest.mark.parametrize(
-    ("item", "message"),
-    [
-        (by_value, "name it by its class, as in bound=C.crashes"),
-        (misspelt, "the constants have no 'dais'. Did you mean 'days'?"),
-        (early, "`fits` stands before the last `require`"),
-        (without_bound, "write fits(condition, bound=C.in_flight)"),
-    ],
-)
-def test_what_is_no_bound_is_refused(item: Any, message: str) -> None:
-    machine = Machine("errands", "", State, C, errands.initial, (item,))
-    with pytest.raises(ModelError) as error:
-        check(machine)
-    assert message in str(error.value)
-
-
-@action(day=Range(0, 3))
-def begins_late(s: State, c: C, day: int) -> None:
-    """A bound that keeps out initial states."""
-    require(day <= c.days, bound=C.days)
-    s.day = day
-
-
-@action()
-def begins_short(s: State, c: C) -> None:
-    """A bound that leaves something out of the initial state."""
-    if fits(s.day < c.days, bound=C.days):
-        s.day += 1
-
-
-@pytest.mark.parametrize(
-    ("item", "message"),
-    [
-        (
-            begins_late,
-            "a guard of `initial` stands for a bound, and no search counts the initial states that it keeps out.\n",
-        ),
-        (begins_short, "`fits` stands in `initial`"),
-    ],
-)
-def test_a_bound_in_the_initial_action_is_refused(item: Any, message: str) -> None:
-    with pytest.raises(ModelError) as error:
-        check(Machine("errands", "", State, C, item, errands.MACHINE.actions))
-    assert message in str(error.value)
-    assert "^^^^" in str(error.value)
 
 
 def test_a_larger_bound_than_there_may_be_is_not_tried() -> None:
