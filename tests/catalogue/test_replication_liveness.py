@@ -29,12 +29,6 @@ def test_a_run_finds_what_is_pinned_and_no_case_of_it_is_vacuous(run: object) ->
     assert not [item.name for item in result.properties if item.name in told and item.note]
 
 
-def test_every_leads_to_property_is_violated_by_some_run() -> None:
-    """A property that nothing violates is no evidence."""
-    violated = {name for run in RUNS for name in run.violated}
-    assert violated == {item.name for item in replication_liveness.PROPERTIES if item.kind == "leads-to"}
-
-
 def steps(title: str) -> set[tuple[Any, Any]]:
     """Return every step between two states of a run with one record, each state as its key."""
     (run,) = (run for run in RUNS if run.title == title)

@@ -5,8 +5,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,30 +19,16 @@ from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result, Verdict
 from fencepost.model.language.errors import UsageError
 
-from tests.helpers.places import ROOT
 from tests.helpers.questions import MACHINES, group, is_valid, shared
 
 VALUES = {"replicas": 3, "max_leader_epoch": 1}
 RUN = Options(workers=2, deadlock=True)
 GRID = {"width": 60, "starts": 4, "resting": 1}
-WORKERS = """
-import sys, time
-from fencepost.explorers.search import search
-from fencepost.explorers.verdict import Options
-from tests.helpers.questions import MACHINES
-def tell(progress):
-    print(progress.distinct, flush=True)
-    time.sleep(0.05)
-machine, properties = MACHINES["kip101"]
-options = Options(workers=2, deadlock=True, checkpoint=sys.argv[1])
-result = search(machine, machine.set_constants({"replicas": 3, "max_leader_epoch": 1}), properties, options, tell=tell)
-print(result.why_stopped, result.complete, result.verdict, sep="|")
-"""
 
 
-def ask(name: str, values: dict[str, int], options: Options) -> Result:
+def ask(name: str, values: dict[str, int], options: Options, **more: Any) -> Result:
     machine, properties = MACHINES[name]
-    return search(machine, machine.set_constants(values), properties, options)
+    return search(machine, machine.set_constants(values), properties, options, **more)
 
 
 @group("kip101", VALUES)
@@ -125,20 +109,11 @@ def test_another_number_of_workers_may_go_on(tmp_path: Path) -> None:
 
 @group("kip101", VALUES)
 def test_a_signal_leaves_a_checkpoint_and_an_undetermined_result(tmp_path: Path) -> None:
-    name, root = "SIGTERM", str(ROOT)
-    child = subprocess.Popen(
-        [sys.executable, "-c", WORKERS, str(tmp_path)],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=root,
-        env={**os.environ, "PYTHONPATH": root},
-    )
-    assert child.stdout is not None
-    child.stdout.readline()
-    child.send_signal(getattr(signal, name))
-    output = child.communicate(timeout=120)[0].splitlines()
-    assert (child.returncode, output[-1]) == (0, f"{name} was received|False|undetermined")
-    result = ask("kip101", VALUES, replace(RUN, checkpoint=str(tmp_path), resume=True))
+    options = replace(RUN, checkpoint=str(tmp_path))
+    first = ask("kip101", VALUES, options, tell=lambda _: signal.raise_signal(signal.SIGTERM))
+    assert (first.why_stopped, first.complete) == ("SIGTERM was received", False)
+    assert first.verdict is Verdict.UNDETERMINED
+    result = ask("kip101", VALUES, replace(options, resume=True))
     assert shared(result) == shared(ask("kip101", VALUES, RUN))
 
 

@@ -91,14 +91,6 @@ def test_a_patch_is_its_release_only_if_it_was_read() -> None:
         MACHINE.version("kafka-4.0.1")
 
 
-def test_the_page_says_what_the_fault_table_says() -> None:
-    rows = json.loads((FOLDER / "faults.json").read_text())["3"]["grid"]
-    least = {tuple(row["setting"].values()): row["least"] for row in rows}
-    for isr, *cells in re.findall(r"^\| (\d) \| (.*?) \| (.*?) \| (.*?) \|$", PAGE.read_text(), re.MULTILINE):
-        told = [int((re.search(r"lost with(?:out any)? ?(\d*)", cell) or [0, 0])[1] or 0) for cell in cells]
-        assert told == [least[int(isr), False, False], least[int(isr), True, False], least[int(isr), True, True]], isr
-
-
 def test_the_page_says_in_short_what_the_figures_say() -> None:
     figures = json.loads((FOLDER / "versions.json").read_text())["losses"]["rows"]
     lost = {isr: [row["version"] for row in figures if row["min_isr"] == isr and row["front"]] for isr in (1, 2)}
