@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from fencepost.explorers.native.layout import layout_of
+from fencepost.explorers.native.layout import layout_of, moves
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.libraries import Library
 from fencepost.explorers.native.llvm.objects import compiled
@@ -127,6 +127,17 @@ def test_logic_gives_the_operand_that_decides_also_where_one_is_known(decide: Ca
     assert ask("known", 0, 0) == (0 if conjunction else 2, 0)
     for a, b in itertools.product((0, 1, 7), repeat=2):
         assert ask("mixed", a, b)[0] == ((a and b) if conjunction else (a or 3))
+
+
+def test_bits_of_a_mask_are_gathered_in_six_steps() -> None:
+    for mask in (0, 1, 0xFF00FF, 0x8000000000000001, 0x0F0F0F0F0F0F0F0F, (1 << 64) - 1, 0x123456789ABCDEF0):
+        for bits in (0, (1 << 64) - 1, 0xDEADBEEFCAFEF00D, 0x5555555555555555):
+            found = bits & mask
+            for step, move in enumerate(moves(mask)):
+                moved = found & move
+                found = (found ^ moved) | moved >> (1 << step)
+            wanted = [bits >> place & 1 for place in range(64) if mask >> place & 1]
+            assert found == sum(bit << place for place, bit in enumerate(wanted))
 
 
 def test_only_conditions_that_cannot_fail_and_do_not_loop_are_evaluated_whole() -> None:
