@@ -47,7 +47,7 @@ SCREENS = {
     "own-model": f"check {MACHINES / 'mailbox.py'} --engine plain",
     "costs": "check 'watermark-propagation kip-392 in time'",
     "for-ever": "check 'leader-discovery kip-951 2 brokers, a new topic, in the end'",
-    "catalogue": "catalogue kip101 kip320 quorum",
+    "catalogue": "catalogue kip101 kip279 watermark-propagation",
     "walks": "simulate kip101 --walks 2000 --workers 1",
     "walks-without": "simulate kip320 --walks 100 --workers 1",
     "induction-breaks": "prove kip320 --property leader-in-isr-or-none --set replicas=2 --no-cache --workers 1",
@@ -155,7 +155,7 @@ PRINTED: dict[str, Callable[[], object]] = {
     "faults": lambda: f.faults(
         "replication", prop="acknowledged-survives", constants={"brokers": 2}, grid={"min_isr": [1, 2]}
     ),
-    "catalogue": lambda: f.catalogue("kip101", "kip320", "quorum"),
+    "catalogue": lambda: f.catalogue("kip101", "kip279", "watermark-propagation"),
     "departures": lambda: ConformResult.of(departures()),
     "audit": lambda: AuditResult.of(json.loads((FOLDER / "audit.json").read_text("utf-8"))),
 }
