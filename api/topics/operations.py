@@ -403,9 +403,10 @@ def _blank(
 
 def _measure(operation: Operation, asked: Settings) -> str | None:
     """Return the call that measures a cell, None where nothing here does."""
-    if operation.scenarios and not operation.constants:
-        release = asked.release or f"{asked.version.removeprefix('kafka-')}"
-        return f'`fencepost.reproduce("{next(iter(operation.scenarios))}", kafka="{release}")`'
+    sizes, release = [asked.replicas, asked.min_isr], asked.release or patches_read(asked.version)[0]
+    story = next((name for name, own in operation.scenarios.items() if own == sizes), None)
+    if story and not operation.constants and asked.acks == "all":
+        return f'`fencepost.reproduce("{story}", kafka="{release}")`'
     brokers = asked.replicas + ("{more}" in operation.constants)
     if (
         asked.acks != "all"
