@@ -354,6 +354,13 @@ def test_a_walk_that_goes_wrong_hides_no_violation_of_it_or_of_others(seed: int,
         sample(Walker(machine, machine.set_constants({}), properties[2:]), Plan(walks=20, depth=8, seed=seed))
 
 
+def test_one_violation_is_reported_beside_a_walk_that_raises_an_error() -> None:
+    machine, properties = machine_of(GOES_WRONG)
+    w = Walker(machine, machine.set_constants({}), properties[:1])
+    found = sample(w, Plan(walks=2, depth=8, seed=0))
+    assert (found.properties[0].walks, found.verdict, found.why_stopped) == (1, Verdict.VIOLATED, LEFT)
+
+
 def test_an_error_of_a_walk_is_told_beside_the_violations() -> None:
     file = file_of(GOES_WRONG, "mine")
     for shrink in ("--shrink", "--no-shrink"):
