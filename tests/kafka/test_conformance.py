@@ -8,19 +8,19 @@ from fencepost.counterexamples.replay import replay
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.conform.binding import REPLICATION
 from fencepost.kafka.conform.changes import conform_changes
-from fencepost.kafka.conform.histories import HistoriesReport, shorten, transitions
+from fencepost.kafka.conform.histories import HistoriesReport, shorten
 from fencepost.kafka.driver.ablation import read_sizes
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import release
 from fencepost.kafka.replication.brokers import Brokers
-from fencepost.kafka.replication.mapping import SMALL, reset
-from fencepost.model.language.interpreter import Interpreter
+from fencepost.kafka.replication.mapping import reset
 
 from benchmarks.figures.conformance import COVERS
 from tests.helpers.commands import refused
 from tests.helpers.parameters import words
 from tests.helpers.places import ARCHIVE
 from tests.kafka.kafkas import KAFKA, conformed, on_kafka
+from tests.kafka.test_conformance_fields import interpreter
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("kafka")]
 IMAGES = read_sizes(
@@ -29,12 +29,6 @@ IMAGES = read_sizes(
 )
 FENCES = ["--set", "crashes=0", "--set", "shrinks=0"]
 MOVES = ("movable=3", "spare=1", "reassignments=2", "cancels=1", "metadata_lag=6", "crashes=0", "shrinks=0")
-
-
-def interpreter(**settings: int) -> Interpreter:
-    machine = protocol("replication").machine
-    values = {**dict(machine.version("kafka-4.1").values), **SMALL, **settings}
-    return Interpreter(machine, machine.set_constants(values))
 
 
 @pytest.fixture(scope="module")
@@ -180,29 +174,3 @@ def test_a_model_with_another_rule_differs_and_the_shortest_history_replays(driv
     (path,) = tmp_path.iterdir()
     assert replay(path).trace.finding == f"Kafka {KAFKA} departs from the model"
     assert replace(replay(path).trace, steps=()).steps == short.steps
-
-
-def test_a_cluster_that_is_set_up_again_is_as_a_new_process(driver: Driver) -> None:
-    plain = interpreter()
-    initial = plain.initial_states()[0]
-    steps = []
-    at = initial
-    for name in ("leader_appends", "broker_crashes", "controller_fences_broker"):
-        taken = next(item for item in plain.transitions(at) if item.step.action.name == name)
-        steps.append(taken.step)
-        at = taken.after
-    history = transitions(plain, initial, steps)
-    assert history is not None
-
-    def dumps(where: Driver) -> list[object]:
-        execution, found = Brokers(where, plain), []
-        assert execution.begin(initial) is None
-        for place, item in enumerate(history):
-            assert execution.step(steps[:place], item) is None
-            found.append(execution.seen.state)
-        return found
-
-    used = dumps(driver)
-    assert dumps(driver) == used
-    with Driver(driver.release) as fresh:
-        assert dumps(fresh) == used

@@ -60,27 +60,26 @@ def history(*names: str) -> tuple[Interpreter, Path]:
 EARLY = ("controller-fences-broker", "leader-appends", "leader-handles-fetch")
 
 
-def test_a_fault_moves_past_what_does_not_depend_on_it_and_the_end_stays() -> None:
-    plain, found = history(*EARLY)
-    made = with_late_faults(plain, found, REPLICATION.select(("leader-has-committed",))[0])
-    assert (made.states[-1], made.length) == (found.states[-1], found.length)
-    assert labels(made) == ("leader-appends", "leader-handles-fetch", "controller-fences-broker")
-    for before, step, after in zip(made.states, made.steps, made.states[1:], strict=False):
-        assert plain.apply(before, step).after == after
+FAULTS = ("broker-crashes", "controller-fences-broker", "broker-registers", "controller-unfences-broker")
 
 
-def test_the_step_that_a_property_of_steps_judges_stays_the_last() -> None:
-    plain, found = history(*EARLY)
-    made = with_late_faults(plain, found, judged())
-    assert labels(made) == ("leader-appends", "controller-fences-broker", "leader-handles-fetch")
-
-
-def test_a_fault_stays_before_what_depends_on_it() -> None:
-    plain, found = history(
-        "broker-crashes", "controller-fences-broker", "broker-registers", "controller-unfences-broker"
-    )
-    made = with_late_faults(plain, found, REPLICATION.select(("leader-has-committed",))[0])
-    assert labels(made) == labels(found)
+@pytest.mark.parametrize(
+    ("prop", "before", "after"),
+    [
+        ("leader-has-committed", EARLY, (*EARLY[1:], EARLY[0])),
+        ("joining-epoch-is-registered", EARLY, (EARLY[1], EARLY[0], EARLY[2])),
+        ("leader-has-committed", FAULTS, FAULTS),
+    ],
+    ids=["past what does not depend on it", "before the step that is judged", "before what depends on it"],
+)
+def test_a_fault_moves_as_far_as_it_can_and_the_end_stays(
+    prop: str, before: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    plain, found = history(*before)
+    made = with_late_faults(plain, found, REPLICATION.select((prop,))[0])
+    assert (made.states[-1], made.length, labels(made)) == (found.states[-1], found.length, after)
+    for state, step, following in zip(made.states, made.steps, made.states[1:], strict=False):
+        assert plain.apply(state, step).after == following
 
 
 def test_a_long_history_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
