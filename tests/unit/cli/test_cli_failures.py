@@ -126,33 +126,9 @@ def test_a_trace_that_has_no_room_to_be_rewritten_stays_as_it_is(room: int, tmp_
 LAMPS = VAULT.replace("vault", "lamps")
 
 
-@pytest.mark.parametrize("json", few([[], ["--json"]], 2))
-@pytest.mark.parametrize(
-    "option",
-    few(
-        [
-            ["--trace", "a.trace"],
-            ["--junit", "a.xml"],
-            ["--sarif", "a.json"],
-            ["--max-states", "6", "--checkpoint", "kept"],
-        ],
-        3,
-    ),
-)
-def test_what_was_found_is_told_where_there_is_no_room_to_keep_it(
-    option: list[str], json: list[str], tmp_path: Path
-) -> None:
-    reading, writing = os.pipe()
-    command = ["check", LAMPS, "--quiet", *json, *option]
-    status, _ = _ended(command, preexec_fn=full(10), stdout=writing, cwd=tmp_path)
-    os.close(writing)
-    with os.fdopen(reading) as told:
-        assert "some-lamp-is-dark" in told.read()
-    assert status == 2
-
-
 PLANTED = VAULT.replace("vault", "planted")
 FOUND = {
+    "check": (["check", LAMPS], "some-lamp-is-dark"),
     "ablate": (["ablate", PLANTED, "--workers", "1"], "sell 1"),
     "faults": (["faults", VAULT, "--property", "a-copy-is-left", "--grid", "copies=1,2"], "a-copy-is-left"),
     "catalogue": (["check", "kip101", "--profile", "quick"], "run"),
@@ -165,6 +141,11 @@ FOUND = {
     ("work", "option"),
     few(
         [
+            *(
+                ("check", [f"--{name}", file])
+                for name, file in (("trace", "a.trace"), ("junit", "a.xml"), ("sarif", "a.json"))
+            ),
+            ("check", ["--max-states", "6", "--checkpoint", "kept"]),
             *(("ablate", option) for option in (["--checkpoint", "kept"], ["--html", "a.html"], ["--trace", "traces"])),
             *(("faults", option) for option in (["--checkpoint", "kept"], ["--trace", "traces"])),
             *(("catalogue", option) for option in (["--checkpoint", "kept"], ["--junit", "a.xml"])),
@@ -174,7 +155,7 @@ FOUND = {
         several=True,
     ),
 )
-def test_what_long_work_found_is_told_where_there_is_no_room_to_keep_it(
+def test_what_was_found_is_told_where_there_is_no_room_to_keep_it(
     work: str, option: list[str], json: list[str], tmp_path: Path
 ) -> None:
     command, word = FOUND[work]
