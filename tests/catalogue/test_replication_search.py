@@ -1,7 +1,6 @@
 """What the replication model reaches at small sizes, and which check of a KIP is needed for what."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 from fencepost.explorers.search import search
@@ -9,9 +8,9 @@ from fencepost.explorers.verdict import Options, Result
 from fencepost.invariants.replication import PROPERTIES
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import Life, newest
-from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers.parameters import sized
+from tests.helpers.stories import Story
 
 pytestmark = pytest.mark.xdist_group("replication")
 """All of these share one compiled machine, so one worker runs them."""
@@ -35,15 +34,6 @@ def violated(result: Result) -> dict[str, int]:
     return {item.name: item.path.length - 1 for item in result.properties if item.verdict == "violated" and item.path}
 
 
-def after(plain: Interpreter, *steps: tuple[str, tuple[int, ...]]) -> Any:
-    """Return the state after these steps from the initial one."""
-    (state,) = plain.initial_states()
-    for action, arguments in steps:
-        (taken,) = [item for item in plain._fire(MACHINE.action(action), state) if item.step.args == arguments]
-        state = taken.after
-    return state
-
-
 def test_kip_903_is_found_again_in_kafka_3_5_with_the_older_request() -> None:
     """The loss itself, as the code is otherwise; 20 steps are what the KIP's story may take."""
     sizes = sized("brokers=2 max_records=1 initial_isr=1 crashes=1 fences=1 shrinks=0 max_leader_epoch=2")
@@ -55,27 +45,21 @@ def test_kip_903_is_found_again_in_kafka_3_5_with_the_older_request() -> None:
 @pytest.mark.parametrize("normalize", [False, True])
 def test_a_request_that_must_be_refused_is_refused_by_an_action_unless_normalizing_does_it(*, normalize: bool) -> None:
     """The one action that fires in no run of the catalogue: what it does is done at once."""
-    plain = Interpreter(MACHINE, MACHINE.set_constants({"brokers": 2, "initial_isr": 1}), normalize=normalize)
-    state = after(plain, ("leader-handles-fetch", (0, 1)), ("controller-fences-broker", (0,)))
-    refused = list(plain._fire(MACHINE.action("controller-refuses-alter-partition"), state))
-    assert len(refused) == (0 if normalize else 1)
+    story = Story("replication", normalize=normalize, brokers=2, initial_isr=1)
+    story.do("leader-handles-fetch", 0, 1).do("controller-fences-broker", 0)
+    assert len(story.can("controller-refuses-alter-partition")) == (0 if normalize else 1)
 
 
 def test_a_broker_that_shuts_down_is_never_unfenced() -> None:
     """BrokerHeartbeatManager.calculateNextBrokerState: a fenced broker that wants to shut down may do so at once."""
-    plain = Interpreter(
-        MACHINE, MACHINE.set_constants({"brokers": 2, "initial_isr": 1, "crashes": 0, "clean_stops": 1})
-    )
-    state = after(plain, ("controller-begins-shutdown", (0,)), ("controller-fences-broker", (0,)))
-    assert not list(plain._fire(MACHINE.action("controller-unfences-broker"), state))
-    assert [item.step.args for item in plain._fire(MACHINE.action("broker-stops"), state)] == [(0,)]
+    story = Story("replication", brokers=2, initial_isr=1, crashes=0, clean_stops=1)
+    story.do("controller-begins-shutdown", 0).do("controller-fences-broker", 0)
+    assert not story.can("controller-unfences-broker")
+    assert [item.step.args for item in story.can("broker-stops")] == [(0,)]
 
 
 def test_a_broker_that_leads_nothing_may_shut_down_at_once_and_is_fenced() -> None:
-    plain = Interpreter(MACHINE, MACHINE.set_constants({"brokers": 2, "crashes": 0, "clean_stops": 1}))
-    (stopped,) = [
-        plain.schema.restore(item.after) for item in plain._fire(MACHINE.action("broker-stops"), after(plain))
-    ]
+    stopped = Story("replication", brokers=2, crashes=0, clean_stops=1).do("broker-stops").state
     image = newest(stopped)
     assert (image.leader, image.isr, image.fenced, image.partition_epoch) == (0, 0b01, 0b10, 1)
     assert stopped.replica[1].life == Life.STOPPED

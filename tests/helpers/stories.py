@@ -11,9 +11,9 @@ class Story:
     """One history of a protocol: each step names an action, and all its arguments in order or enough of them by name to
     tell it from others."""
 
-    def __init__(self, name: str, **constants: int) -> None:
+    def __init__(self, name: str, *, normalize: bool = True, **constants: int) -> None:
         self.machine = protocol(name).machine
-        self.plain = Interpreter(self.machine, self.machine.set_constants(constants))
+        self.plain = Interpreter(self.machine, self.machine.set_constants(constants), normalize=normalize)
         (self.key,) = self.plain.initial_states()
 
     @property
