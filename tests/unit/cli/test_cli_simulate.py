@@ -9,10 +9,10 @@ import pytest
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.parameters import words
 
-KIP279 = ["simulate", "kip279", "--seed", "0", "--walks", "20000"]
+KIP101 = ["simulate", "kip101", "--seed", "0", "--walks", "2000"]
 KIP320 = ["simulate", "kip320", "--set", "replicas=2", "--walks", "500"]
 
-pytestmark = pytest.mark.xdist_group("kip279")
+pytestmark = pytest.mark.xdist_group("kip101")
 
 
 def test_every_other_violation_has_the_command_that_shows_it() -> None:
@@ -38,13 +38,13 @@ def test_an_expectation_decides_on_the_exit_status(expect: str, status: int) -> 
 
 
 def test_json_tells_the_walks_and_what_they_found() -> None:
-    done = fencepost(*KIP279, "--json", "--property", "strong-isr", "--property", "leader-changes")
+    done = fencepost(*KIP101, "--json", "--property", "strong-isr", "--property", "leader-changes")
     found = data_of(done)
     assert done.exit_code == 1
     assert {name: found[name] for name in ("format", "protocol", "engine", "verdict", "complete", "seed", "walks",
     "depth")} == {
-        "format": 1, "protocol": "kip279", "engine": "walk", "verdict": "violated", "complete": True, "seed": 0,
-        "walks": 20_000, "depth": 100,
+        "format": 1, "protocol": "kip101", "engine": "walk", "verdict": "violated", "complete": True, "seed": 0,
+        "walks": 2_000, "depth": 100,
     }  # fmt: skip
     strong, changes = found["properties"]
     assert (strong["name"], strong["verdict"], strong["trace"]) == ("strong-isr", "violated", None)
@@ -58,7 +58,7 @@ def test_json_tells_the_walks_and_what_they_found() -> None:
 
 def test_the_trace_is_written_and_replays(tmp_path: Path) -> None:
     file = tmp_path / "found.trace"
-    done = fencepost(*KIP279, "--trace", str(file))
+    done = fencepost(*KIP101, "--trace", str(file))
     assert f"the trace of strong-isr is in {file}: `fencepost replay {file}` replays it" in done.stderr
     assert fencepost("replay", str(file)).exit_code == 0
     assert "log_size=1" in file.read_text()
