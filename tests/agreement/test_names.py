@@ -55,15 +55,12 @@ def model(**chosen: str) -> str:
 class Constants_(language_.Constants):
     {n["constant"]} = language_.bound(2, low=0, high=3, meaning="top")
 
-
 class {n["enum"]}(IntEnum):
     zero_ = 0
     {n["member"]} = 1
 
-
 class {n["record"]}(language_.Record):
     {n["message"]}: Annotated_[int, language_.Range(0, 3)]
-
 
 class {n["state"]}(language_.Record):
     {n["field"]}: Annotated_[int, language_.Range(0, Constants_.{n["constant"]})]
@@ -71,15 +68,12 @@ class {n["state"]}(language_.Record):
     box_: Annotated_[language_.Bag[{n["record"]}], language_.Size(2)]
     several_: Annotated_[language_.Array[{n["record"]}], language_.Size(2)]
 
-
 def {n["helper"]}(x_: int, y_: int) -> int:
     return x_ + y_
-
 
 @language_.action()
 def initial_(s_, c_):
     """Begin."""
-
 
 @language_.action({n["parameter"]}=language_.Range(0, 1))
 def {n["action"]}(s_, c_, {n["parameter"]}) -> None:
@@ -93,19 +87,16 @@ def {n["action"]}(s_, c_, {n["parameter"]}) -> None:
     s_.enum_field_ = {n["enum"]}.{n["member"]}
     s_.{n["field"]} = later_
 
-
 @language_.action({n["parameter"]}=language_.InFlight("box_"))
 def take_(s_, c_, {n["parameter"]}) -> None:
     """Take."""
     s_.several_[1].{n["message"]} = {n["parameter"]}.{n["message"]}
     s_.box_.remove({n["parameter"]})
 
-
 @language_.always
 def {n["property"]}(s_, c_) -> bool:
     """The last value is never reached."""
     return s_.{n["field"]} < 2 or s_.several_[1].{n["message"]} == 0
-
 
 MACHINE = language_.Machine("named", "Named.", {n["state"]}, Constants_, initial_, ({n["action"]}, take_))
 PROPERTIES = ({n["property"]},)

@@ -27,10 +27,8 @@ PASSED = (12, 11)
 TOP = 8
 LEFT = frozenset({14, 15})
 
-
 class C(Constants):
     n = bound(3, low=1, high=9, meaning="n")
-
 
 class State(Record):
     x: Annotated[int, Range(0, 15)]
@@ -38,22 +36,18 @@ class State(Record):
     mood: Mood
     other: OtherMood
 
-
 def tidy(s, c):
     if s.x == 7:
         s.x = 0
-
 
 def order(s, c):
     if s.y == 7:
         s.y = 0
 
-
 @action()
 def initial(s, c):
     """Seven."""
     s.x = 7
-
 
 @action()
 def one(s, c):
@@ -63,27 +57,22 @@ def one(s, c):
     tidy(s, c)
     order(s, c)
 
-
 @action()
 def two(s, c):
     """The other goes up."""
     require(limited(s.y) and other_below(s.y) and s.x not in PASSED and s.y not in LEFT)
     s.y = changed(s.y, 1)
 
-
 @always
 def low(s: State, c: C) -> bool:
     """It is not 7."""
     return s.x != 7
 
-
 def most():
     return TOP
 
-
 def refuse(c):
     return "these are refused." if c.n > most() else None
-
 
 MACHINE = Machine("held", "It is held.", State, C, initial, (one, two), normalize=tidy, refuse=refuse)
 PROPERTIES = (low,)
