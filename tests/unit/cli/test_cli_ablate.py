@@ -12,7 +12,7 @@ from fencepost.explorers.verdict import Result
 
 from tests.helpers.commands import data_of, fencepost, refused
 from tests.helpers.places import MACHINES
-from tests.helpers.written import HEAD, file_of
+from tests.helpers.written import file_of
 
 PLANTED = str(MACHINES / "planted.py")
 pytestmark = pytest.mark.xdist_group("planted")
@@ -228,53 +228,19 @@ def test_a_leads_to_property_alone_is_judged_with_all_that_must_hold() -> None:
     )
 
 
-FAR = """
-class State(Record):
-    x: Annotated[int, Range(0, 5)]
-
-@action()
-def initial(s, c):
-    \"\"\"0.\"\"\"
-
-@action()
-def go(s, c):
-    \"\"\"On to 3.\"\"\"
-    require(s.x < 3)
-    require(s.x < 5)
-    s.x += 1
-
-@always
-def is_in_sight(s, c) -> bool:
-    \"\"\"It is in sight.\"\"\"
-    return s.x < 6
-
-def begins(s, c):
-    return s.x == 0
-
-def arrives(s, c):
-    return 1 << (3 - s.x) == 1
-
-arrives_at_3 = leads_to("arrives-at-3", "It comes to 3.", when=begins, then=arrives, fair=(weak(go),))
-PROPERTIES = (is_in_sight, arrives_at_3)
-MACHINE = Machine("far", "It goes to 3.", State, C, initial, (go,))
-"""
-
-
-def test_what_does_not_happen_in_the_end_of_the_whole_machine_is_told(tmp_path: Path) -> None:
-    file = tmp_path / "far.py"
-    file.write_text(HEAD + FAR.replace(", fair=(weak(go),)", ""))
-    found = fencepost("ablate", str(file), "--liveness")
+def test_what_does_not_happen_in_the_end_of_the_whole_machine_is_told() -> None:
+    found = fencepost("ablate", WANDERER, "--with", "wavering", "--liveness")
     assert found.exit_code == 1
-    assert "`arrives-at-3` is violated by the whole protocol, so no row says anything of it." in found.stdout
-    short = fencepost("ablate", str(file), "--liveness", "--json", "--quiet")
-    assert data_of(short)["liveness"] == {"asked": ["arrives-at-3"], "holding": [], "violated": ["arrives-at-3"]}
+    assert "`comes-home` is violated by the whole protocol, so no row says anything of it." in found.stdout
+    short = fencepost("ablate", WANDERER, "--with", "wavering", "--liveness", "--json", "--quiet")
+    assert data_of(short)["liveness"] == {"asked": ["comes-home"], "holding": [], "violated": ["comes-home"]}
 
 
 def test_behaviours_of_the_whole_machine_are_judged_before_its_rows(tmp_path: Path) -> None:
     """Rows take hours where the machine is large: what goes wrong without them is told at once."""
     file = tmp_path / "far.py"
-    file.write_text(HEAD + FAR.replace("3 - s.x", "2 - s.x"))
+    file.write_text(Path(WANDERER).read_text().replace("s.place == c.far\n", "1 << (c.far - 1 - s.place) == 1\n"))
     found = fencepost("ablate", str(file), "--liveness")
     assert (found.exit_code, found.stdout) == (2, "")
-    assert "property 'arrives-at-3': negative shift count" in found.stderr
+    assert "property 'comes-home': negative shift count" in found.stderr
     assert "rows" not in found.stderr

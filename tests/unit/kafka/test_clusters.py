@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from click.testing import Result
 from fencepost.kafka.clusters import kit as kits
 from fencepost.kafka.clusters.cluster import ClusterError
 from fencepost.kafka.clusters.kit import REPAIRS, Kit
@@ -196,6 +197,18 @@ def test_logs_settings_and_disks_are_kept_where_it_was_asked(tmp_path: Path) -> 
     }
 
 
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Return what runs the command on stand-ins, with one story, which loses a record if no other is given."""
+    monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: fake())
+
+    def run(*words: str, play: Callable[[Stage], object] = loses) -> Result:
+        monkeypatch.setattr("fencepost.kafka.clusters.reproduce.SCENARIOS", (scenario(play, delays=False),))
+        return fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()), *words)
+
+    return run
+
+
 RUN = """
 import sys
 from pathlib import Path
@@ -222,15 +235,10 @@ def test_a_cluster_whose_starter_is_killed_ends() -> None:
     assert not alive
 
 
-def test_sigterm_and_ctrl_c_end_the_command_with_its_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sigterm_and_ctrl_c_end_the_command_with_its_cluster(command: Callable[..., Result]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
-        monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: fake())
-        monkeypatch.setattr(
-            "fencepost.kafka.clusters.reproduce.SCENARIOS",
-            (scenario(lambda _, number=number: os.kill(os.getpid(), number) or time.sleep(30), delays=False),),
-        )
         before = children()
-        found = fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()))
+        found = command(play=lambda _, number=number: os.kill(os.getpid(), number) or time.sleep(30))
         assert found.exit_code == 3, found.stderr
         assert children() == before
 
@@ -264,31 +272,17 @@ def test_eligible_leader_replicas_are_asked_of_releases_that_have_them(monkeypat
     assert "hyp-10 cannot be played on Kafka 4.0.2: it needs eligible leader replicas, which are on from 4.1" in message
 
 
-def test_the_status_is_by_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: fake())
-    monkeypatch.setattr("fencepost.kafka.clusters.reproduce.SCENARIOS", (scenario(loses, delays=False),))
-
-    def status(*words: str) -> int:
-        return fencepost(
-            "reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()), *words
-        ).exit_code
-
-    assert status() == 0
-    assert status("--control") == 1
-    assert status("--repaired") == 1
-    assert status("--control", "--expect", "lost") == 0
-    assert status("--expect", "kept") == 1
-    assert status("--budget", "1ms") == 3
+def test_the_status_is_by_what_was_expected(command: Callable[..., Result]) -> None:
+    asked = ("", "--control", "--repaired", "--control --expect lost", "--expect kept", "--budget 1ms")
+    assert [command(*words.split()).exit_code for words in asked] == [0, 1, 1, 0, 1, 3]
 
 
-def test_json_has_the_story_and_the_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: fake())
-    monkeypatch.setattr("fencepost.kafka.clusters.reproduce.SCENARIOS", (scenario(loses, delays=False),))
-    found = fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()), "--json")
+def test_json_has_the_story_and_the_counts(command: Callable[..., Result]) -> None:
+    found = command("--json")
     data = data_of(found)
     assert (data["format"], data["finding"], data["verdict"], data["expected"]) == (1, "small", "lost", "lost")
     assert "A producer sends" in found.stderr
-    quiet = fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()), "--quiet")
+    quiet = command("--quiet")
     assert quiet.stdout.splitlines() == ["small on Kafka works: lost"]
     assert quiet.stderr == ""
 

@@ -6,7 +6,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.driver import releases as kafka
@@ -28,6 +27,7 @@ from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers.commands import refused
 from tests.kafka.kafkas import KAFKA, on_kafka
+from tests.unit.kafka.test_clusters import children
 
 MACHINE = protocol("replication").machine
 KAFKA_41 = dict(MACHINE.version("kafka-4.1").values)
@@ -41,10 +41,6 @@ class Script(kafka.Release):
 
 
 GREETING = 'print(\'{"kafka": "4.1.2"}\', flush=True)\n'
-
-
-def children() -> set[int]:
-    return {item.pid for item in psutil.Process().children(recursive=True)}
 
 
 @pytest.mark.parametrize(
