@@ -44,6 +44,7 @@ __all__ = [
 RUN_FILES = (
     *("lineage", "replication", "quorum", "controller-failover", "metadata-reads", "leader-discovery"),
     *("hints-and-tokens", "follower-reads", "watermark-propagation", "unclean-recovery"),
+    "broker-sessions",
 )
 """The files of runs, in the order in which these are explored."""
 CLAIM_FILES = (

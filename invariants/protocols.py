@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fencepost.invariants import (
+    broker_sessions,
     controller_failover,
     follower_reads,
     follower_reads_cases,
@@ -90,6 +91,7 @@ _PROPERTIES = {
     "watermark-propagation": watermark_propagation.PROPERTIES,
     "controller-failover": controller_failover.PROPERTIES,
     "unclean-recovery": recovery.PROPERTIES,
+    "broker-sessions": broker_sessions.PROPERTIES,
 }
 """The properties of each machine; those not named are the published models, which share theirs."""
 _ON_REQUEST = {
@@ -103,6 +105,7 @@ _ON_REQUEST = {
     "leader-discovery": leader_discovery.LIVENESS,
     "hints-and-tokens": hints_and_tokens.LIVENESS,
     "watermark-propagation": watermark_propagation.ON_REQUEST,
+    "broker-sessions": broker_sessions.LIVENESS,
     "follower-reads": (*follower_reads_cases.ON_REQUEST, *follower_reads_live.PROPERTIES),
 }
 """The properties that are checked only where they are named."""

@@ -11,6 +11,7 @@ from fencepost.model.language import Machine
 from fencepost.model.lineage import kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
 from fencepost.model.quorum import machine as quorum
 from fencepost.model.recovery.machine import MACHINE as RECOVERY
+from fencepost.model.sessions.machine import MACHINE as SESSIONS
 
 MACHINES: tuple[Machine, ...] = (
     truncate_to_hwm.MACHINE,
@@ -27,4 +28,5 @@ MACHINES: tuple[Machine, ...] = (
     PROPAGATION,
     controllers.MACHINE,
     RECOVERY,
+    SESSIONS,
 )

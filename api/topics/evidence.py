@@ -303,7 +303,7 @@ class Guarantees:
 def guarantees(*ids: str) -> Guarantees:
     """Return the entries with these ids, in any case, or the whole catalogue; raise UsageError for an unknown id.
 
-    An issue or a proposal of Kafka, such as KAFKA-15221, selects the entries that name it.
+    An issue, a proposal or a pull request of Kafka, such as KAFKA-15221 or PR 20716, selects the entries that name it.
     """
     if not ids:
         return Guarantees(tuple(entries().values()))
@@ -315,7 +315,7 @@ def _named(name: str) -> list[Entry]:
     known = {item.lower(): entry for item, entry in entries().items()}
     if name.lower() in known:
         return [known[name.lower()]]
-    if re.fullmatch(r"(kafka|kip)-\d+", name.lower()):
+    if re.fullmatch(r"(kafka|kip)-\d+|pr \d+", name.lower()):
         word = re.compile(rf"\b{re.escape(name)}\b", re.IGNORECASE)
         found = [item for item in known.values() if word.search(f"{item.reference}; {item.source}; {item.sentence}")]
         if found:

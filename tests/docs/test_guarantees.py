@@ -135,7 +135,9 @@ def test_without_options_what_is_settled_is_shown_and_what_is_open_is_counted() 
     assert "`fencepost check` runs a selection of these" in page
 
 
-@pytest.mark.parametrize(("name", "entry"), [("KAFKA-15221", "B10"), ("kip-903", "KIP903-S1"), ("HYP-16", "HYP-16")])
+@pytest.mark.parametrize(
+    ("name", "entry"), [("KAFKA-15221", "B10"), ("kip-903", "KIP903-S1"), ("PR 20716", "HYP-17"), ("HYP-16", "HYP-16")]
+)
 def test_an_issue_or_a_proposal_finds_the_entries_that_name_it(name: str, entry: str) -> None:
     assert entry in [item.id for item in f.guarantees(name)]
 

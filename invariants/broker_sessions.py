@@ -1,0 +1,80 @@
+"""Duties of sessions: a live broker stays unfenced, a dead one is fenced in time, a new process is registered."""
+
+from fencepost.model.language import always, at_most, sometimes, weak
+from fencepost.model.language.actions import properties_in
+from fencepost.model.sessions.machine import (
+    C,
+    State,
+    controller_becomes_active,
+    controller_fences_broker,
+    has_session,
+    time_passes,
+)
+
+
+@always
+def live_brokers_stay_unfenced(s: State, c: C) -> bool:
+    """BS-S1: a broker that runs and is registered is not fenced."""
+    return not (s.broker.running and s.controller.fenced)
+
+
+@always
+def processes_know_their_broker_epoch(s: State, c: C) -> bool:
+    """BS-S2: a process that is registered knows its broker epoch, by which its requests are judged."""
+    return not s.broker.running or s.broker.epoch == s.controller.epoch
+
+
+def is_refused(s: State, c: C) -> bool:
+    """Say whether a new process would be refused because of the session of the one before."""
+    return not s.broker.running and s.controller.active and has_session(s, c)
+
+
+@always
+def clean_restarts_are_not_refused(s: State, c: C) -> bool:
+    """BS-S3: a new process is not refused because of one that has stopped in a controlled shutdown."""
+    return not (s.ghost_clean and is_refused(s, c))
+
+
+@always
+def new_controllers_refuse_no_clean_restart(s: State, c: C) -> bool:
+    """BS-S4: BS-S3 under a controller that was not active when the process before stopped."""
+    return not (s.ghost_new and is_refused(s, c))
+
+
+@sometimes
+def registration_is_refused(s: State, c: C) -> bool:
+    """A new process is refused, as the session of the one that crashed lasts."""
+    return is_refused(s, c) and not s.ghost_clean
+
+
+@sometimes
+def dead_broker_is_fenced(s: State, c: C) -> bool:
+    """A broker that has crashed is fenced."""
+    return not s.broker.running and s.controller.fenced and not s.ghost_clean
+
+
+PROPERTIES = properties_in(globals())
+
+
+def is_dead(s: State, c: C) -> bool:
+    """Say whether the process that is registered does not run, and leads on in the metadata."""
+    return not s.broker.running and not s.controller.fenced
+
+
+def is_not_dead(s: State, c: C) -> bool:
+    """Say whether the broker is fenced, or a process that runs is registered."""
+    return not is_dead(s, c)
+
+
+dead_brokers_are_fenced = at_most(
+    "dead-brokers-are-fenced",
+    "BS-L1: a broker that has crashed is fenced, or registered anew, within a bounded time; so long a partition may "
+    "have a leader that does not serve.",
+    costs={time_passes: 1},
+    unit="ticks",
+    when=is_dead,
+    then=is_not_dead,
+    fair=(weak(time_passes), weak(controller_fences_broker), weak(controller_becomes_active)),
+)
+
+LIVENESS = (dead_brokers_are_fenced,)

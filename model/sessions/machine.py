@@ -1,0 +1,378 @@
+"""A broker's registration, its heartbeats and its session at the active controller, with time.
+
+Time is in ticks, eighths of broker.session.timeout.ms; a heartbeat that finds an active controller takes at most one.
+After BrokerLifecycleManager, BrokerHeartbeatManager, ClusterControlManager and ReplicationControlManager. Folded: there
+is one broker, as each has its own session; the quorum is a controller that is active or not, and what it writes is
+committed at once; a registration includes the heartbeat that unfences; a controlled shutdown is one step. Expired
+sessions are looked for in every tick, as Kafka does eight times a session (maybeFenceStaleBrokerPeriodNs).
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.language import (
+    NONE,
+    Constants,
+    Machine,
+    Range,
+    Record,
+    Version,
+    action,
+    bound,
+    choice,
+    require,
+    switch,
+)
+
+
+class Sessions(IntEnum):
+    """Which fenced brokers have a session: none (until 3.9); those that were in contact, and all of them under a new
+    controller (4.0); those that were in contact with this controller (4.1, KAFKA-19130).
+    """
+
+    UNFENCED = 0
+    ALL = 1
+    IN_CONTACT = 2
+
+
+class C(Constants):
+    """Constants of a run."""
+
+    session = bound(8, low=1, high=16, meaning="broker.session.timeout.ms, in ticks")
+    interval = bound(2, low=1, high=8, meaning="broker.heartbeat.interval.ms, in ticks")
+    request_timeout = bound(2, low=1, high=8, meaning="ticks after which a broker gives up a heartbeat (KAFKA-19294)")
+    longest_backoff = bound(0, low=0, high=16, meaning="most ticks between failures; 0: the interval (KAFKA-19294)")
+    outage = bound(4, low=0, high=16, meaning="ticks that no controller is active in a fail-over, at most")
+    overload = bound(8, low=0, high=16, meaning="ticks for which an overloaded controller handles nothing in time")
+    freeze = bound(9, low=0, high=16, meaning="ticks for which a broker that freezes sends no heartbeat (KAFKA-19586)")
+
+    failovers = bound(1, low=0, high=2, meaning="fail-overs of the active controller")
+    overloads = bound(0, low=0, high=2, meaning="times that the controller is overloaded")
+    crashes = bound(1, low=0, high=2, meaning="crashes of the broker")
+    stops = bound(0, low=0, high=2, meaning="controlled shutdowns of the broker")
+    freezes = bound(0, low=0, high=2, meaning="times that the broker freezes")
+    amendments = bound(0, low=0, high=2, meaning="registrations of the same incarnation again (KIP-858)")
+
+    expired_heartbeats_count = switch(default=True, meaning="an expired heartbeat is a contact (KAFKA-15019)")
+    fenced_sessions = choice(
+        Sessions.IN_CONTACT, meaning="brokers with a session are: unfenced, all, in-contact (KAFKA-19130)"
+    )
+    activation_opens_sessions = switch(
+        default=True, meaning="a new controller opens a session for each unfenced broker"
+    )
+    amendment_opens_epoch = switch(default=False, meaning="who registers again gets a broker epoch (KAFKA-16952)")
+
+
+Ticks = Annotated[int, Range(0, 16)]
+Epoch = Annotated[int, Range(0, C.crashes + C.stops + C.amendments + 1)]
+
+
+class Broker(Record):
+    """A broker's process, and the broker epoch that it knows.
+
+    `waiting`: it has sent a heartbeat, which is `lost` if it went to no active controller; `remaining` are the ticks
+    until it gives that up, or sends the next one. `failures` are those since the last answer, as far as they count.
+    """
+
+    running: bool
+    epoch: Epoch
+    waiting: bool
+    lost: bool
+    remaining: Ticks
+    failures: Annotated[int, Range(0, 4)]
+
+
+class Controller(Record):
+    """The active controller, and the metadata log: the broker's epoch, and whether it is fenced.
+
+    `contact` are the ticks since the broker's last contact, NONE if it has no session; this is not in the log.
+    """
+
+    active: bool
+    without: Ticks
+    overloaded: Ticks
+    epoch: Epoch
+    fenced: bool
+    contact: Annotated[int, Range(NONE, C.session + 1)]
+
+
+class Budget(Record):
+    """Events that may still happen."""
+
+    failovers: Annotated[int, Range(0, C.failovers)]
+    overloads: Annotated[int, Range(0, C.overloads)]
+    crashes: Annotated[int, Range(0, C.crashes)]
+    stops: Annotated[int, Range(0, C.stops)]
+    freezes: Annotated[int, Range(0, C.freezes)]
+    amendments: Annotated[int, Range(0, C.amendments)]
+
+
+class State(Record):
+    """One broker and the active controller.
+
+    `ghost_clean`: the process that is registered has stopped in a controlled shutdown; `ghost_new`: a controller has
+    become active since then.
+    """
+
+    broker: Broker
+    controller: Controller
+    budget: Budget
+    ghost_clean: bool
+    ghost_new: bool
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """The broker runs, is registered and unfenced, and has just been in contact."""
+    s.broker.running = True
+    s.broker.epoch = 1
+    s.broker.remaining = c.interval
+    s.controller.active = True
+    s.controller.epoch = 1
+    s.budget.failovers = c.failovers
+    s.budget.overloads = c.overloads
+    s.budget.crashes = c.crashes
+    s.budget.stops = c.stops
+    s.budget.freezes = c.freezes
+    s.budget.amendments = c.amendments
+
+
+def handles(s: State) -> bool:
+    """Say whether a controller is active and handles what it gets in time."""
+    return s.controller.active and s.controller.overloaded == 0
+
+
+def has_session(s: State, c: C) -> bool:
+    """Say whether a session is open and lasts (BrokerHeartbeatTracker.hasValidSession)."""
+    return 0 <= s.controller.contact <= c.session
+
+
+def fail(s: State, c: C) -> None:
+    """Plan the next heartbeat after a failure (scheduleNextCommunicationAfterFailure): later each time, or not."""
+    b = s.broker
+    b.waiting = False
+    b.lost = False
+    b.remaining = c.interval if c.longest_backoff == 0 else min(1 << b.failures, c.longest_backoff)
+    b.failures = 0 if c.longest_backoff == 0 else min(b.failures + 1, 4)
+
+
+def end_process(s: State) -> None:
+    """End the broker's process; a heartbeat that is on its way is lost."""
+    s.broker.running = False
+    s.broker.waiting = False
+    s.broker.lost = False
+    s.broker.failures = 0
+
+
+@action()
+def broker_sends_heartbeat(s: State, c: C) -> None:
+    """A heartbeat is due. If no controller is active it goes to one that is none."""
+    b = s.broker
+    require(b.running)
+    require(not b.waiting)
+    require(b.remaining == 0)
+    b.waiting = True
+    b.lost = not s.controller.active
+    b.remaining = c.request_timeout
+
+
+@action()
+def controller_gets_heartbeat(s: State, c: C) -> None:
+    """The active controller notes the contact, and unfences a broker that is fenced; the broker gets the answer.
+
+    ReplicationControlManager.processBrokerHeartbeat refuses an old broker epoch. In the queue of an overloaded
+    controller the heartbeat expires, and fails; processExpiredBrokerHeartbeat (3.5) notes the contact all the same, and
+    since 4.0 that is done on arrival (ClusterControlManager.trackBrokerHeartbeat).
+    """
+    b, k = s.broker, s.controller
+    is_current = b.epoch == k.epoch
+    require(b.waiting)
+    require(not b.lost)
+    if is_current and (handles(s) or c.expired_heartbeats_count):
+        k.contact = 0
+    if is_current and handles(s):
+        k.fenced = False
+        b.waiting = False
+        b.failures = 0
+        b.remaining = c.interval
+    else:
+        fail(s, c)
+
+
+@action()
+def heartbeat_fails(s: State, c: C) -> None:
+    """A heartbeat that went to no active controller is refused, or not answered for as long as a request may take."""
+    require(s.broker.lost)
+    fail(s, c)
+
+
+@action()
+def controller_fences_broker(s: State, c: C) -> None:
+    """The session is over: the broker is fenced, and leads nothing any more (maybeFenceOneStaleBroker)."""
+    require(s.controller.contact > c.session)
+    s.controller.contact = NONE
+    s.controller.fenced = True
+
+
+@action()
+def controller_fails(s: State, c: C) -> None:
+    """The active controller fails, and with it what it knows of contacts; a heartbeat that is on its way is lost."""
+    require(s.budget.failovers > 0, bound=C.failovers)
+    require(s.controller.active)
+    s.budget.failovers -= 1
+    s.controller.active = False
+    s.controller.overloaded = 0
+    s.controller.contact = NONE
+    s.broker.lost = s.broker.waiting
+
+
+@action()
+def controller_becomes_active(s: State, c: C) -> None:
+    """Another controller is active. It knows no heartbeats, and opens a session for each broker that is not fenced.
+
+    ClusterControlManager.activate. In 4.0 it opens one for the fenced ones too (KAFKA-19130).
+    """
+    k = s.controller
+    require(not k.active)
+    k.active = True
+    k.without = 0
+    k.contact = 0 if c.activation_opens_sessions and (not k.fenced or c.fenced_sessions == Sessions.ALL) else NONE
+    s.ghost_new = s.ghost_clean
+
+
+@action()
+def controller_is_overloaded(s: State, c: C) -> None:
+    """For some time each event waits in the active controller's queue for longer than a heartbeat may."""
+    require(s.budget.overloads > 0, bound=C.overloads)
+    require(handles(s))
+    s.budget.overloads -= 1
+    s.controller.overloaded = c.overload
+
+
+@action()
+def broker_freezes(s: State, c: C) -> None:
+    """A running broker sends nothing for some time, such as while it loads metadata (KAFKA-19586)."""
+    require(s.budget.freezes > 0, bound=C.freezes)
+    require(s.broker.running)
+    require(not s.broker.waiting)
+    s.budget.freezes -= 1
+    s.broker.remaining = c.freeze
+
+
+@action()
+def broker_crashes(s: State, c: C) -> None:
+    """A running broker crashes; the controller does not know it."""
+    require(s.budget.crashes > 0, bound=C.crashes)
+    require(s.broker.running)
+    s.budget.crashes -= 1
+    end_process(s)
+
+
+@action()
+def broker_stops(s: State, c: C) -> None:
+    """A broker asks for its controlled shutdown in a heartbeat, is fenced by it, and stops.
+
+    The heartbeat is a contact; until 3.9 a fenced broker has no session (BrokerHeartbeatManager.hasValidSession).
+    """
+    require(s.budget.stops > 0, bound=C.stops)
+    require(handles(s))
+    require(s.broker.running)
+    require(s.broker.epoch == s.controller.epoch)
+    s.budget.stops -= 1
+    s.controller.fenced = True
+    s.controller.contact = NONE if c.fenced_sessions == Sessions.UNFENCED else 0
+    s.ghost_clean = True
+    end_process(s)
+
+
+@action()
+def controller_registers_broker(s: State, c: C) -> None:
+    """The controller registers a new process in a new broker epoch (ClusterControlManager.registerBroker).
+
+    While the session of the process before lasts it answers DUPLICATE_BROKER_REGISTRATION, and is asked again.
+    """
+    b, k = s.broker, s.controller
+    require(handles(s))
+    require(not b.running)
+    require(not has_session(s, c))
+    k.fenced = False
+    k.contact = 0
+    k.epoch += 1
+    b.running = True
+    b.epoch = k.epoch
+    b.remaining = c.interval
+    s.ghost_clean = False
+    s.ghost_new = False
+
+
+@action()
+def controller_amends_registration(s: State, c: C) -> None:
+    """A process registers again, as it does when its directories are known after an upgrade (KAFKA-16757).
+
+    Until 3.8 that opens a broker epoch, which the process does not know before the answer (KAFKA-16952).
+    """
+    require(s.budget.amendments > 0, bound=C.amendments)
+    require(handles(s))
+    require(s.broker.running)
+    require(s.broker.epoch == s.controller.epoch)
+    s.budget.amendments -= 1
+    s.controller.epoch += c.amendment_opens_epoch
+    s.controller.contact = 0
+
+
+@action()
+def broker_learns_epoch(s: State, c: C) -> None:
+    """The answer to a registration of the same incarnation comes, and the broker uses its epoch from then on."""
+    require(s.broker.running)
+    require(s.broker.epoch != s.controller.epoch)
+    s.broker.epoch = s.controller.epoch
+
+
+@action()
+def time_passes(s: State, c: C) -> None:
+    """A tick passes, unless something has to happen before. A new controller is active within the outage."""
+    b, k = s.broker, s.controller
+    require(not b.running or (b.remaining > 0 and b.epoch == k.epoch))
+    require(not b.waiting or b.lost or b.remaining == c.request_timeout)
+    require(k.contact <= c.session)
+    require(k.active or k.without < c.outage)
+    b.remaining = max(b.remaining - 1, 0)
+    k.overloaded = max(k.overloaded - 1, 0)
+    k.without = k.without if k.active else k.without + 1
+    k.contact = k.contact if k.contact == NONE else k.contact + 1
+
+
+_OLD = {"request_timeout": 4, "longest_backoff": 8, "fenced_sessions": Sessions.UNFENCED}
+_WITHOUT_19294 = {"request_timeout": 4, "longest_backoff": 4}
+VERSIONS = (
+    Version("kafka-3.4", "without KAFKA-15019", {**_OLD, "expired_heartbeats_count": 0}),
+    Version("kafka-3.8", "3.7 and 3.8, without KAFKA-16952", {**_OLD, "amendment_opens_epoch": 1}),
+    Version(
+        "kafka-3.9",
+        "as 3.9.2, with KAFKA-19294",
+        {"fenced_sessions": Sessions.UNFENCED},
+        (Version("kafka-3.9.1", "without KAFKA-19294", _OLD),),
+    ),
+    Version(
+        "kafka-4.0",
+        "as 4.0.1; a session outlives a controlled shutdown",
+        {"fenced_sessions": Sessions.ALL},
+        (Version("kafka-4.0.0", "without KAFKA-19294", _WITHOUT_19294),),
+    ),
+    Version("kafka-4.1", "4.1 to 4.4, with KAFKA-19130: under a new controller it does not", {}),
+)
+
+MACHINE = Machine(
+    name="broker-sessions",
+    sentence="registrations, heartbeats and sessions of a broker, with time: how long a dead one leads (KIP-631)",
+    state=State,
+    constants=C,
+    initial=initial,
+    actions=(
+        *(broker_sends_heartbeat, controller_gets_heartbeat, heartbeat_fails, controller_fences_broker),
+        *(controller_fails, controller_becomes_active, controller_is_overloaded, broker_freezes, broker_crashes),
+        *(broker_stops, controller_registers_broker, controller_amends_registration, broker_learns_epoch, time_passes),
+    ),
+    versions=VERSIONS,
+    source="KIP-631, KIP-841; apache/kafka: BrokerLifecycleManager, ClusterControlManager, BrokerHeartbeatTracker",
+)
