@@ -1,4 +1,4 @@
-"""Fencepost for Python: what a notebook, a script, a test or a service calls.
+"""Fencepost for Python: the calls for notebooks, scripts, tests and services.
 
     import fencepost.api as f
 
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
     SiteResult: Any
     build_site: Any
-    """Of `fencepost.site`, which builds on this package: it is not imported before it is used."""
+    """Names of `fencepost.site`, which builds on this package, so it is imported only when used."""
 
 _ERRORS = "DomainError ExpectationError FencepostError MismatchError ModelError UndeterminedError UsageError"
 _KAFKA = (
@@ -130,4 +130,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

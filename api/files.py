@@ -1,7 +1,7 @@
-"""Files and folders that a user named: written, or refused with one message before the work is done.
+"""Files and folders that a user named: written, or refused with one message before the work starts.
 
-In a folder the finished rows of a matrix, a grid or the catalogue are kept: each is written at once and whole, and
-known again by its question.
+In a folder the finished rows of a matrix, a grid or the catalogue are kept: each is written atomically at once, and
+identified by its question.
 """
 
 import hashlib
@@ -20,11 +20,11 @@ from fencepost.explorers.running.files import Lock, lock_folder, read_file, writ
 from fencepost.model.language.errors import UnkeptError, UsageError
 
 PATIENCE = 5.0
-"""Seconds in which the workers of a process that was killed end, and leave its folder to others."""
+"""Seconds within which the workers of a killed process end and release its folder."""
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that the user named, whole or not at all; raise UsageError if that cannot be done."""
+    """Write a file that the user named, completely or not at all; raise UsageError if that cannot be done."""
     try:
         write_named(path, text.encode("utf-8", "backslashreplace"))  # a name of a file may hold any bytes
     except OSError as error:
@@ -32,7 +32,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def make_sure_writable(path: Path) -> None:
-    """Raise UsageError if a file that the user named could not be written: found out before the work is done."""
+    """Raise UsageError if a file that the user named could not be written: checked before the work starts."""
     try:
         existed = path.exists()
         path.open("a").close()
@@ -43,7 +43,7 @@ def make_sure_writable(path: Path) -> None:
 
 
 def make_sure_folder(path: Path) -> None:
-    """Raise UsageError if nothing could be written into a folder that the user named; make it if only it is missing."""
+    """Raise UsageError if a user's folder cannot be written; create it if only the last part is missing."""
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:
@@ -52,7 +52,7 @@ def make_sure_folder(path: Path) -> None:
 
 
 def unwritable(path: Path, error: OSError) -> UsageError:
-    """Return the error for a file that the user named and that cannot be written."""
+    """Return the error for a user's file that cannot be written."""
     return UsageError(f"{path} cannot be written: {error.strerror or error}. Name a place where you may write.")
 
 
@@ -60,7 +60,7 @@ _held: weakref.WeakValueDictionary[tuple[int, int], Lock] = weakref.WeakValueDic
 
 
 def hold(folder: Path) -> Lock:
-    """Keep other processes out of a folder of checkpoints; raise UsageError if one is there."""
+    """Keep other processes out of a folder of checkpoints; raise UsageError if one uses it."""
     there = folder.stat()
     found = _held.get((there.st_dev, there.st_ino))
     if found is None:
@@ -68,7 +68,7 @@ def hold(folder: Path) -> Lock:
         if found is None:
             raise UsageError(
                 f"{folder} is in use: another process keeps its checkpoint there. "
-                "Wait for its end, or name another folder."
+                "Wait until it ends, or name another folder."
             )
         _held[there.st_dev, there.st_ino] = found
     return found
@@ -104,24 +104,24 @@ def alone_in(folder: str | Path | None) -> Iterator[None]:
 
 
 FORMAT = 3
-"""Rows of format 2 say nothing of the initial states that they are of."""
+"""Rows of format 2 do not identify their initial states."""
 
 PLAIN = re.compile(r"[a-z0-9._=/ -]*")
-"""Names of rows that are distinguished by their letters and numbers alone."""
+"""Row names that need no digest: distinct by letters and numbers alone."""
 LONGEST = 200
-"""Characters of a row's name that its file has: systems refuse names of more than 255 bytes."""
+"""The most characters of a row's name in its file name: systems refuse names over 255 bytes."""
 
 
 def digest(parts: list[str]) -> str:
-    """Return a short name for texts: others have another one."""
+    """Return a short name that identifies texts."""
     return hashlib.sha256(_bytes("\n".join(parts))).hexdigest()[:16]
 
 
 class Kept:
-    """The finished rows in a folder, each JSON.
+    """The finished rows in a folder, each as JSON.
 
-    `question` is everything that the rows depend on: another question finds none of them. With `begun` the folder must
-    hold a row of this question already.
+    `question` is everything that the rows depend on: a different question finds none of them. With `begun`, the folder
+    must already hold a row of this question.
     """
 
     def __init__(self, folder: str | Path | None, question: str, *, resume: bool, begun: bool = False) -> None:
@@ -155,9 +155,9 @@ class Kept:
         )
 
     def recall(self, name: str, own: str = "") -> Any:
-        """Return a finished row, or None if it is not finished; `own` is what this row alone depends on.
+        """Return a finished row, or None if it is not finished; `own` is what only this row depends on.
 
-        Raises UsageError for a file that is not as it was written.
+        Raises UsageError for a file that has changed since it was written.
         """
         if not self.folder or not self.resume:
             return None
@@ -175,14 +175,14 @@ class Kept:
         return row["found"]
 
     def recall_all(self, names: list[str], what: str, watch: Watch) -> dict[str, Any]:
-        """Return the rows that are finished, by name, and say how many they are."""
+        """Return the rows that are finished, by name, and report their number."""
         found = {name: row for name in names if (row := self.recall(name)) is not None}
         if self.resume:
             watch.note(f"{len(found):,} of {counted(len(names), what)} from the checkpoint in {self.folder}")
         return found
 
     def keep(self, name: str, found: Mapping[str, object], own: str = "") -> None:
-        """Store a finished row; `own` is what this row alone depends on. Raises UnkeptError where there is no room."""
+        """Store a finished row; `own` is what only this row depends on. Raises UnkeptError if there is no room."""
         if not self.folder:
             return
         file = self._file(name)
@@ -202,7 +202,7 @@ class Kept:
 
 
 def slug(name: str) -> str:
-    """Return the name of a row as that of a file; long names, and two that would read alike, have their digests too."""
+    """Return the file name of a row; long and ambiguous names include a digest."""
     text = re.sub(r"[^a-z0-9._=]+", "-", name.lower())
     return text if PLAIN.fullmatch(name) and len(text) <= LONGEST else f"{text[:LONGEST]}-{digest([name])}"
 

@@ -11,31 +11,31 @@ from fencepost.explorers.verdict import Problem, ProblemKind
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UsageError, nearest
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
-"""Errors of the system that cannot take what is printed."""
+"""System errors of a failed output."""
 _NAMED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
-"""Errors of the system that refuses a file or a folder by its name."""
+"""System errors for the name of a file or folder."""
 NO_MEMORY = (
-    "memory ran out before there was a result. Leave more of it free; "
+    "memory ran out before there was a result. Free some memory; "
     "`fencepost check` takes a limit with --memory, and needs less with --compact."
 )
 LONGEST = 60
-"""Characters of a name that a message repeats."""
+"""The most characters of a name in a message."""
 
 
 def unkept(problems: Iterable[Problem]) -> FencepostError | None:
-    """Return the error for a part of an answer that could not be kept: it is raised after the answer is printed."""
+    """Return the error for a part of an answer that could not be saved, raised after the answer is printed."""
     return next((item.error for item in problems if item.kind is ProblemKind.NOT_KEPT), None)
 
 
 def require_kept(problems: Iterable[Problem]) -> None:
-    """Raise the error for a part of an answer, which is printed by now, that could not be kept."""
+    """Raise the error for a part of a printed answer that could not be saved."""
     error = unkept(problems)
     if error is not None:
         raise error
 
 
 def explain(error: BaseException) -> tuple[Exit, str]:
-    """Return the exit status for an error and what to tell the user."""
+    """Return the exit status for an error and the message for the user."""
     if isinstance(error, click.ClickException):
         return Exit.BAD_INPUT, _of_click(error)
     if isinstance(error, DomainError):
@@ -49,7 +49,7 @@ def explain(error: BaseException) -> tuple[Exit, str]:
     if isinstance(error, MemoryError):
         return Exit.UNDETERMINED, NO_MEMORY
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
-        return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Send it to where there is room."
+        return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Send it to a place with room."
     if isinstance(error, OSError) and error.errno in _NAMED and isinstance(error.filename, str | bytes):
         name = os.fsdecode(error.filename)
         return Exit.BAD_INPUT, f"{name[:LONGEST]} cannot be used: {error.strerror}. Name another file or folder."
@@ -65,7 +65,7 @@ def _of_click(error: click.ClickException) -> str:
         return f"{message} A constant is set with --set: write --set {error.option_name.strip('-')}=VALUE."
     command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "fencepost"
     stop = "" if message.endswith((".", "?")) else "."
-    return f"{message}{stop} `{command} --help` lists what there is."
+    return f"{message}{stop} `{command} --help` lists all options."
 
 
 def _unforeseen(error: BaseException) -> str:
@@ -79,10 +79,10 @@ def _unforeseen(error: BaseException) -> str:
 
 
 def visible(message: str) -> str:
-    """Return a message with the signs written out that would move a terminal's cursor or change its colours."""
+    """Return a message with terminal control characters escaped."""
     return "".join(sign if sign.isprintable() or sign in "\n\t" else f"\\x{ord(sign):02x}" for sign in message)
 
 
 def debugging() -> bool:
-    """Return whether tracebacks are asked for."""
+    """Return whether tracebacks are wanted."""
     return os.environ.get("FENCEPOST_DEBUG", "") not in ("", "0")

@@ -1,6 +1,6 @@
-"""The command `fencepost`: which commands there are, how each of them ends, and its streams.
+"""The command `fencepost`: its commands, how they end, and its streams.
 
-All three streams are open, and work continues without a reader of its notes.
+All three streams are open, and work continues even without a reader of its notes.
 """
 
 import io
@@ -24,15 +24,15 @@ LISTED = {
         "check": ("check:check", "Check every property of protocols by exhaustive search."),
         "catalogue": (
             "catalogue:catalogue",
-            "Make the runs of the catalogue and compare them with what they must find.",
+            "Make the runs of the catalogue and compare them with the expected results.",
         ),
         "simulate": ("simulate:simulate", "Check a protocol by random walks."),
         "prove": ("prove:prove", "Prove properties for every epoch and any number of steps, with z3."),
     },
-    "Begin": {"new": ("new:new", "Write a small model and its test, to be edited into your own.")},
+    "Begin": {"new": ("new:new", "Write a small model and its test, as a start for your own.")},
     "Understand": {
         "list": ("listing:list_protocols", "Show protocols, constants, actions and properties."),
-        "explore": ("explore:explore", "Explore a protocol or a trace step by step, in the browser."),
+        "explore": ("explore:explore", "Explore a protocol or a trace step by step in the browser."),
         "show": ("replay:show", "Show a counterexample."),
         "replay": ("replay:replay", "Replay counterexamples on the plain semantics."),
         "shrink": ("replay:shrink", "Find the shortest trace that still fails."),
@@ -45,20 +45,20 @@ LISTED = {
         "vacuity": ("vacuity:vacuity", "List properties never violated, actions never taken, guards never needed."),
     },
     "Kafka": {
-        "advise": ("advise:advise", "Say what the settings of a topic mean for its records."),
+        "advise": ("advise:advise", "Explain what the settings of a topic mean for its records."),
         "conform": ("conform:conform", "Execute the model's histories on Kafka's own classes."),
         "fuzz": ("fuzz:fuzz", "Draw random histories of Kafka's own classes, and report what they lose."),
         "reproduce": ("reproduce:reproduce", "Play a finding on a cluster of Kafka on this machine."),
-        "audit": ("audit:audit", "Judge what a cluster's metadata log shows by the guarantees."),
+        "audit": ("audit:audit", "Check a cluster's metadata log against the guarantees."),
     },
     "Spark": {"sweep": ("sweep:sweep", "Take random walks over a grid of constants, on Spark.")},
     "Documentation": {
         "guarantees": ("guarantees:guarantees", "Show every guarantee with its verdict."),
-        "site": ("site:site", "Build a static site of all of it."),
+        "site": ("site:site", "Build a static site of everything."),
         "mcp": ("mcp:mcp", "Serve tools for agents over the Model Context Protocol."),
     },
 }
-"""The commands by group: where each is, and a line on it. A command is imported when it is used."""
+"""The commands by group: the module of each, and a line about it. A command is imported when it is used."""
 _PLACES = {name: place for group in LISTED.values() for name, (place, _) in group.items()}
 
 
@@ -75,10 +75,10 @@ def _while_read() -> Iterator[None]:
 
 
 class Commands(click.Group):
-    """A group of commands that ends every error as one message on stderr with the exit status of the contract."""
+    """A group of commands that ends every error as one message on stderr with the documented exit status."""
 
     chosen: click.Command | None = None
-    """The command that runs: it is gone from click's context when its error is explained."""
+    """The command that runs: it is no longer in click's context when its error is explained."""
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
@@ -102,7 +102,7 @@ class Commands(click.Group):
         sys.exit(status)
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
-        """Read the words of a command, and answer `--help`."""
+        """Parse the arguments of a command, and answer `--help`."""
         with _while_read():
             return super().make_context(info_name, args, *rest, **extra)
 
@@ -126,7 +126,7 @@ class Commands(click.Group):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands, each group under its own heading."""
+        """Write the commands, each group under a heading."""
         for group, commands in LISTED.items():
             with formatter.section(group):
                 width = max(map(len, _PLACES))
@@ -155,7 +155,7 @@ class Commands(click.Group):
 @click.version_option(version("fencepost"), prog_name="fencepost", message="%(prog)s %(version)s")
 @click.pass_context
 def run(ctx: click.Context) -> None:
-    """Check Kafka's replication protocol: every reachable state, every step, and what the KIPs promise of them.
+    """Check Kafka's replication protocol: every reachable state, every step, and the promises of the KIPs.
 
     Start with `fencepost check`, which runs a selection that shows every protocol.
     """
@@ -164,7 +164,7 @@ def run(ctx: click.Context) -> None:
 
 
 def note_on_clone(folder: Path) -> str:
-    """Return a warning if the user is in a clone of Fencepost whose models are not those that run."""
+    """Return a warning if the user is in a clone of Fencepost whose models are not the installed ones."""
     spec = find_spec("fencepost.model")
     if spec is None or spec.origin is None:
         return ""
@@ -177,8 +177,8 @@ def note_on_clone(folder: Path) -> str:
             differ = _differing(here, runs) if here.resolve() != runs else []
             if differ:
                 return (
-                    f"the models in {here} are not the ones that run: {differ[0]} differs from that in {runs}. "
-                    f"`pip install -e {root}` makes what is edited here count."
+                    f"the models in {here} are not the ones that run: {differ[0]} differs from the one in {runs}. "
+                    f"`pip install -e {root}` puts the edits here into effect."
                 )
         return ""
     return ""
@@ -204,7 +204,7 @@ def _refuse_doubled(ctx: click.Context, command: click.Command, args: list[str])
         times = given.count(option)
         if times > 1 and not (option.multiple or option.is_flag or option.count):
             raise click.UsageError(
-                f"{option.opts[0]} was given {times} times, and it has one value: write it once.", ctx
+                f"{option.opts[0]} was given {times} times, but it takes one value: write it once.", ctx
             )
 
 
@@ -250,7 +250,7 @@ class _Notes(io.TextIOWrapper):
 
 
 def settle_streams() -> None:
-    """Open streams that were closed, so that no file gets their numbers; a note that cannot be written ends nothing."""
+    """Open streams that were closed, so that no file gets their numbers; notes that cannot be written are dropped."""
     for number in range(3):
         try:
             os.fstat(number)

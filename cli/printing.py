@@ -10,7 +10,7 @@ from typing import Any
 from fencepost.cli.views.console import results
 
 HINT = re.compile(r"^`-v` shows .*?(\n\n|\Z)| Evidence, proof: `-v`\.|: `-v`", re.MULTILINE | re.DOTALL)
-"""How a screen words options that a call in Python does not have."""
+"""Wording for options that a call in Python does not have."""
 VIEWS = {
     "AblateResult": ("commands.ablate", "print_matrix"),
     "AdviceResult": ("commands.advise", "print_advice"),
@@ -27,7 +27,7 @@ VIEWS = {
 DATA = ("AblateResult", "AuditResult", "FaultsResult")
 """Answers whose view takes their JSON."""
 BRIEF = ("AblateResult", "AdviceResult", "CompareResult", "ConformResult", "FaultsResult", "ProveResult")
-"""Answers whose view shows one screen only if it is not `verbose`."""
+"""Answers whose view shows one screen unless it is `verbose`."""
 
 
 def first_screen(answer: Any) -> str:

@@ -1,9 +1,9 @@
 """Messages of the library, in the words of the command line.
 
-The library names a parameter as a Python caller writes it: `max_states=`, `resume=True`, `min_isr=2`, or a call such as
+The library names a parameter as in Python: `max_states=`, `resume=True`, `min_isr=2`, or a call such as
 `fencepost.replay("x.trace", rewrite=True)`. The command line prints `--max-states`, `--resume`, `--set min_isr=2` and
-`fencepost replay x.trace --rewrite`. Only Python in backticks is rewritten: a name alone if some command has the
-option, a name with a value if the value is a literal or a word in capitals.
+`fencepost replay x.trace --rewrite`. Only Python in backticks is rewritten: a bare name if some command has the option,
+a name with a value if that is a literal or a word in capitals.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def reword(text: str, command: click.Command | None = None, group: click.Group |
 
 
 def reword_text(text: Text) -> Text:
-    """Return a piece of a page in the words of the command line, in the styles that it has."""
+    """Return a piece of a page in the words of the command line, in its styles."""
     if "`" not in text.plain or reword(text.plain) == text.plain:
         return text
     made = text.blank_copy()

@@ -104,7 +104,7 @@ def _begins(other: Interpreter, start: Key) -> bool:
 def is_prevented(
     machine: Machine, constants: Constants, prop: Property, path: Path, values: Mapping[str, int], *, normalize: bool
 ) -> bool:
-    """Say whether other values of some constants prevent a history: a step is refused, or the steps end otherwise, and
+    """Return whether other values of some constants prevent a history: a step is refused or the end differs, and
     the property is not decided on the way there.
     """
     other = Interpreter(machine, machine.set_constants({**constants.values, **values}), normalize=normalize)

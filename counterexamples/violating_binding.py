@@ -264,7 +264,7 @@ class _Frame:
 
 
 def _says_what_is_wrong(node: ast.expr) -> bool:
-    """Say whether a part of `not applies or holds` is the second one, whose condition is the one to tell: the last."""
+    """Return whether a part of `not applies or holds` is the second one, whose last condition is reported."""
     return not (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 

@@ -1,1 +1,1 @@
-"""Properties of the protocols, the claims that they are about, and the runs that decide them."""
+"""Properties of the protocols, the claims about them, and the runs that decide those."""

@@ -1,4 +1,4 @@
-"""Broken twins: published models with one rule taken away, on which a proof must fail."""
+"""Broken twins: published models without one rule, on which a proof must fail."""
 
 from fencepost.model.language import Machine, action, bits, require
 from fencepost.model.lineage import base, kip320
@@ -7,7 +7,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, State
 
 @action(leader=Replica, epoch=Epoch)
 def become_leader(s: State, c: C, leader: int, epoch: int) -> None:
-    """A replica takes itself for the leader of a decision that may name another one."""
+    """A replica considers itself the leader of a decision that may name another one."""
     require(epoch < s.next_leader_epoch)
     require(epoch > s.replica[leader].leader_epoch)
     r = s.replica[leader]
@@ -38,7 +38,7 @@ def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epo
 
 @action(leader=Replica)
 def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
-    """The high watermark passes an offset that every other ISR member has, and that the leader need not have itself."""
+    """The high watermark passes an offset that every other ISR member has, even if the leader does not have it."""
     l = s.replica[leader]
     require(l.high_watermark < c.log_size)
     require(

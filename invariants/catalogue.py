@@ -5,9 +5,9 @@ each property that must fail the length of its shortest trace. Guarantees, bugs,
 entries; each names the runs that settle it. Both are data, in `runs/` and `claims/`; their schemas are at the heads of
 the modules `run_files` and `claim_files`.
 
-`figures/reached.json` has for each run the bounds that it reached, below which holds what holds: the constants whose
-bounds cut off a step that was otherwise possible, in their order. A budget of 0 is among them where it leaves something
-out. `fencepost check --profile ci --pin` writes it.
+`figures/reached.json` has the bounds that each run reached, within which its verdicts are valid: the constants whose
+bounds cut off an otherwise possible step, in order. A budget of 0 counts if it excludes something. `fencepost check
+--profile ci --pin` writes it.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ RUN_FILES = (
     *("hints-and-tokens", "follower-reads", "watermark-propagation", "unclean-recovery"),
     "broker-sessions",
 )
-"""The files of runs, in the order in which these are explored."""
+"""The files of runs, in the order of exploration."""
 CLAIM_FILES = (
     *("guarantees", "bugs", "hypotheses", "questions"),
     *("kip-1166", "consistency-tokens", "kip-951", "kip-903", "kip-392"),
 )
-"""The files of entries, in the order in which these are shown."""
+"""The files of entries, in the order of display."""
 
 
 def _texts(folder: str, names: tuple[str, ...]) -> dict[str, str]:
@@ -112,17 +112,17 @@ def evidence() -> dict[str, Evidence]:
 
 
 def named_by(entry: Entry) -> set[tuple[str, str]]:
-    """Return the properties that are called as an entry says, with their protocols."""
+    """Return the properties that an entry names, with their protocols."""
     runs, ids = _runs(), words(_claims()[entry.id].said.get("by", entry.id))
     known = [(name, item) for name in runs.by_protocol for item in ids if runs.knows(name, item)]
     return {(name, prop) for name, item in known for prop in runs.names(name, item)}
 
 
 def status(entry: Entry) -> str:
-    """Return `holds`, `broken`, `settled`, `not-built`, `known-gap` or `open` for an entry, as its evidence says.
+    """Return `holds`, `broken`, `settled`, `not-built`, `known-gap` or `open` for an entry, from its evidence.
 
-    What Kafka's classes decide is broken if it differs in any release that has it, and not built if none has.
-    A bug holds if its variant fails as it must. A claim takes the status of what it is the same as.
+    A claim about Kafka's classes is broken if any release that has it differs, and not built if no release has it. A
+    bug holds if its variant fails as expected. A claim has the status of its equivalent.
     """
     found = evidence().get(entry.id)
     if found is None:
@@ -144,7 +144,7 @@ NAME = "reached"
 
 
 def reached_by(run: Run) -> dict[str, int] | None:
-    """Return the bounds that a run reached, with their values; None where that was not recorded."""
+    """Return the bounds that a run reached, with their values; None if not recorded."""
     names = next(
         (row["bounds"] for row in store.load(NAME).get(run.protocol, ()) if row["run"] == run.short_name), None
     )
@@ -155,7 +155,7 @@ def reached_by(run: Run) -> dict[str, int] | None:
 
 
 def with_reached(runs: Iterable[Run], found: Mapping[str, Sequence[str]]) -> dict[str, list[dict[str, str]]]:
-    """Return the figures with what runs found, by their names; runs that are gone are left out."""
+    """Return the figures updated with the results of runs; removed runs are left out."""
     tables: dict[str, list[dict[str, str]]] = {}
     for run in runs:
         before = reached_by(run)

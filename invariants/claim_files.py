@@ -92,7 +92,7 @@ HARMS = ("lost", "out", "leaderless")
 
 @dataclass(frozen=True)
 class Claim:
-    """An entry, with what its file says of its evidence."""
+    """An entry, with its evidence as given in its file."""
 
     entry: Entry
     section: str
@@ -100,9 +100,7 @@ class Claim:
 
 
 def read_claims(name: str, text: str) -> Iterator[Claim]:
-    """Yield the entries of a file in its order; raise UsageError,
-    which names the entry, for anything that makes no sense.
-    """
+    """Yield the entries of a file in its order; raise UsageError, which names the entry, for invalid input."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -144,9 +142,7 @@ def _put(texts: Mapping[str, str], text: str) -> str:
 
 
 def settle(claims: Mapping[str, Claim], runs: Runs) -> dict[str, Evidence]:
-    """Return the evidence by entry; raise UsageError where an entry names something unknown,
-    or a run decides nothing.
-    """
+    """Return the evidence by entry; raise UsageError if an entry names something unknown or a run decides nothing."""
     found = {}
     for item, claim in claims.items():
         try:
@@ -197,7 +193,7 @@ def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:
     for item in words(claim.said.get("by", "")):
         if not any(runs.knows(protocol, item) for protocol in runs.by_protocol):
             raise UsageError(
-                f"no protocol has a property {item!r}, which stands under `by`: write ids of a file of runs."
+                f"no protocol has a property {item!r}, which is listed under `by`: write ids of a file of runs."
             )
     has_twins = claim.entry.kind in ("bug", "hypothesis") and not claim.said.get("alone", False)
     for protocol in [*named, *(runs.by_protocol if has_twins else ())]:
@@ -243,7 +239,7 @@ def _asked(protocol: str, title: str, ids: str, runs: Runs) -> Iterator[Case]:
     judged = judged_by(run)
     if not set(asked) & judged:
         raise UsageError(
-            f"run {run.name!r} judges nothing of {', '.join(words(ids))}: write after {title!r} and a colon what it "
-            "judges."
+            f"run {run.name!r} decides nothing about {', '.join(words(ids))}: write after {title!r} and a colon "
+            "what it decides."
         )
     yield from (Case(run, name) for name in asked if name in judged)

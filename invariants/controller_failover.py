@@ -1,7 +1,7 @@
-"""Properties across a fail-over of the active controller: of its log, of broker metadata, of the partition's records.
+"""Properties across a fail-over of the active controller, about its log, broker metadata, and the partition's records.
 
 The ids are those of the catalogue: G-S12, G-S1, G-S1b, G-S5, G-S8, G-L5, B15, KR-S4. G-L5, about a leader whose request
-was refused, is checked on request, as it takes the whole graph of states.
+was refused, is checked on request, because it needs the whole state graph.
 """
 
 from fencepost.model.controllers.brokers import broker_applies_metadata, leads, maximal_isr
@@ -18,12 +18,12 @@ def partition_epoch_at(records: Array[Change], end: int) -> int:
 
 
 def leader_epoch_at(records: Array[Change], end: int) -> int:
-    """Return how often they name a leader."""
+    """Return how often the first `end` records name a leader."""
     return sum(records[offset].changes_partition and records[offset].elects for offset in range(end))
 
 
 def leader_at(records: Array[Change], end: int) -> int:
-    """Return the leader that they name last; broker 0 leads at first."""
+    """Return the leader that the first `end` records name last; initially broker 0 leads."""
     found = 0
     for offset in range(end):
         if records[offset].elects:
@@ -32,7 +32,7 @@ def leader_at(records: Array[Change], end: int) -> int:
 
 
 def isr_at(records: Array[Change], end: int, c: C) -> int:
-    """Return the ISR that they give last."""
+    """Return the last ISR in the first `end` records."""
     found = bits.everyone(c.initial_isr)
     for offset in range(end):
         if records[offset].isr != 0:
@@ -41,7 +41,7 @@ def isr_at(records: Array[Change], end: int, c: C) -> int:
 
 
 def is_fenced_at(records: Array[Change], end: int, broker: int) -> bool:
-    """Say whether they fence a broker last, rather than unfence it."""
+    """Return whether the first `end` records last fence, and do not unfence, a broker."""
     found = False
     for offset in range(end):
         if bits.contains(records[offset].subject, broker):
@@ -50,7 +50,7 @@ def is_fenced_at(records: Array[Change], end: int, broker: int) -> bool:
 
 
 def is_image_of(image: Image, records: Array[Change], end: int, c: C) -> bool:
-    """Say whether the first `end` records come to this image, told anew from the records and not by replaying them."""
+    """Return whether the first `end` records give this image, derived from the records and not by replaying them."""
     return (
         image.partition_epoch == partition_epoch_at(records, end)
         and image.leader_epoch == leader_epoch_at(records, end)
@@ -64,7 +64,7 @@ def is_image_of(image: Image, records: Array[Change], end: int, c: C) -> bool:
 
 @always
 def brokers_apply_a_prefix(s: State, c: C) -> bool:
-    """G-S12: the metadata of every broker is what a prefix of the committed metadata log comes to."""
+    """G-S12: the metadata of every broker is the result of a prefix of the committed metadata log."""
     return all(
         b.applied <= s.ghost_end
         and b.applied_epoch == s.ghost_log[max(b.applied - 1, 0)].epoch
@@ -75,7 +75,7 @@ def brokers_apply_a_prefix(s: State, c: C) -> bool:
 
 @always
 def committed_metadata_is_the_same_everywhere(s: State, c: C) -> bool:
-    """KR-S4: below its high watermark every controller has the records that were committed first."""
+    """KR-S4: below its high watermark every controller has the records that were first committed."""
     return all(
         n.high_watermark <= s.ghost_end
         and all(n.log[offset].epoch == s.ghost_log[offset].epoch for offset in range(n.high_watermark))
@@ -84,7 +84,7 @@ def committed_metadata_is_the_same_everywhere(s: State, c: C) -> bool:
 
 
 def has_committed(s: State, b: Member) -> bool:
-    """Say whether a broker has every acknowledged record where it was."""
+    """Return whether a broker has every acknowledged record at its offset."""
     return b.end >= s.ghost_committed_end and all(
         b.log[offset].record == s.ghost_committed[offset] for offset in range(s.ghost_committed_end)
     )
@@ -92,7 +92,7 @@ def has_committed(s: State, b: Member) -> bool:
 
 @always
 def leader_has_what_is_acknowledged(s: State, c: C) -> bool:
-    """G-S1: the leader that the committed metadata names, once it knows that, has every acknowledged record."""
+    """G-S1: the leader in the committed metadata, once it knows that it leads, has every acknowledged record."""
     return (
         s.ghost_image.leader == NONE
         or s.broker[max(s.ghost_image.leader, 0)].metadata.leader_epoch != s.ghost_image.leader_epoch
@@ -102,13 +102,13 @@ def leader_has_what_is_acknowledged(s: State, c: C) -> bool:
 
 @always
 def isr_has_what_is_acknowledged(s: State, c: C) -> bool:
-    """G-S1b: every member of the committed ISR has every acknowledged record, so whoever is elected has them."""
+    """G-S1b: every member of the committed ISR has every acknowledged record, so any elected leader has them."""
     return all(has_committed(s, s.broker[b]) for b in range(c.brokers) if bits.contains(s.ghost_image.isr, b))
 
 
 @always
 def pending_changes_are_counted(s: State, c: C) -> bool:
-    """G-S8: the leader in its current epoch counts every member of the committed ISR, or has asked for it."""
+    """G-S8: the leader in its current epoch counts every member of the committed ISR, or has requested that ISR."""
     leader = max(s.ghost_image.leader, 0)
     l = s.broker[leader]
     return (
@@ -146,8 +146,8 @@ def success_is_committed(s: State, c: C) -> bool:
 
 @always
 def refusals_tell_of_news(s: State, c: C) -> bool:
-    """G-L5: a leader that is told to wait for metadata waits for something:
-    a later leader or partition epoch is committed.
+    """G-L5: a leader that must wait for metadata waits for something real: a later leader or partition epoch is
+    committed.
     """
     return all(
         b.request.status != Status.ANSWERED
@@ -160,7 +160,7 @@ def refusals_tell_of_news(s: State, c: C) -> bool:
 
 @always
 def active_controllers_decide_on_their_log(s: State, c: C) -> bool:
-    """The state on which an active controller decides is what its log comes to."""
+    """The state from which an active controller decides is the result of its log."""
     return all(
         not is_active(s, c, node) or is_image_of(s.node[node].memory, s.node[node].log, s.node[node].end, c)
         for node in range(c.controllers)
@@ -171,7 +171,7 @@ def active_controllers_decide_on_their_log(s: State, c: C) -> bool:
 def late_decisions_never_take_effect(s: State, c: C) -> bool:
     """A decision that a controller makes after another one was elected is never committed in its epoch.
 
-    It can be later: if the same controller is elected again before anyone has cut its log, it brings along what it
+    It can be committed later: if the same controller is elected again before its log is truncated, it still has what it
     wrote.
     """
     return all(not s.ghost_log[offset].ghost_is_late for offset in range(s.ghost_end))
@@ -230,9 +230,7 @@ def late_decision_is_brought_along(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def deposed_controller_calls_a_member_ineligible(s: State, c: C) -> bool:
-    """A leader is told that a member is ineligible which,
-    as it knows and the committed metadata says, is not fenced any more.
-    """
+    """A leader is told that a member is ineligible that, as it knows from committed metadata, is no longer fenced."""
     return any(
         b.request.status == Status.ANSWERED
         and b.request.reply == Reply.INELIGIBLE
@@ -249,7 +247,7 @@ def leader_waits_for_metadata(s: State, c: C) -> bool:
 
 @sometimes
 def new_leader_has_what_was_acknowledged(s: State, c: C) -> bool:
-    """A record is acknowledged, and another broker leads, as another controller decided."""
+    """A record is acknowledged, and another broker leads, by another controller's decision."""
     return (
         s.ghost_committed_end > 0
         and s.ghost_image.leader not in (NONE, 0)
@@ -260,24 +258,24 @@ def new_leader_has_what_was_acknowledged(s: State, c: C) -> bool:
 
 
 ON_REQUEST = (late_decision_is_brought_along,)
-"""A witness that takes three epochs: an election, another one, and the first controller again."""
+"""A witness that needs three epochs: an election, another one, and the first controller again."""
 PROPERTIES = tuple(item for item in properties_in(globals()) if item not in ON_REQUEST)
 
 
 def is_refused(s: State, c: C, leader: int) -> bool:
-    """Say whether a leader was told that its epochs are old, and waits for metadata."""
+    """Return whether a leader was told that its epochs are old, and waits for metadata."""
     request = s.broker[leader].request
     return request.status == Status.ANSWERED and request.reply == Reply.REFUSED
 
 
 def is_not_refused(s: State, c: C, leader: int) -> bool:
-    """Say whether a leader waits for no metadata, or has got some."""
+    """Return whether a leader waits for no metadata, or has received some."""
     return not is_refused(s, c, leader)
 
 
 refused_leaders_hear_of_it = leads_to(
     "refused-leaders-hear-of-it",
-    "G-L5, B15: a leader whose AlterPartition is refused for its epochs gets newer metadata in the end, if voters and "
+    "G-L5, B15: a leader whose AlterPartition is refused for its epochs eventually gets newer metadata, if voters and "
     "brokers fetch.",
     when=is_refused,
     then=is_not_refused,

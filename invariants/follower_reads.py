@@ -1,4 +1,4 @@
-"""The promises of KIP-392 to consumers that fetch from followers, and witnesses of what they are about.
+"""The promises of KIP-392 to consumers that fetch from followers, and their witnesses.
 
 The ids are those of the catalogue: K392-S1 to K392-S7, K392-Q2, G-S9, G-S9b.
 """
@@ -32,10 +32,10 @@ from fencepost.model.language.actions import properties_in
 
 
 def is_on(s: State, r: Replica) -> bool:
-    """Say whether the consumer's position is on a replica's log, as far as the logs still tell.
+    """Return whether the consumer's position is on a replica's log, as far as the logs still show.
 
-    The record before the position has to be the one that was before it on the log that gave the position, by a read or
-    a reset. Where retention has dropped it, the first record that is left tells: epochs never go down along a log.
+    The record before the position must be the one before it on the log that gave the position, by a read or a reset. If
+    retention has dropped it, the first remaining record decides: epochs never fall along a log.
     """
     position, epoch = s.consumer.position, s.consumer.ghost_before
     if position > r.end:
@@ -46,19 +46,19 @@ def is_on(s: State, r: Replica) -> bool:
 
 
 def is_kept(s: State, offset: int) -> bool:
-    """Say whether the newest leader still has the record at the offset, and it is committed."""
+    """Return whether the newest leader still has the record at the offset, and it is committed."""
     l = newest_leader(s)
     return l.start <= offset < l.end and bits.contains(s.ghost_committed[offset], l.log[offset])
 
 
 def jumps_over_records(before: State, after: State) -> bool:
-    """Say whether the consumer is put beyond committed records that the newest leader still has."""
+    """Return whether the consumer is moved beyond committed records that the newest leader still has."""
     return any(is_kept(before, offset) for offset in range(before.consumer.position, after.consumer.position))
 
 
 def gives_up_position(before: State, after: State) -> bool:
-    """Say whether the consumer begins to follow its reset policy,
-    raises an error, or is put back by what it was told of epochs.
+    """Return whether the consumer begins to follow its reset policy, raises an error, or is moved back by an answer
+    about epochs.
     """
     doing = before.consumer.doing
     if doing not in (Doing.FETCHING, Doing.VALIDATING, Doing.CHECKING):
@@ -68,7 +68,7 @@ def gives_up_position(before: State, after: State) -> bool:
 
 
 def lacks_position(s: State, r: Replica) -> bool:
-    """Say whether a replica's log start has passed the consumer's position, or the position is not on its log."""
+    """Return whether a replica's log start has passed the consumer's position, or the position is not on its log."""
     return r.start > s.consumer.position or not is_on(s, r)
 
 
@@ -95,7 +95,7 @@ def nothing_is_skipped(before: State, after: State, c: C) -> bool:
 @step()
 def spurious_errors_are_recognized(before: State, after: State, c: C) -> bool:
     """K392-S3: an error for an offset that the newest leader has, and not beyond what is committed, leads to no reset,
-    no exception and no way back if the epoch is known: neither at once, nor after the check with the leader.
+    exception or move back if the epoch is known: neither at once, nor after the check with the leader.
     """
     consumer, l = before.consumer, newest_leader(before)
     is_error = consumer.doing == Doing.CHECKING or consumer.position > before.replica[target(before)].end
@@ -141,7 +141,7 @@ def unavailable_offsets_exist(s: State, c: C) -> bool:
 
 @step(on=consumer_finds_truncation)
 def no_false_truncation(before: State, after: State, c: C) -> bool:
-    """K392-S5: what a consumer takes for a truncation is one: its position is not on the leader's log any more."""
+    """K392-S5: what a consumer treats as a truncation is one: its position is no longer on the leader's log."""
     return not is_on(before, before.replica[believed_leader(before)])
 
 
@@ -153,7 +153,7 @@ def no_missed_truncation(before: State, after: State, c: C) -> bool:
 
 @step()
 def positions_only_advance(before: State, after: State, c: C) -> bool:
-    """K392-S6: a position goes back only by the reset policy, or because the leader's log does not have it any more."""
+    """K392-S6: a position goes back only by the reset policy, or because the leader's log no longer has it."""
     return (
         after.consumer.position >= before.consumer.position
         or before.consumer.doing == Doing.RESETTING
@@ -163,7 +163,7 @@ def positions_only_advance(before: State, after: State, c: C) -> bool:
 
 @step(on=client_asks_for_latest)
 def latest_offsets_only_grow(before: State, after: State, c: C) -> bool:
-    """K392-S7: the latest offset that a leader tells is never smaller than one that was told before (KIP-207)."""
+    """K392-S7: the latest offset that a leader reports is never smaller than an earlier one (KIP-207)."""
     return after.ghost_latest >= before.ghost_latest
 
 
@@ -179,15 +179,15 @@ def resets_have_a_cause(before: State, after: State, c: C) -> bool:
 def leaders_cause_resets(before: State, after: State, c: C) -> bool:
     """K392-Q2: a position is given up only if the leader that the consumer knows has dropped it, or does not have it.
 
-    That leader may have been replaced, by one that has kept the position.
+    That leader may have been replaced by one that has kept the position.
     """
     return not gives_up_position(before, after) or lacks_position(before, before.replica[believed_leader(before)])
 
 
 @always
 def empty_answers_expose_nothing(s: State, c: C) -> bool:
-    """Q43: an answer without records and without error is given to the consumer only at an
-    offset up to which all is committed.
+    """Q43: an answer without records and without error is given to the consumer only at an offset up to which
+    everything is committed.
     """
     consumer = s.consumer
     return (
@@ -200,7 +200,7 @@ def empty_answers_expose_nothing(s: State, c: C) -> bool:
 
 @always
 def leaders_know_first(s: State, c: C) -> bool:
-    """Q47: no replica knows a higher high watermark than the newest leader, once that knows that it leads."""
+    """Q47: no replica knows a higher high watermark than the newest leader, once that leader knows that it leads."""
     return not has_leader(s) or all(r.high_watermark <= newest_leader(s).high_watermark for r in s.replica)
 
 
@@ -218,7 +218,7 @@ def everything_is_read(s: State, c: C) -> bool:
 
 @sometimes
 def follower_lags_behind_the_consumer(s: State, c: C) -> bool:
-    """The consumer comes to a follower whose log ends before its position."""
+    """The consumer reaches a follower whose log ends before its position."""
     consumer = s.consumer
     return consumer.preferred != NONE and s.replica[target(s)].end < consumer.position
 
@@ -250,7 +250,7 @@ def follower_is_ahead(s: State, c: C) -> bool:
 
 @sometimes
 def truncation_is_found(before: State, after: State, c: C) -> bool:
-    """A consumer finds that records it has read are gone."""
+    """A consumer finds that records that it has read are gone."""
     return (
         before.consumer.doing in (Doing.VALIDATING, Doing.CHECKING)
         and after.consumer.position < before.consumer.position
@@ -259,7 +259,7 @@ def truncation_is_found(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def unavailable_case_is_met(s: State, c: C) -> bool:
-    """Q42: the consumer comes to a replica that has not its offset, and knows that it is committed (case 2)."""
+    """Q42: the consumer reaches a replica that lacks its offset, and knows that the offset is committed (case 2)."""
     consumer = s.consumer
     return (
         consumer.doing == Doing.FETCHING

@@ -19,7 +19,7 @@ def members_have_what_is_committed(s: State, c: C) -> bool:
 
 @always
 def received_offsets_exist(s: State, c: C) -> bool:
-    """SEED-392-31: up to the high watermark that a replica has received the newest leader has records."""
+    """SEED-392-31: the newest leader has records up to the high watermark that a replica has received."""
     return all(r.received <= newest_leader(s).end for r in s.replica)
 
 
@@ -47,7 +47,7 @@ def valid_offset_is_refused(s: State, c: C) -> bool:
 
 @sometimes
 def out_of_sync_replica_is_read(before: State, after: State, c: C) -> bool:
-    """SEED-392-32: the consumer reads from a replica that is not in the ISR any more."""
+    """SEED-392-32: the consumer reads from a replica that is no longer in the ISR."""
     preferred = before.consumer.preferred
     reads = after.consumer.position == before.consumer.position + 1 and before.consumer.doing == Doing.FETCHING
     return reads and preferred != NONE and not bits.contains(before.isr, preferred)
@@ -55,7 +55,7 @@ def out_of_sync_replica_is_read(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def records_come_later(s: State, c: C) -> bool:
-    """SEED-392-5: a follower has a record that the leader would give to the consumer, and does not give it yet."""
+    """SEED-392-5: a follower has a record that the leader would give to the consumer, but does not give it yet."""
     consumer, l = s.consumer, newest_leader(s)
     return (
         consumer.doing == Doing.FETCHING
@@ -80,12 +80,12 @@ def log_end_is_told(s: State, c: C) -> bool:
 
 
 def is_in_watched_case(s: State, c: C) -> bool:
-    """Say whether the consumer's next fetch falls into the case that is watched."""
+    """Return whether the consumer's next fetch falls into the watched case."""
     return case_of(c, s.replica[target(s)], s.consumer.position) == c.watched_case
 
 
 def moves(before: State, after: State) -> bool:
-    """Say whether the consumer, after an error in the watched case, is put somewhere by its policy or a truncation."""
+    """Return whether, after an error in the watched case, the policy or a truncation moves the consumer."""
     return (
         before.consumer.ghost_met
         and before.consumer.doing in (Doing.RESETTING, Doing.CHECKING, Doing.VALIDATING)
@@ -96,7 +96,7 @@ def moves(before: State, after: State) -> bool:
 
 @sometimes
 def case_waits(s: State, c: C) -> bool:
-    """In the watched case the consumer waits: it gets no records and no error, or OFFSET_NOT_AVAILABLE."""
+    """In the watched case, the consumer waits: it gets no records and no error, or OFFSET_NOT_AVAILABLE."""
     return (
         s.consumer.doing == Doing.FETCHING
         and is_served(s, c)
@@ -107,7 +107,7 @@ def case_waits(s: State, c: C) -> bool:
 
 @sometimes
 def case_continues(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer reads on at its position."""
+    """After an error in the watched case the consumer continues at its position."""
     return (
         before.consumer.ghost_met
         and before.consumer.doing == Doing.FETCHING
@@ -117,8 +117,8 @@ def case_continues(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def case_resets(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer is reset,
-    to where it was or beyond records that the leader does not have.
+    """After an error in the watched case the consumer is reset, to its position or beyond records that the leader does
+    not have.
     """
     return (
         moves(before, after)
@@ -129,24 +129,24 @@ def case_resets(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def case_skips(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer is put beyond committed records that the leader has."""
+    """After an error in the watched case the consumer is moved beyond committed records that the leader has."""
     return moves(before, after) and jumps_over_records(before, after)
 
 
 @sometimes
 def case_replays(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer is put back, and reads records again."""
+    """After an error in the watched case the consumer is moved back, and reads records again."""
     return moves(before, after) and after.consumer.position < before.consumer.position
 
 
 @sometimes
 def case_raises(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer raises it to its user."""
+    """After an error in the watched case the consumer passes the error to its user."""
     return after.consumer.ghost_met and before.consumer.doing != Doing.RAISED and after.consumer.doing == Doing.RAISED
 
 
 CASES = (case_skips, case_replays, case_raises, case_resets, case_continues, case_waits)
-"""What may become of a consumer in one of the four cases, the worst first."""
+"""The outcomes for a consumer in one of the four cases, the worst first."""
 SENTENCES = (
     members_have_what_is_committed,
     received_offsets_exist,
@@ -156,5 +156,5 @@ SENTENCES = (
     records_come_later,
     log_end_is_told,
 )
-"""What single sentences of the KIP say."""
+"""Claims from single sentences of the KIP."""
 ON_REQUEST = (leaders_know_first, *SENTENCES, *CASES)

@@ -1,4 +1,4 @@
-"""Liveness of a consumer of KIP-392 (K392-L1, L2, Q3): on request, since it takes the whole graph of states."""
+"""Liveness of a consumer of KIP-392 (K392-L1, L2, Q3): on request, because it needs the whole state graph."""
 
 from fencepost.model.consumers.answers import Reply
 from fencepost.model.consumers.constants import C
@@ -53,7 +53,7 @@ CONSUMER = (
     strong(consumer_gets_metadata, each="broker"),
     weak(replica_learns, each="replica"),
 )
-"""The consumer does what is next, and asks each broker for metadata if it asks again and again."""
+"""The consumer takes its next step, and eventually asks every broker for metadata if it keeps asking."""
 REPLICATION = (
     weak(
         leader_answers_follower,
@@ -68,12 +68,12 @@ TIMERS = (metadata_expires, preference_expires)
 
 
 def is_resetting(s: State, c: C) -> bool:
-    """Say whether the consumer follows its reset policy."""
+    """Return whether the consumer follows its reset policy."""
     return s.consumer.doing == Doing.RESETTING
 
 
 def fetches_without_error(s: State, c: C) -> bool:
-    """Say whether the consumer's next fetch is served without an error, or the consumer has given up."""
+    """Return whether the consumer's next fetch is served without an error, or the consumer has given up."""
     consumer = s.consumer
     return consumer.doing == Doing.RAISED or (
         consumer.doing == Doing.FETCHING and is_served(s, c) and reply(s, c) in (Reply.RECORDS, Reply.EMPTY)
@@ -81,7 +81,7 @@ def fetches_without_error(s: State, c: C) -> bool:
 
 
 def lacks_data(s: State, c: C, offset: int) -> bool:
-    """Say whether the consumer waits at `offset` on a replica outside the ISR,
+    """Return whether the consumer waits at `offset` on a replica outside the ISR,
     while the newest leader has a committed record there.
     """
     consumer = s.consumer
@@ -97,18 +97,18 @@ def lacks_data(s: State, c: C, offset: int) -> bool:
 
 
 def has_data_or_all_are_in_sync(s: State, c: C, offset: int) -> bool:
-    """Say whether the consumer has moved on, or no replica is out of sync any more."""
+    """Return whether the consumer has moved on, or no replica is out of sync."""
     return has_moved_on(s, c, offset) or s.isr == bits.everyone(c.replicas)
 
 
 def has_moved_on(s: State, c: C, offset: int) -> bool:
-    """Say whether the consumer has read the record at `offset`, or is elsewhere, or has given up."""
+    """Return whether the consumer has read the record at `offset`, or is elsewhere, or has given up."""
     return s.consumer.position != offset or s.consumer.doing == Doing.RAISED
 
 
 def meets_error(s: State, c: C, offset: int) -> bool:
-    """Say whether a preferred replica answers the consumer's fetch at `offset` by an error,
-    or does not answer at all.
+    """Return whether a preferred replica answers the consumer's fetch at `offset` with an error, or does not answer at
+    all.
     """
     consumer = s.consumer
     return (
@@ -124,24 +124,22 @@ def meets_error(s: State, c: C, offset: int) -> bool:
 
 
 def has_left(s: State, c: C, offset: int) -> bool:
-    """Say whether the consumer prefers no replica any more, is served, or has moved on."""
+    """Return whether the consumer no longer prefers a replica, is served, or has moved on."""
     return s.consumer.preferred == NONE or fetches_without_error(s, c) or has_moved_on(s, c, offset)
 
 
 def is_behind(s: State, c: C) -> bool:
-    """Say whether a new leader's high watermark is below what is committed."""
+    """Return whether a new leader's high watermark is below what is committed."""
     return has_leader(s) and newest_leader(s).high_watermark < s.ghost_committed_end
 
 
 def is_not_behind(s: State, c: C) -> bool:
-    """Say whether the newest leader knows of everything that is committed, or does not know yet that it leads."""
+    """Return whether the newest leader knows of everything that is committed, or does not know yet that it leads."""
     return not is_behind(s, c)
 
 
 def has_not_heard(s: State, c: C, follower: int) -> bool:
-    """Say whether a member of the ISR has committed records above its high watermark,
-    and the leader knows that it has them.
-    """
+    """Return whether a member of the ISR has committed records above its high watermark, and the leader knows that."""
     f = s.replica[follower]
     return (
         f.is_up
@@ -153,13 +151,13 @@ def has_not_heard(s: State, c: C, follower: int) -> bool:
 
 
 def has_heard(s: State, c: C, follower: int) -> bool:
-    """Say whether the follower knows of them, or is no such member any more."""
+    """Return whether the follower knows of these records, or is no longer such a member."""
     return not has_not_heard(s, c, follower)
 
 
 resets_end = leads_to(
     "resets-end",
-    "K392-L1: a consumer that follows its reset policy fetches without an error in the end.",
+    "K392-L1: a consumer that follows its reset policy eventually fetches without an error.",
     when=is_resetting,
     then=fetches_without_error,
     fair=(*CONSUMER, *REPLICATION),
@@ -168,7 +166,7 @@ resets_end = leads_to(
 
 consumers_get_data = leads_to(
     "consumers-get-data",
-    "K392-L2: a consumer on a replica that is out of sync, and stays so, gets the next record in the end.",
+    "K392-L2: a consumer on a replica that is out of sync, and stays so, eventually gets the next record.",
     when=lacks_data,
     then=has_data_or_all_are_in_sync,
     fair=(*CONSUMER, weak(metadata_expires), strong(preference_expires)),
@@ -199,7 +197,7 @@ errors_are_acted_on = leads_to(
 
 fetches_until_known = at_most(
     "fetches-until-known",
-    "K392-Q3: so many fetches of followers are answered until a new leader's high watermark is the true one.",
+    "K392-Q3: the number of followers' fetches that are answered before a new leader's high watermark is correct.",
     when=is_behind,
     then=is_not_behind,
     costs={
@@ -215,7 +213,7 @@ fetches_until_known = at_most(
 
 waits_until_known = at_most(
     "waits-until-known",
-    "K392-Q3: no fetch has to wait for its maximum wait until a new leader's high watermark is the true one.",
+    "K392-Q3: no fetch has to wait for its maximum wait before a new leader's high watermark is correct.",
     when=is_behind,
     then=is_not_behind,
     costs={follower_waits_in_vain: 1},
@@ -226,8 +224,8 @@ waits_until_known = at_most(
 
 waits_until_heard = at_most(
     "waits-until-heard",
-    "K392-Q3: a member of the ISR hears without a maximum wait that records of its log are committed, so an election "
-    "soon after finds no high watermark behind.",
+    "K392-Q3: a member of the ISR learns without a maximum wait that records of its log are "
+    "committed, so an election soon after finds no stale high watermark.",
     when=has_not_heard,
     then=has_heard,
     costs={follower_waits_in_vain: 1},

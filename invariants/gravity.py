@@ -1,6 +1,6 @@
 """The gravity of properties: a violation of one of these loses or falsifies data, and the first is the gravest.
 
-All others say how the protocol works inside: their violations matter for what they may lead to.
+All others say how the protocol works inside: their violations matter for their possible consequences.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The promises of a session with consistency tokens about the leader hints of KIP-951, and conversely: question Q53.
+"""The promises of a session with consistency tokens about the leader hints of KIP-951, and vice versa: question Q53.
 
 An offset of the metadata log stands for a leader in an epoch of one incarnation of the topic, so that older means
-lower. That a client finds the leader is checked on request, since it takes the whole graph of states. Fair is what does
-not fail for ever: brokers get metadata and answer, and the client asks each of them again and again.
+lower. That a client finds the leader is checked on request, because it needs the whole state graph. Fairness: brokers
+eventually get metadata and answer, and the client eventually asks each of them.
 """
 
 from fencepost.model.clients.joint.brokers import (
@@ -46,7 +46,7 @@ def late_metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
 
 @step(on=client_receives_response)
 def accepted_hints_are_as_new_as_metadata(before: State, after: State, c: C) -> bool:
-    """Q53 the other way round: a hint that is accepted names no older leader than metadata that the client has read."""
+    """Q53 reversed: an accepted hint names no older leader than metadata that the client has read."""
     return not is_hint_accepted(before, c) or before.request.body >= before.ghost_read
 
 
@@ -60,13 +60,13 @@ def leader_never_goes_back(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def hint_is_accepted(s: State, c: C) -> bool:
-    """A response has arrived with a hint that the client accepts."""
+    """A response with a hint that the client accepts has arrived."""
     return s.request.stage == Stage.ANSWERED and is_hint_accepted(s, c)
 
 
 @sometimes
 def hint_makes_metadata_stale(before: State, after: State, c: C) -> bool:
-    """A metadata request is refused for a token that came with a hint: no metadata has told the client as much."""
+    """A metadata request is refused for a token that came with a hint: no metadata has shown the client that much."""
     is_refused = before.refresh.stage == Stage.SENT and after.refresh.stage == Stage.NONE
     return is_refused and before.refresh.sent > before.ghost_read
 
@@ -99,18 +99,18 @@ FAIR = (
 
 
 def is_misled(s: State, c: C) -> bool:
-    """Say whether the client uses another leader than the controller's."""
+    """Return whether the client uses another leader than the controller's."""
     return s.known.leader != s.log[s.newest].leader
 
 
 def is_right(s: State, c: C) -> bool:
-    """Say whether the client uses the controller's leader."""
+    """Return whether the client uses the controller's leader."""
     return not is_misled(s, c)
 
 
 leader_is_found = leads_to(
     "leader-is-found",
-    "K951-L1, with tokens: a client that is wrong about the leader finds it in the end.",
+    "K951-L1, with tokens: a client that is wrong about the leader eventually finds it.",
     when=is_misled,
     then=is_right,
     fair=FAIR,

@@ -1,7 +1,7 @@
-"""The promises of KIP-951 about leader discovery, witnesses of what they are about, liveness, and lemmas.
+"""The promises of KIP-951 about leader discovery, their witnesses, liveness, and lemmas.
 
-The ids are those of the catalogue: K951-S1 to K951-S6; on request, since they take the whole graph of states, K951-L1,
-S4, Q1. Fair is what does not fail for ever: brokers get metadata, answer, and are asked; batches are sent.
+The ids are those of the catalogue: K951-S1 to K951-S6; on request, because they need the whole state graph, K951-L1,
+S4, Q1. Fairness: brokers eventually get metadata, answer, and are asked; batches are eventually sent.
 """
 
 from fencepost.model.clients.discovery.brokers import (
@@ -36,7 +36,7 @@ from fencepost.model.language.actions import properties_in
 
 
 def was_chosen(s: State, partition: int, topic: int, leader: int, epoch: int) -> bool:
-    """Say whether the controller ever made this broker leader in this epoch of this incarnation of the topic."""
+    """Return whether the controller ever made this broker leader in this epoch of this incarnation of the topic."""
     return any(
         s.image[image].partition[partition].topic == topic
         and s.image[image].partition[partition].leader == leader
@@ -46,7 +46,7 @@ def was_chosen(s: State, partition: int, topic: int, leader: int, epoch: int) ->
 
 
 def is_older_than_known(s: State, partition: int) -> bool:
-    """Say whether the metadata response that has arrived has an older leader epoch of the
+    """Return whether the metadata response that has arrived has an older leader epoch of the
     same topic than the client knows.
     """
     known, told = s.known[partition], s.image[s.refresh.image].partition[partition]
@@ -79,7 +79,7 @@ def stale_metadata_leaves_the_leader(before: State, after: State, c: C) -> bool:
 
 @step(on=client_applies_metadata)
 def stale_metadata_leaves_the_endpoint(before: State, after: State, c: C) -> bool:
-    """K951-S2b: metadata with an older leader epoch does not take away the endpoint at which the client's leader is."""
+    """K951-S2b: metadata with an older leader epoch does not remove the endpoint of the client's leader."""
     return all(
         not is_older_than_known(before, partition)
         or before.endpoint[before.known[partition].leader] == NONE
@@ -132,8 +132,8 @@ def hints_are_true(s: State, c: C) -> bool:
 
 @always
 def known_epochs_exist(s: State, c: C) -> bool:
-    """HYP-6, as it shows in a state: a client that knows the topic's present id knows no
-    leader epoch beyond the controller's.
+    """HYP-6, as visible in a state: a client that knows the topic's present id knows no leader epoch beyond the
+    controller's.
     """
     return all(
         s.known[partition].topic != newest(s).partition[partition].topic
@@ -157,7 +157,7 @@ def deliveries_are_validated(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def hint_is_accepted(s: State, c: C) -> bool:
-    """A response has arrived with a hint that the client accepts."""
+    """A response with a hint that the client accepts has arrived."""
     return s.request.stage == Stage.ANSWERED and any(
         is_hint_accepted(s, c, partition) for partition in range(c.partitions)
     )
@@ -165,7 +165,7 @@ def hint_is_accepted(s: State, c: C) -> bool:
 
 @sometimes
 def metadata_is_stale(s: State, c: C) -> bool:
-    """A metadata response has arrived that is older than what the client knows."""
+    """A metadata response older than the client's knowledge has arrived."""
     return s.refresh.stage == Stage.ANSWERED and any(
         is_older_than_known(s, partition) for partition in range(c.partitions)
     )
@@ -173,7 +173,7 @@ def metadata_is_stale(s: State, c: C) -> bool:
 
 @sometimes
 def retry_succeeds(before: State, after: State, c: C) -> bool:
-    """A request for a partition succeeds in another epoch than it was first tried in."""
+    """A request for a partition succeeds in an epoch other than that of its first attempt."""
     return any(
         before.known[partition].work == Work.SENT
         and after.known[partition].work == Work.DONE
@@ -184,7 +184,7 @@ def retry_succeeds(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def leader_has_moved_its_endpoint(s: State, c: C) -> bool:
-    """The leader that the client knows is at another endpoint than the client believes."""
+    """The leader that the client knows is at a different endpoint from the one that the client has."""
     return any(
         s.endpoint[known.leader] != NONE and s.endpoint[known.leader] < newest(s).endpoint[known.leader]
         for known in s.known
@@ -210,7 +210,7 @@ def hint_brings_an_endpoint(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def new_topic_is_known(s: State, c: C) -> bool:
-    """The client knows the topic that was created anew."""
+    """The client knows the recreated topic."""
     return any(known.topic > 0 for known in s.known)
 
 
@@ -232,29 +232,29 @@ FAIR = (
     weak(client_applies_metadata),
     strong(client_validates_position, client_fails_to_validate, each="partition"),
 )
-"""A client asks each broker for metadata if it asks again and again: it chooses at random, or in turn."""
+"""A client that keeps asking for metadata eventually asks each broker: it chooses at random, or in turn."""
 
 
 def is_misled(s: State, c: C, partition: int) -> bool:
-    """Say whether the client uses another leader than the controller's, or with an epoch that the leader refuses."""
+    """Return whether the client uses another leader than the controller's, or with an epoch that the leader refuses."""
     known, told = s.known[partition], newest(s).partition[partition]
     return known.leader != told.leader or (c.consumer and known.epoch not in (NONE, told.epoch))
 
 
 def is_right(s: State, c: C, partition: int) -> bool:
-    """Say whether the client uses the controller's leader, at the endpoint where that is."""
+    """Return whether the client uses the controller's leader, at its endpoint."""
     leader = s.known[partition].leader
     return not is_misled(s, c, partition) and s.endpoint[leader] == newest(s).endpoint[leader]
 
 
 def is_wrong(s: State, c: C, partition: int) -> bool:
-    """Say whether the client does not."""
+    """Return whether the client uses no such leader."""
     return not is_right(s, c, partition)
 
 
 clients_find_the_leader = leads_to(
     "clients-find-the-leader",
-    "K951-L1: a client that is wrong about a partition's leader, or about where that is, finds it in the end.",
+    "K951-L1: a client that is wrong about a partition's leader, or about its endpoint, eventually finds it.",
     when=is_wrong,
     then=is_right,
     fair=FAIR,
@@ -263,7 +263,7 @@ clients_find_the_leader = leads_to(
 
 
 def has_failed(s: State, c: C) -> bool:
-    """Say whether a first error for partition 0 has just reached the client."""
+    """Return whether a first error for partition 0 has just reached the client."""
     request = s.request
     return (
         request.stage == Stage.ANSWERED
@@ -273,14 +273,14 @@ def has_failed(s: State, c: C) -> bool:
 
 
 def is_told(s: State, c: C) -> bool:
-    """Say whether a first error for partition 0 has just reached the client, with the controller's leader in it."""
+    """Return whether a first error for partition 0 has just reached the client, with the controller's leader in it."""
     told = newest(s).partition[0]
     is_true = hinted_leader(s, 0) == told.leader and hinted_epoch(s, 0) == told.epoch
     return has_failed(s, c) and bits.contains(s.request.hinted, 0) and is_true
 
 
 def has_succeeded(s: State, c: C) -> bool:
-    """Say whether the batch of partition 0 is done."""
+    """Return whether the batch of partition 0 is done."""
     return s.known[0].work == Work.DONE
 
 
@@ -303,7 +303,7 @@ ROUND_TRIPS = {
     client_validates_position: 1,
     client_fails_to_validate: 1,
 }
-"""What takes a round trip: requests, and a consumer's OffsetsForLeaderEpoch."""
+"""Costs in round trips: requests, and a consumer's OffsetsForLeaderEpoch."""
 
 immediate_retries = at_most(
     "immediate-retries",
@@ -318,7 +318,7 @@ immediate_retries = at_most(
 
 round_trips = at_most(
     "round-trips-to-success",
-    "K951-Q1: from an error to success a batch takes so many more requests.",
+    "K951-Q1: the number of further requests that a batch takes from an error to success.",
     when=has_failed,
     then=has_succeeded,
     costs=ROUND_TRIPS,
@@ -328,7 +328,7 @@ round_trips = at_most(
 
 told_round_trips = at_most(
     "round-trips-once-told",
-    "K951-Q1: once an error has named the new leader, success takes two round trips at most.",
+    "K951-Q1: once an error has named the new leader, success takes at most two round trips.",
     when=is_told,
     then=has_succeeded,
     costs=ROUND_TRIPS,
@@ -339,7 +339,7 @@ told_round_trips = at_most(
 
 backoffs = at_most(
     "backoffs-to-success",
-    "K951-Q1: from an error to success a batch waits for so many backoffs.",
+    "K951-Q1: the number of backoffs that a batch waits for from an error to success.",
     when=has_failed,
     then=has_succeeded,
     costs={backoff_ends: 1},
@@ -349,7 +349,7 @@ backoffs = at_most(
 
 refreshes = at_most(
     "refreshes-to-success",
-    "K951-Q1: from an error to success a batch waits for so many metadata refreshes.",
+    "K951-Q1: the number of metadata refreshes that a batch waits for from an error to success.",
     when=has_failed,
     then=has_succeeded,
     costs=cost_of_refresh,

@@ -1,4 +1,4 @@
-"""The promises of the published models, and witnesses that they can do what the promises are about.
+"""The promises of the published models, and witnesses for them.
 
 The first two and the last are from hachikuji/kafka-specification: WeakIsr, StrongIsr and LeaderInIsr.
 """
@@ -10,7 +10,7 @@ from fencepost.model.lineage.base import C, State
 
 
 def share_committed(s: State, leader: int, members: int) -> bool:
-    """Say whether every member has the leader's record at every offset below the leader's high watermark."""
+    """Return whether every member has the leader's record at every offset below the leader's high watermark."""
     l = s.replica[leader]
     return all(
         base.same_entry(l, s.replica[member], offset)
@@ -22,10 +22,11 @@ def share_committed(s: State, leader: int, members: int) -> bool:
 
 @always
 def weak_isr(s: State, c: C) -> bool:
-    """Whoever presumes to lead shares all records below its high watermark with the members of the ISR that it knows.
+    """A replica that presumes to lead shares all records below its high watermark with the members of the ISR that it
+    knows.
 
-    Says nothing of a replica that does not believe to lead, and nothing while the ISR that it knows is empty. That
-    ISR may be out of date: leaders are elected from the quorum's, so committed records can be lost although this holds.
+    Does not apply to a replica that does not believe that it leads, nor while the ISR that it knows is empty. That ISR
+    may be out of date: leaders are elected from the quorum's, so committed records can be lost although this holds.
     """
     return all(
         share_committed(s, leader, s.replica[leader].isr)
@@ -36,10 +37,10 @@ def weak_isr(s: State, c: C) -> bool:
 
 @always
 def strong_isr(s: State, c: C) -> bool:
-    """Whoever presumes to lead shares all records below its high watermark with the members of the quorum's ISR.
+    """A replica that presumes to lead shares all records below its high watermark with the members of the quorum's ISR.
 
-    So whatever was shown to consumers is on every replica that can be elected. Says nothing of a replica that does
-    not believe to lead, and nothing while the quorum's ISR is empty.
+    So every record shown to consumers is on every replica that can be elected. Does not apply to a replica that does
+    not believe that it leads, nor while the quorum's ISR is empty.
     """
     return all(
         share_committed(s, leader, s.quorum.isr)
@@ -52,14 +53,14 @@ def strong_isr(s: State, c: C) -> bool:
 def leader_in_isr_or_none(s: State, c: C) -> bool:
     """The controller's leader is in the ISR.
 
-    Does not apply while nobody leads: as published it fails in the initial state, which has no leader.
+    Does not apply without a leader: as published, it fails in the initial state, which has none.
     """
     return s.quorum.leader == NONE or bits.contains(s.quorum.isr, s.quorum.leader)
 
 
 @sometimes
 def committed_on_all_replicas(s: State, c: C) -> bool:
-    """A record below the high watermark of one who presumes to lead is in the log of every replica."""
+    """A record below the high watermark of a replica that presumes to lead is in the log of every replica."""
     return any(
         all(base.same_entry(s.replica[leader], r, offset) for r in s.replica)
         for leader in range(c.replicas)

@@ -1,4 +1,4 @@
-"""Lemmas that make the promises of the published models inductive, one fact of the protocol each."""
+"""Lemmas that make the promises of the published models inductive, each one fact of the protocol."""
 
 from fencepost.model.language import NONE, always, bits
 from fencepost.model.language.actions import properties_in
@@ -14,7 +14,7 @@ def high_watermark_is_in_the_log(s: State, c: C) -> bool:
 
 @always
 def quorum_is_the_last_decision(s: State, c: C) -> bool:
-    """The controller's leader and epoch are those of its last decision; before the first one nobody leads."""
+    """The controller's leader and epoch are those of its last decision; before the first one there is no leader."""
     return (
         s.quorum_epoch == s.next_leader_epoch - 1
         and (s.quorum_epoch >= 0 or s.quorum.leader == NONE)
@@ -23,7 +23,7 @@ def quorum_is_the_last_decision(s: State, c: C) -> bool:
 
 
 def has_heard(s: State, r: ReplicaState) -> bool:
-    """Say whether the replica believes in the leader of a decision that the controller has made, or in none yet."""
+    """Return whether the replica believes in the leader of a decision that the controller has made, or in none yet."""
     return r.leader_epoch < s.next_leader_epoch and (
         r.leader == NONE if r.leader_epoch < 0 else r.leader == s.request[r.leader_epoch].leader
     )
@@ -100,7 +100,7 @@ def log_epochs_grow(s: State, c: C) -> bool:
 
 
 def same_up_to(a: ReplicaState, b: ReplicaState, end: int) -> bool:
-    """Say whether both logs hold the same records below `end`."""
+    """Return whether both logs hold the same records below `end`."""
     return all(same_entry(a, b, offset) for offset in range(end))
 
 
@@ -166,16 +166,14 @@ def leader_has_committed_its_own(s: State, c: C) -> bool:
 
 
 def is_frozen(s: State, isr: int, epoch: int) -> bool:
-    """Say whether a member has gone beyond this epoch:
-    with it in the ISR nothing more can be committed in the epoch.
-    """
+    """Return whether a member is beyond this epoch: with it in the ISR, no more can be committed in the epoch."""
     return any(
         bits.contains(isr, member) and s.replica[member].leader_epoch > epoch for member in range(len(s.replica))
     )
 
 
 def covers_later(s: State, isr: int, epoch: int) -> bool:
-    """Say whether the quorum's ISR, and that of every decision after `epoch`, is part of this one."""
+    """Return whether the quorum's ISR, and that of every decision after `epoch`, is part of this one."""
     return bits.is_subset(s.quorum.isr, isr) and all(
         bits.is_subset(s.request[later].isr, isr) for later in range(epoch + 1, s.next_leader_epoch)
     )
@@ -183,7 +181,7 @@ def covers_later(s: State, isr: int, epoch: int) -> bool:
 
 @always
 def leaders_wait_for_later_members(s: State, c: C) -> bool:
-    """A leader's ISR has in it all that was decided later, or a member that has gone to a later epoch."""
+    """A leader's ISR contains every ISR decided later, or a member that is in a later epoch."""
     return all(
         covers_later(s, s.replica[leader].isr, s.replica[leader].leader_epoch)
         or is_frozen(s, s.replica[leader].isr, s.replica[leader].leader_epoch)
@@ -193,14 +191,14 @@ def leaders_wait_for_later_members(s: State, c: C) -> bool:
 
 
 def is_pending(s: State, epoch: int) -> bool:
-    """Say whether the leader that was chosen for an epoch may still learn of it."""
+    """Return whether the leader that was chosen for an epoch may still learn of it."""
     leader = s.request[epoch].leader
     return any(leader == replica and s.replica[replica].leader_epoch < epoch for replica in range(len(s.replica)))
 
 
 @always
 def pending_decisions_wait_for_later_members(s: State, c: C) -> bool:
-    """So has the ISR of a decision that its leader may still learn of."""
+    """The same holds for the ISR of a decision that its leader may still learn of."""
     return all(
         not is_pending(s, epoch)
         or covers_later(s, s.request[epoch].isr, epoch)
@@ -210,7 +208,7 @@ def pending_decisions_wait_for_later_members(s: State, c: C) -> bool:
 
 
 def has_committed(s: State, replica: int) -> bool:
-    """Say whether the log holds every record that is below any high watermark."""
+    """Return whether the log holds every record that is below any high watermark."""
     return all(same_entry(r, s.replica[replica], offset) for r in s.replica for offset in range(r.high_watermark))
 
 
@@ -221,7 +219,7 @@ def isr_has_committed(s: State, c: C) -> bool:
 
 
 def is_ahead_of_a_member(s: State, epoch: int) -> bool:
-    """Say whether a member of the quorum's ISR is in an earlier epoch,
+    """Return whether a member of the quorum's ISR is in an earlier epoch,
     so that it may still follow this epoch's leader.
     """
     return any(
@@ -242,7 +240,7 @@ def leaders_of_members_have_committed(s: State, c: C) -> bool:
 
 @always
 def leaders_to_be_have_committed(s: State, c: C) -> bool:
-    """So has a replica that may still learn that it leads in such an epoch."""
+    """So does a replica that may still learn that it leads in such an epoch."""
     return all(
         has_committed(s, replica)
         for epoch in range(s.next_leader_epoch)
@@ -254,7 +252,7 @@ def leaders_to_be_have_committed(s: State, c: C) -> bool:
 
 @always
 def leaders_of_leaders_to_be_have_committed(s: State, c: C) -> bool:
-    """So has a leader that such a replica may still follow before it leads."""
+    """So does a leader that such a replica may still follow before it leads."""
     return all(
         has_committed(s, leader)
         for epoch in range(s.next_leader_epoch)

@@ -1,8 +1,8 @@
-"""The promises of consistency tokens about metadata reads, witnesses of what they are about, liveness, and a lemma.
+"""The promises of consistency tokens about metadata reads, their witnesses, liveness, and a lemma.
 
 The ids are those of the catalogue: TOK-S1 to TOK-S10, the questions Q16, Q21 and Q53, the claim SEED-TOKEN-21. Liveness
-is checked on request, since it takes the whole graph of states. Fair is what does not fail for ever: servers that get
-metadata get it, requests are handled, clients retry.
+is checked on request, because it needs the whole state graph. Fairness: connected servers eventually get metadata,
+requests are handled, clients retry.
 """
 
 from fencepost.model.clients.tokens.clients import (
@@ -32,22 +32,20 @@ from fencepost.model.language.actions import properties_in
 
 
 def is_answered_read(call: Call) -> bool:
-    """Say whether a body with a token is on its way to a client."""
+    """Return whether a body with a token is on its way to a client."""
     return call.status == Status.ANSWERED and is_read(call.operation) and call.token != NONE and not call.merged
 
 
 @step(on=client_delivers_answer)
 def reads_are_monotonic(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S1, G-S10: a read shows nothing older than what had been delivered to its store when the read began."""
+    """TOK-S1, G-S10: a read shows nothing older than what its store had received when the read began."""
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= call.ghost_read
 
 
 @step(on=client_delivers_answer)
 def deliveries_are_monotonic(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S1b: a read shows nothing older than what was delivered to its store before,
-    by reads in flight with it too.
-    """
+    """TOK-S1b: a read shows nothing older than what was delivered to its store before, even by concurrent reads."""
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= before.store[store_of(c, client)].ghost_read
 
@@ -114,7 +112,7 @@ def imported_contexts_are_honoured(before: State, after: State, c: C, client: in
     """TOK-S9: a read shows nothing older than what another process knew when it exported
     the context that was imported here.
 
-    It knew what it had read, what it had been told was written, and what it had imported itself.
+    That process knew what it had read, which writes it knew of, and what it had imported itself.
     """
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= call.ghost_imported
@@ -233,7 +231,7 @@ def write_is_acknowledged(s: State, c: C) -> bool:
 
 @sometimes
 def context_is_imported(s: State, c: C) -> bool:
-    """A store has got the context of another process."""
+    """A store has received the context of another process."""
     return any(store.ghost_imported > 0 for store in s.store)
 
 
@@ -256,22 +254,22 @@ SERVERS = (
     weak(client_delivers_answer, client_fails_call, each="client"),
     strong(user_resets_store, each="client"),
 )
-"""All but how a client chooses where it reads again."""
+"""Everything except the choice of the server that a client retries at."""
 
 
 def is_reading(s: State, c: C, client: int) -> bool:
-    """Say whether the client has a read that is not over."""
+    """Return whether the client has an unfinished read."""
     return s.call[client].status != Status.IDLE and is_read(s.call[client].operation)
 
 
 def is_idle(s: State, c: C, client: int) -> bool:
-    """Say whether the client's call is over."""
+    """Return whether the client's call has finished."""
     return s.call[client].status == Status.IDLE
 
 
 reads_end = leads_to(
     "reads-end",
-    "TOK-L1: every read is answered in the end, whichever servers a client chooses.",
+    "TOK-L1: every read is eventually answered, whichever servers a client chooses.",
     when=is_reading,
     then=is_idle,
     fair=(*SERVERS, weak(client_retries, each="client")),
@@ -280,8 +278,7 @@ reads_end = leads_to(
 
 reads_end_with_a_fair_choice = leads_to(
     "reads-end-with-a-fair-choice",
-    "TOK-L1: every read is answered in the end, if a client that reads again and again comes to each server that it "
-    "may choose.",
+    "TOK-L1: every read is eventually answered, if a client that keeps reading tries each server that it may choose.",
     when=is_reading,
     then=is_idle,
     fair=(*SERVERS, strong(client_retries, each=("client", "node"))),
@@ -290,13 +287,13 @@ reads_end_with_a_fair_choice = leads_to(
 
 
 def is_waiting_unchecked(s: State, c: C, client: int) -> bool:
-    """Say whether the client has a request under way whose token no server compares."""
+    """Return whether the client has a request under way whose token no server compares."""
     return s.call[client].operation == Operation.UNLISTED and not c.unlisted_checked
 
 
 unchecked_requests_end = leads_to(
     "unchecked-requests-end",
-    "Q14: a request whose token no server compares, such as Produce, is answered in the end, whatever was sent before "
+    "Q14: a request whose token no server compares, such as Produce, is eventually answered, whatever was sent before "
     "it.",
     when=is_waiting_unchecked,
     then=is_idle,
@@ -306,18 +303,18 @@ unchecked_requests_end = leads_to(
 
 
 def is_of_other_cluster(s: State, c: C, client: int) -> bool:
-    """Say whether the client's store holds the context of another cluster than the one at hand."""
+    """Return whether the client's store holds the context of a cluster other than the current one."""
     return clashes(s.store[store_of(c, client)].latest.cluster, s.cluster)
 
 
 def is_of_this_cluster(s: State, c: C, client: int) -> bool:
-    """Say whether the client's store does not."""
+    """Return whether the client's store holds no such context."""
     return not is_of_other_cluster(s, c, client)
 
 
 stores_recover = leads_to(
     "stores-recover",
-    "TOK-L1, Q18: a store with the context of another cluster, or of one that is no more, does not keep it for ever.",
+    "TOK-L1, Q18: a store does not keep the context of another cluster, or of one that no longer exists, forever.",
     when=is_of_other_cluster,
     then=is_of_this_cluster,
     fair=(*SERVERS, weak(client_retries, each="client")),
@@ -326,17 +323,17 @@ stores_recover = leads_to(
 
 
 def is_client_0_reading(s: State, c: C) -> bool:
-    """Say whether client 0 has a read that is not over."""
+    """Return whether client 0 has an unfinished read."""
     return is_reading(s, c, 0)
 
 
 def is_client_0_idle(s: State, c: C) -> bool:
-    """Say whether client 0's call is over."""
+    """Return whether client 0's call has finished."""
     return is_idle(s, c, 0)
 
 
 def cost_of_lag(before: State, after: State, c: C) -> int:
-    """Return by how many offsets a step brings the server on that client 0's request waits for."""
+    """Return by how many offsets a step advances the server that client 0's request waits for."""
     call = before.call[0]
     is_waiting = call.status == Status.SENT and not call.checked and is_behind(before, c, call)
     gained = compared_offset(after, c, call.node, call.operation) - compared_offset(
@@ -358,7 +355,7 @@ waits = at_most(
 
 
 def cost_of_retry(before: State, after: State, c: C) -> int:
-    """Return 1 for a step in which client 0 sends its request again; how often others do is no matter of its read."""
+    """Return 1 for a step in which client 0 sends its request again; repeats of others do not count."""
     is_sent = before.call[0].status != Status.SENT and after.call[0].status == Status.SENT
     return 1 if is_sent and before.call[0].status != Status.IDLE else 0
 
@@ -382,7 +379,7 @@ LIVENESS = (reads_end, reads_end_with_a_fair_choice, unchecked_requests_end, sto
 
 @always
 def nothing_is_half_stored(s: State, c: C) -> bool:
-    """Where storeLatest is atomic, no call has compared contexts and not yet stored the later one."""
+    """If storeLatest is atomic, no call has compared contexts and not yet stored the later one."""
     return not c.atomic_store or not any(call.merged for call in s.call)
 
 

@@ -33,21 +33,20 @@ from fencepost.model.protocols import MACHINES
 
 @dataclass(frozen=True)
 class Protocol:
-    """A machine and what must hold of it.
+    """A machine and its properties.
 
-    Properties `on_request` are checked only where they are named: they need the whole graph of states, or are about
-    constants other than the usual ones.
+    Properties `on_request` are checked only if named: they need the whole state graph, or apply to unusual constants.
     """
 
     machine: Machine
     properties: tuple[Property, ...]
     on_request: tuple[Property, ...] = ()
     visible: tuple[Callable[..., int], ...] = ()
-    """What a client can see of a state, as functions `(state, constants) -> number`."""
+    """The parts of a state that a client can see, as functions `(state, constants) -> number`."""
     left_out: tuple[Action | Property, ...] = ()
-    """What its file defines and makes no part of it."""
+    """The definitions in its file that are not part of it."""
     files: tuple[tuple[str, str], ...] = ()
-    """The text of a user's own model and of the modules beside it, by path; empty for one of ours."""
+    """The text of a user's own model and of its own modules, by path; empty for shipped protocols."""
 
     @property
     def name(self) -> str:
@@ -60,14 +59,14 @@ class Protocol:
         return (*self.properties, *self.on_request)
 
     def compiled_with(self, asked: tuple[Property, ...]) -> tuple[Property, ...]:
-        """Return what is compiled where these are asked:
-        the usual properties too, so that asking for one of them compiles nothing.
+        """Return the properties to compile for these: the usual ones too, so that naming one of them needs no new
+        compilation.
         """
         return (*self.properties, *(item for item in asked if item not in self.properties))
 
     def select(self, names: tuple[str, ...]) -> tuple[Property, ...]:
-        """Return the properties of these names, if none is named all but those on request;
-        raise UsageError for an unknown one.
+        """Return the properties of these names, by default all except those on request; raise UsageError for an unknown
+        one.
         """
         if not names:
             return self.properties
@@ -93,7 +92,7 @@ _PROPERTIES = {
     "unclean-recovery": recovery.PROPERTIES,
     "broker-sessions": broker_sessions.PROPERTIES,
 }
-"""The properties of each machine; those not named are the published models, which share theirs."""
+"""The properties of each machine; machines not named are the published models, which share theirs."""
 _ON_REQUEST = {
     "replication": (
         *replication_witnesses.PROPERTIES,
@@ -108,7 +107,7 @@ _ON_REQUEST = {
     "broker-sessions": broker_sessions.LIVENESS,
     "follower-reads": (*follower_reads_cases.ON_REQUEST, *follower_reads_live.PROPERTIES),
 }
-"""The properties that are checked only where they are named."""
+"""The properties that are checked only if named."""
 
 _VISIBLE: dict[type, tuple[Callable[..., int], ...]] = {base.State: visible.LINEAGE, cluster.State: visible.REPLICATION}
 """What clients see, by the class of a machine's state."""

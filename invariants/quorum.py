@@ -1,4 +1,4 @@
-"""The promises of the replicated metadata log, and witnesses of what they are about.
+"""The promises of the replicated metadata log, and their witnesses.
 
 Ids that begin with KR are of Raft as KRaft does it, those with K1166 of KIP-1166.
 """
@@ -22,7 +22,7 @@ from fencepost.model.quorum.state import Node, Phase, Role, State, leads
 
 
 def holds_committed(s: State, n: Node, end: int) -> bool:
-    """Say whether the log holds below `end` what was first committed there."""
+    """Return whether the log holds, below `end`, what was first committed there."""
     return all(
         offset < n.end
         and n.log[offset].record == s.ghost_committed[offset].record
@@ -32,12 +32,12 @@ def holds_committed(s: State, n: Node, end: int) -> bool:
 
 
 def is_latest(s: State, node: int) -> bool:
-    """Say whether the node leads and nobody has seen a later epoch."""
+    """Return whether the node leads and no node has seen a later epoch."""
     return leads(s, node) and all(n.epoch <= s.node[node].epoch for n in s.node)
 
 
 def is_parked_without_field(s: State, c: C, node: int) -> bool:
-    """Say whether a replica's fetch is parked that has no field HighWatermark for its leader."""
+    """Return whether a replica's parked fetch has no field HighWatermark for its leader."""
     return (
         s.node[node].fetch.phase == Phase.PARKED
         and not is_consumer(c, node)
@@ -46,7 +46,7 @@ def is_parked_without_field(s: State, c: C, node: int) -> bool:
 
 
 def reaching(s: State, c: C, leader: int) -> int:
-    """Return how many voters have logs that reach the leader's high watermark."""
+    """Return the number of voters with logs that reach the leader's high watermark."""
     l = s.node[leader]
     voters = voters_below(s, c, l, l.high_watermark)
     return sum(bits.contains(voters, node) and s.node[node].end >= l.high_watermark for node in range(c.nodes))
@@ -126,22 +126,20 @@ def records_are_unique(s: State, c: C) -> bool:
 
 @always
 def nobody_fails(s: State, c: C) -> bool:
-    """No node is told to truncate below its high watermark,
-    upon which it would stop. Does not apply when disks are lost.
-    """
+    """No node is told to truncate below its high watermark, which would stop it. Does not apply when disks are lost."""
     return not any(n.failed for n in s.node)
 
 
 def is_alone(s: State, c: C, leader: int) -> bool:
-    """Say whether those who vote among the leader and its followers are no majority."""
+    """Return whether the voters among the leader and its followers are not a majority."""
     voters = voters_of(s, c, s.node[leader])
     return bits.size(voters & (followers_of(s, c, leader) | bits.only(leader))) <= bits.size(voters) // 2
 
 
 @step()
 def majority_keeps_its_leader(before: State, after: State, c: C) -> bool:
-    """KR-S7: nobody enters a later epoch while a majority follows the leader of the latest one.
-    Only with `check_quorum`.
+    """KR-S7: no node enters a later epoch while a majority follows the leader of the latest one. Only with
+    `check_quorum`.
     """
     kept = c.check_quorum and any(is_latest(before, node) and not is_alone(before, c, node) for node in range(c.nodes))
     return not kept or all(n.epoch <= highest_epoch(before, c, bits.everyone(c.nodes)) for n in after.node)
@@ -149,7 +147,7 @@ def majority_keeps_its_leader(before: State, after: State, c: C) -> bool:
 
 @step(on=leader_resigns)
 def resigning_leader_is_alone(before: State, after: State, c: C, leader: int) -> bool:
-    """KR-S8: a leader resigns only if it and its followers are no majority of the voters."""
+    """KR-S8: a leader resigns only if it and its followers are not a majority of the voters."""
     return is_alone(before, c, leader)
 
 
@@ -191,7 +189,7 @@ def high_watermarks_are_true(s: State, c: C) -> bool:
 
 @step()
 def high_watermarks_never_fall(before: State, after: State, c: C) -> bool:
-    """K1166-S3: a node's high watermark does not fall. It may be forgotten: at a restart, and by who starts to lead."""
+    """K1166-S3: a node's high watermark does not fall. It may be forgotten at a restart, and by a new leader."""
     return all(
         after.node[node].high_watermark
         in (NONE, max(after.node[node].high_watermark, before.node[node].high_watermark))
@@ -201,13 +199,13 @@ def high_watermarks_never_fall(before: State, after: State, c: C) -> bool:
 
 @always
 def brokers_apply_what_is_committed(s: State, c: C) -> bool:
-    """G-S12: the metadata of every broker is a prefix of the committed log. Only where brokers apply anything."""
+    """G-S12: the metadata of every broker is a prefix of the committed log. Applies only if brokers apply records."""
     return all(n.applied <= min(n.end, s.ghost_committed_end) and holds_committed(s, n, n.applied) for n in s.node)
 
 
 @always
 def divergence_is_told_at_once(s: State, c: C) -> bool:
-    """B37: a follower that must truncate is told so at once: no such answer is parked."""
+    """B37: a follower that must truncate is told at once: such an answer is never parked."""
     return not any(n.fetch.phase == Phase.PARKED and n.fetch.diverging for n in s.node)
 
 
@@ -216,7 +214,7 @@ def answers_without_records_are_few(s: State, c: C) -> bool:
     """K1166-Q3: per replica and epoch, one answer without records,
     and one more per new high watermark and per lost answer.
 
-    Only where `counts_answers` is on; answers at a timeout do not count.
+    Applies only if `counts_answers` is on; answers at a timeout do not count.
     """
     return all(credit >= 0 for credit in s.ghost_credit)
 
@@ -290,13 +288,13 @@ def high_watermark_is_sent_alone(s: State, c: C) -> bool:
 
 @sometimes
 def leader_has_resigned(s: State, c: C) -> bool:
-    """A leader has resigned, or restarted, and is in its epoch still."""
+    """A leader has resigned, or restarted, and is still in its epoch."""
     return any(n.role == Role.RESIGNED for n in s.node)
 
 
 @sometimes
 def voter_stops_following(before: State, after: State, c: C) -> bool:
-    """A voter hears nothing of a leader that leads on. Only with `pre_vote`."""
+    """A voter hears nothing from a leader that is still leading. Only with `pre_vote`."""
     return c.pre_vote and any(
         before.node[node].leader != NONE
         and after.node[node].leader == NONE

@@ -1,7 +1,7 @@
 """The parking rule of KIP-1166 for every number: the leader's reading of the field HighWatermark in any state.
 
-Nothing here needs a state to be reachable. Offsets and high watermarks are any numbers that a log can have, up to
-2**63 - 2; a field that is missing reads as more than all of them, and as 2**63 - 1 where logs are as long as that.
+Nothing here needs a state to be reachable. Offsets and high watermarks are any numbers that a log can have, up to 2**63
+- 2; a missing field counts as more than all of them, and as 2**63 - 1 if logs are that long.
 """
 
 from fencepost.model.language import NONE, always
@@ -11,13 +11,13 @@ from fencepost.model.quorum.leader import has_records, is_behind, is_consumer
 from fencepost.model.quorum.state import State
 
 LAST = (1 << 63) - 1
-"""The greatest number of a field of 64 bits: what a missing HighWatermark reads as on the wire."""
+"""The greatest number of a field of 64 bits: the value of a missing HighWatermark on the wire."""
 HALF = LAST // 2
-"""A model's own numbers have 62 bits: where it means `LAST`, it says `2 * HALF + 1`."""
+"""A model's own numbers have 62 bits: instead of `LAST` it uses `2 * HALF + 1`."""
 
 
 def has_offsets_of_a_log(s: State) -> bool:
-    """Say whether every high watermark is one that a log can have: below what a missing field reads as."""
+    """Return whether every high watermark is possible for a log: below the value of a missing field."""
     return all(n.high_watermark < absent(s) for n in s.node)
 
 
@@ -49,7 +49,7 @@ def stale_replicas_are_answered(s: State, c: C) -> bool:
 
 @always
 def current_replicas_are_parked(s: State, c: C) -> bool:
-    """A replica that reports the leader's high watermark, or more, is not behind: there is nothing to tell it."""
+    """A replica that reports the leader's high watermark, or more, is not behind: it has nothing to learn."""
     return not any(
         is_behind(s, c, leader, follower)
         for leader in range(c.nodes)
@@ -71,7 +71,7 @@ def unknown_is_behind_everything_known(s: State, c: C) -> bool:
 
 @always
 def both_statements_of_the_rule_agree(s: State, c: C) -> bool:
-    """The KIP's "local high watermark <= remote" and "remote high watermark >= leader's" say one thing: not behind."""
+    """The KIP's "local high watermark <= remote" and "remote high watermark >= leader's" mean the same: not behind."""
     return all(
         (not is_behind(s, c, leader, follower))
         == (s.node[leader].high_watermark <= reported_high_watermark(s, c, follower))
@@ -98,8 +98,8 @@ def old_versions_get_no_early_answer(s: State, c: C) -> bool:
 
 @always
 def ends_of_64_bits_are_told_apart(s: State, c: C) -> bool:
-    """A leader at the last offset, 2**63 - 2, parks who reports just that,
-    or has no field, which reads as 2**63 - 1, and nobody else.
+    """A leader at the last offset, 2**63 - 2, parks only fetches that report exactly that, or have no field, which
+    counts as 2**63 - 1.
     """
     return absent(s) != 2 * HALF + 1 or all(
         is_behind(s, c, leader, follower)

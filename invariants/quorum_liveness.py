@@ -1,7 +1,7 @@
-"""Liveness of a replica of the metadata log, and the delay until it knows of a commit.
+"""Liveness of a replica of the metadata log, and the delay before it knows of a commit.
 
-All of it is about what comes after the last fault: no election, no restart, no lost answer. K1166-L1 and L2 with
-timeouts; what KIP-1166 is for without them; the delay, in ticks, on machines with a clock; what today's answers say.
+All of it applies after the last fault: no election, no restart, no lost answer. K1166-L1 and L2 with timeouts; the
+purpose of KIP-1166 without them; the delay, in ticks, on machines with a clock; the content of today's answers.
 """
 
 from fencepost.invariants.quorum import is_alone
@@ -45,7 +45,7 @@ from fencepost.model.quorum.registration import (
 from fencepost.model.quorum.state import Id, Phase, Registration, State, leads
 
 FIRST_RECORD = 1
-"""The record of the controller from whose commit delays are measured."""
+"""The controller's record whose commit starts the measured delay."""
 
 _FAULTS = (
     quorum_elects,
@@ -75,60 +75,60 @@ _CLOCK = (
 
 
 def is_connected(s: State, node: int) -> bool:
-    """Say whether the node follows a leader."""
+    """Return whether the node follows a leader."""
     n = s.node[node]
     return n.leader != NONE and not n.failed and leads(s, max(n.leader, 0))
 
 
 def is_behind(s: State, c: C, node: int) -> bool:
-    """Say whether the node follows a leader whose high watermark it does not know."""
+    """Return whether the node follows a leader whose high watermark it does not know."""
     return is_connected(s, node) and s.node[node].high_watermark < s.node[max(s.node[node].leader, 0)].high_watermark
 
 
 def is_not_behind(s: State, c: C, node: int) -> bool:
-    """Say whether the node knows its leader's high watermark, or follows nobody."""
+    """Return whether the node knows its leader's high watermark, or has no leader."""
     return not is_behind(s, c, node)
 
 
 def is_ahead(s: State, c: C, node: int) -> bool:
-    """Say whether the node knows a higher high watermark than its leader does."""
+    """Return whether the node knows a higher high watermark than its leader does."""
     return is_connected(s, node) and s.node[node].high_watermark > s.node[max(s.node[node].leader, 0)].high_watermark
 
 
 def is_not_ahead(s: State, c: C, node: int) -> bool:
-    """Say whether the node's leader knows as high a high watermark, or the node follows nobody."""
+    """Return whether the node's leader knows at least as high a high watermark, or the node has no leader."""
     return not is_ahead(s, c, node)
 
 
 def is_divergent(s: State, c: C, node: int) -> bool:
-    """Say whether the node follows a leader from whose log its own departs."""
+    """Return whether the node follows a leader from whose log its own departs."""
     return is_connected(s, node) and departs(s, max(s.node[node].leader, 0), node)
 
 
 def is_not_divergent(s: State, c: C, node: int) -> bool:
-    """Say whether the node's log is a prefix of its leader's, or it follows nobody."""
+    """Return whether the node's log is a prefix of its leader's, or it has no leader."""
     return not is_divergent(s, c, node)
 
 
 def has_nothing_to_fetch(s: State, c: C, node: int) -> bool:
-    """Say whether the node follows a leader and has all that it could fetch from it."""
+    """Return whether the node follows a leader and has everything that it could fetch from it."""
     leader = max(s.node[node].leader, 0)
     return is_connected(s, node) and not departs(s, leader, node) and s.node[node].end >= readable(s, c, node)
 
 
 def readable(s: State, c: C, node: int) -> int:
-    """Return where what the node may read ends: a consumer reads committed records only."""
+    """Return the end of what the node may read: a consumer reads only committed records."""
     l = s.node[max(s.node[node].leader, 0)]
     return max(l.high_watermark, 0) if c.consumer and node == c.nodes - 1 else l.end
 
 
 def rests(s: State, c: C, node: int) -> bool:
-    """Say whether the node's fetch is parked, or there is something to fetch again."""
+    """Return whether the node's fetch is parked, or has something to fetch again."""
     return s.node[node].fetch.phase == Phase.PARKED or not has_nothing_to_fetch(s, c, node)
 
 
 def does_not_know_commit(s: State, c: C, node: int) -> bool:
-    """Say whether the node follows a leader that has committed the first record, and does not know that it did."""
+    """Return whether the node follows a leader that has committed the first record, and does not know of that."""
     if not is_connected(s, node):
         return False
     l = s.node[max(s.node[node].leader, 0)]
@@ -137,22 +137,22 @@ def does_not_know_commit(s: State, c: C, node: int) -> bool:
 
 
 def somebody_does_not_know(s: State, c: C) -> bool:
-    """Say whether the first record is committed, and a connected node does not know it."""
+    """Return whether the first record is committed, and a connected node does not know it."""
     return any(does_not_know_commit(s, c, node) for node in range(c.nodes))
 
 
 def everybody_knows(s: State, c: C) -> bool:
-    """Say whether every connected node knows whether the first record is committed."""
+    """Return whether every connected node knows whether the first record is committed."""
     return not somebody_does_not_know(s, c)
 
 
 def some_broker_lacks_commit(s: State, c: C) -> bool:
-    """Say whether the first record is committed, and a broker's metadata does not show it."""
+    """Return whether the first record is committed, and a broker's metadata does not show it."""
     return any(lacks_commit(s, c, node) for node in range(c.voters, c.nodes))
 
 
 def lacks_commit(s: State, c: C, node: int) -> bool:
-    """Say whether the broker follows a leader that has committed the first record, and has not applied it."""
+    """Return whether the broker follows a leader that has committed the first record, and has not applied it."""
     if not is_connected(s, node):
         return False
     l = s.node[max(s.node[node].leader, 0)]
@@ -161,23 +161,23 @@ def lacks_commit(s: State, c: C, node: int) -> bool:
 
 
 def every_broker_shows_commit(s: State, c: C) -> bool:
-    """Say whether every connected broker shows the first record, if that is committed."""
+    """Return whether every connected broker shows the first record, if that is committed."""
     return not some_broker_lacks_commit(s, c)
 
 
 def leads_alone(s: State, c: C, node: int) -> bool:
-    """Say whether the node leads and no majority of the voters follows it."""
+    """Return whether the node leads and no majority of the voters follows it."""
     return leads(s, node) and is_alone(s, c, node)
 
 
 def leads_with_others(s: State, c: C, node: int) -> bool:
-    """Say whether a majority follows the node, or it leads no more."""
+    """Return whether a majority follows the node, or it no longer leads."""
     return not leads_alone(s, c, node)
 
 
 leaders_without_majority_resign = leads_to(
     "leaders-without-majority-resign",
-    "KR-L1: a leader whom no majority of the voters follows does not lead for ever.",
+    "KR-L1: a leader that no majority of the voters follows does not lead forever.",
     when=leads_alone,
     then=leads_with_others,
     fair=(weak(leader_resigns, each="leader"), weak(removed_leader_resigns, each="leader")),
@@ -187,8 +187,7 @@ leaders_without_majority_resign = leads_to(
 
 replicas_learn_the_high_watermark = leads_to(
     "replicas-learn-the-high-watermark",
-    "K1166-L1: when nothing is appended any more, every connected replica reaches its leader's high watermark in the "
-    "end.",
+    "K1166-L1: once appends stop, every connected replica eventually reaches its leader's high watermark.",
     when=is_behind,
     then=is_not_behind,
     fair=(*_MESSAGES, _TIMEOUTS),
@@ -198,8 +197,8 @@ replicas_learn_the_high_watermark = leads_to(
 
 replicas_learn_the_high_watermark_without_timeouts = leads_to(
     "replicas-learn-the-high-watermark-without-timeouts",
-    "What KIP-1166 is for: every connected replica reaches its leader's high watermark in the end, without any append "
-    "or timeout.",
+    "The purpose of KIP-1166: every connected replica eventually reaches its leader's high watermark, without any "
+    "append or timeout.",
     when=is_behind,
     then=is_not_behind,
     fair=_MESSAGES,
@@ -209,7 +208,7 @@ replicas_learn_the_high_watermark_without_timeouts = leads_to(
 
 leaders_catch_up_with_replicas = leads_to(
     "leaders-catch-up-with-replicas",
-    "K1166-L2: a replica that is ahead of its leader's high watermark does not wait for ever: the leader reaches it, "
+    "K1166-L2: a replica that is ahead of its leader's high watermark does not wait forever: the leader reaches it, "
     "if its voters fetch.",
     when=is_ahead,
     then=is_not_ahead,
@@ -220,7 +219,7 @@ leaders_catch_up_with_replicas = leads_to(
 
 divergent_replicas_truncate_without_timeouts = leads_to(
     "divergent-replicas-truncate-without-timeouts",
-    "B37: a replica whose log departs from its leader's truncates it in the end, without any timeout.",
+    "B37: a replica whose log diverges from its leader's eventually truncates it, without any timeout.",
     when=is_divergent,
     then=is_not_divergent,
     fair=_MESSAGES,
@@ -230,7 +229,7 @@ divergent_replicas_truncate_without_timeouts = leads_to(
 
 replicas_come_to_rest = leads_to(
     "replicas-come-to-rest",
-    "K1166-Q3: a replica that has nothing to fetch is parked in the end, and does not ask again and again.",
+    "K1166-Q3: a replica that has nothing to fetch is eventually parked, and does not keep asking.",
     when=has_nothing_to_fetch,
     then=rests,
     fair=_MESSAGES,
@@ -263,7 +262,7 @@ commit_is_visible_in_time = at_most(
 
 @step()
 def answers_show_the_latest_high_watermark(before: State, after: State, c: C) -> bool:
-    """SEED-1166-3: every answer that a leader sends carries the high watermark that it knows then."""
+    """SEED-1166-3: every answer that a leader sends carries the high watermark that it knows at that time."""
     return all(
         before.node[node].fetch.phase == Phase.ANSWERED
         or after.node[node].fetch.phase != Phase.ANSWERED
@@ -273,19 +272,19 @@ def answers_show_the_latest_high_watermark(before: State, after: State, c: C) ->
 
 
 def is_lost(s: State, c: C, node: int) -> bool:
-    """Say whether an observer looks for a leader of its epoch or a later one, and there is one."""
+    """Return whether an observer is looking for a leader although one of its epoch or a later one exists."""
     n = s.node[node]
     return n.lost > 0 and any(leads(s, leader) and l.epoch >= n.epoch for leader, l in enumerate(s.node))
 
 
 def is_not_lost(s: State, c: C, node: int) -> bool:
-    """Say whether an observer follows again, or there is no leader to be found."""
+    """Return whether an observer follows again, or there is no leader to find."""
     return not is_lost(s, c, node)
 
 
 observers_find_the_leader = leads_to(
     "observers-find-the-leader",
-    "KR-L2: an observer that hears nothing of its leader for too long fetches from a leader again eventually.",
+    "KR-L2: an observer that hears nothing from its leader for too long fetches from a leader again eventually.",
     when=is_lost,
     then=is_not_lost,
     fair=(*_MESSAGES, _LEARNS),
@@ -295,14 +294,14 @@ observers_find_the_leader = leads_to(
 
 
 def may_register(s: State, c: C, node: int) -> bool:
-    """Say whether a controller is not registered, and one is active."""
+    """Return whether a controller is unregistered while one is active."""
     n = s.node[node]
     is_active = any(is_heard(s, leader) for leader in range(c.nodes))
     return bits.contains(voters_of(s, c, n), node) and n.registration != Registration.DONE and is_active
 
 
 def need_not_register(s: State, c: C, node: int) -> bool:
-    """Say whether a controller is registered, or none is active."""
+    """Return whether a controller is registered, or none is active."""
     return not may_register(s, c, node)
 
 
@@ -329,12 +328,12 @@ def active_nodes_have_committed(before: State, after: State, c: C) -> bool:
 
 @always
 def removed_voters_stay_out(s: State, c: C) -> bool:
-    """KR-S11: a voter that an operator has removed does not come back by itself. Only with `auto_join`."""
+    """KR-S11: a voter that an operator has removed does not come back unless asked to. Only with `auto_join`."""
     return not c.auto_join or s.added == NONE or s.added != s.removed
 
 
 def can_be_elected(s: State, c: C, candidate: int, down: int) -> bool:
-    """Say whether a majority would elect a candidate while another node is down, and reaches it then."""
+    """Return whether a majority would elect a candidate while another node is down, and can reach it."""
     n = s.node[candidate]
     voters = voters_of(s, c, n)
     electors = sum(

@@ -1,4 +1,4 @@
-"""Committed records that an unclean recovery keeps: of all, of those on brokers that answered, or on any broker."""
+"""Committed records that an unclean recovery keeps: all, those on brokers that answered, or those on any broker."""
 
 from fencepost.model.language import NONE, always, bits, sometimes, step
 from fencepost.model.language.actions import properties_in
@@ -15,13 +15,13 @@ def lacks(s: State, r: Replica) -> int:
 
 @always
 def leader_has_committed(s: State, c: C) -> bool:
-    """UR-S1: whoever leads has every record that was ever committed."""
+    """UR-S1: a leader has every record that was ever committed."""
     return s.leader == NONE or lacks(s, s.replica[s.leader]) == 0
 
 
 @step(on=controller_recovers)
 def nobody_who_answered_had_more(before: State, after: State, c: C, broker: int) -> bool:
-    """UR-S2: no broker whose log was asked for has a committed record that the elected one lacks."""
+    """UR-S2: no broker that was asked for its log has a committed record that the elected one lacks."""
     return all(
         not bits.contains(active(before, c), other)
         or bits.is_subset(lacks(before, before.replica[broker]), lacks(before, before.replica[other]))
@@ -31,9 +31,7 @@ def nobody_who_answered_had_more(before: State, after: State, c: C, broker: int)
 
 @step(on=controller_recovers)
 def nobody_had_more(before: State, after: State, c: C, broker: int) -> bool:
-    """UR-S3: no broker at all, also of those that are down or fenced,
-    has a committed record that the elected one lacks.
-    """
+    """UR-S3: no broker, even if down or fenced, has a committed record that the elected one lacks."""
     return all(bits.is_subset(lacks(before, before.replica[broker]), lacks(before, r)) for r in before.replica)
 
 

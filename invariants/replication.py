@@ -1,4 +1,4 @@
-"""The promises of Kafka's replication, and witnesses that the model can do what they are about.
+"""The promises of Kafka's replication, and their witnesses.
 
 The ids are those of the catalogue: G-S1 to G-S13 for the protocol as a whole, KIP903-S1 to S4 for broker epochs.
 """
@@ -34,17 +34,17 @@ from fencepost.model.language.actions import properties_in
 
 
 def holds_committed(s: State, r: Replica, offset: int) -> bool:
-    """Say whether the log has at this offset what was committed there first."""
+    """Return whether the log has at this offset what was committed there first."""
     return r.start <= offset < r.end and r.log[offset].record == s.ghost_committed[offset]
 
 
 def is_deleted(s: State, record: int) -> bool:
-    """Say whether a client or the retention of a replica has deleted the record."""
+    """Return whether a client or the retention of a replica has deleted the record."""
     return bits.contains(s.ghost_deleted, record)
 
 
 def has_committed(s: State, r: Replica) -> bool:
-    """Say whether the log holds all records that were ever below a leader's high watermark and were not deleted."""
+    """Return whether the log holds all records that were ever below a leader's high watermark and were not deleted."""
     return all(
         holds_committed(s, r, offset) or is_deleted(s, s.ghost_committed[offset])
         for offset in range(s.ghost_committed_end)
@@ -52,21 +52,19 @@ def has_committed(s: State, r: Replica) -> bool:
 
 
 def shows_committed(s: State, r: Replica) -> bool:
-    """Say whether all that the replica holds below its high watermark was committed,
-    and is what was committed there.
-    """
+    """Return whether everything below the replica's high watermark is what was committed there."""
     return r.high_watermark <= s.ghost_committed_end and all(
         holds_committed(s, r, offset) for offset in range(r.start, r.high_watermark)
     )
 
 
 def has_record(r: Replica, record: int) -> bool:
-    """Say whether the record is in the log."""
+    """Return whether the record is in the log."""
     return any(r.log[offset].record == record for offset in range(r.start, r.end))
 
 
 def agree_up_to(one: Replica, other: Replica, end: int) -> bool:
-    """Say whether two logs hold the same records below `end`, where both have not been deleted."""
+    """Return whether two logs hold the same records below `end`, as far as neither was deleted."""
     return all(
         one.log[offset].record == other.log[offset].record and one.log[offset].epoch == other.log[offset].epoch
         for offset in range(max(one.start, other.start), end)
@@ -86,7 +84,7 @@ def leader_has_committed(s: State, c: C) -> bool:
 def candidates_have_committed(s: State, c: C) -> bool:
     """G-S1b: every running member of the ISR and of the ELR has every record that was ever committed.
 
-    So whoever can be elected cleanly loses nothing. Says nothing of members whose process is down.
+    So any broker that can be elected cleanly loses nothing. Does not apply to members whose process is down.
     """
     return all(
         has_committed(s, s.replica[broker])
@@ -146,8 +144,7 @@ def logs_match(s: State, c: C) -> bool:
 def leader_high_watermark_never_falls(before: State, after: State, c: C) -> bool:
     """Part of G-S4: a leader's high watermark does not fall while one incarnation of it leads in one leader epoch.
 
-    Followers' may, a new leader's may be below its predecessor's, and a leader that restarts may begin below where it
-    was.
+    Followers' may, a new leader's may be below its predecessor's, and a leader that restarts may begin lower.
     """
     return all(
         after.replica[broker].high_watermark >= before.replica[broker].high_watermark
@@ -172,9 +169,9 @@ def one_leader_per_epoch(s: State, c: C) -> bool:
 
 @always
 def leaders_have_their_epoch(s: State, c: C) -> bool:
-    """Part of G-S5: whoever leads has every record of its leader epoch that is in any log, so nobody else wrote one.
+    """Part of G-S5: a leader has every record of its epoch that is in any log, so no other broker wrote one.
 
-    A leader cuts nothing off, so in one epoch no offset ever gets two records.
+    A leader truncates nothing, so within an epoch no offset gets two records.
     """
     return all(
         not leads(s, leader)
@@ -188,7 +185,7 @@ def leaders_have_their_epoch(s: State, c: C) -> bool:
 
 @always
 def isr_is_sane(s: State, c: C) -> bool:
-    """G-S6: leader, ISR and ELR fit together, and nobody in the ISR is fenced, shutting down or without a replica.
+    """G-S6: leader, ISR and ELR are consistent, and no member of the ISR is fenced, shutting down or without a replica.
 
     Without ELR the last member of the ISR stays there when it is fenced.
     """
@@ -211,7 +208,7 @@ def isr_is_sane(s: State, c: C) -> bool:
 
 @always
 def eligible_leaders_have_replicas(s: State, c: C) -> bool:
-    """G-S6b: every member of the ELR has a replica, so nobody deletes a log that a clean election counts on."""
+    """G-S6b: every member of the ELR has a replica, so no broker deletes a log that a clean election relies on."""
     return s.elr & newest(s).missing == 0
 
 
@@ -220,7 +217,7 @@ def isr_members_are_current(s: State, c: C) -> bool:
     """G-S7: no member of the ISR has joined by a request that named an earlier incarnation of it,
     or stayed through a registration.
 
-    What an incarnation has fetched under its own epoch is judged by KIP903-S2. Does not apply to the last member, which
+    KIP903-S2 covers what an incarnation has fetched under its own epoch. Does not apply to the last member, which
     without ELR stays in the ISR when it is fenced and registers again.
     """
     return s.ghost_stale & newest(s).isr == 0
@@ -243,8 +240,8 @@ def maximal_isr_covers_isr(s: State, c: C) -> bool:
 
 @always
 def maximal_isr_covers_requests(s: State, c: C) -> bool:
-    """KIP903-S3, as it shows in a state: the current leader counts the members of every
-    request of its own that the controller may still apply.
+    """KIP903-S3, as visible in a state: the current leader counts the members of every request of its own that the
+    controller may still apply.
 
     So a leader that went back to the committed ISR was right: its request has not been and will not be applied.
     """
@@ -258,28 +255,28 @@ def maximal_isr_covers_requests(s: State, c: C) -> bool:
 
 @always
 def leaders_show_committed(s: State, c: C) -> bool:
-    """G-S9: what a leader shows below its high watermark is what was committed there first,
-    so nobody reads two versions.
+    """G-S9: what a leader shows below its high watermark is what was first committed there, so no consumer reads two
+    versions.
     """
     return all(shows_committed(s, s.replica[broker]) for broker in range(c.brokers) if leads(s, broker))
 
 
 @always
 def replicas_show_committed(s: State, c: C) -> bool:
-    """G-S9 for KIP-392: what any running replica shows below its high watermark was committed, and as it is there."""
+    """G-S9 for KIP-392: what any running replica shows below its high watermark is what was committed there."""
     return all(shows_committed(s, s.replica[broker]) for broker in range(c.brokers) if is_running(s, broker))
 
 
 @always
 def log_starts_are_committed(s: State, c: C) -> bool:
-    """G-S14: no log starts above its high watermark or below 0, so what is deleted was committed (KIP-107)."""
+    """G-S14: no log starts above its high watermark or below 0, so only committed records are deleted (KIP-107)."""
     return all(r.start <= r.high_watermark <= r.end for r in s.replica)
 
 
 @always
 def deleted_records_stay_deleted(s: State, c: C) -> bool:
-    """G-S15: the controller's leader, once it knows that it leads, shows no record again of which a client knows that
-    it is deleted (KIP-107).
+    """G-S15: the controller's leader, once it knows that it leads, shows no record that a client knows to be deleted
+    (KIP-107).
 
     DeleteRecords is answered once the low watermark has passed the offset: all live replicas have deleted the record.
     """
@@ -293,7 +290,7 @@ def deleted_records_stay_deleted(s: State, c: C) -> bool:
 
 @step(on=broker_crashes)
 def crash_hides_no_records(before: State, after: State, c: C, broker: int, kept: int) -> bool:
-    """G-S16: a log does not start later after a crash than before, so what it has left can be read."""
+    """G-S16: a log does not start later after a crash than before, so its remaining records can be read."""
     return after.replica[broker].start <= before.replica[broker].start
 
 
@@ -305,7 +302,7 @@ def applied_requests_are_current(before: State, after: State, c: C, m: AlterPart
 
 @step(on=controller_applies_alter_partition)
 def joining_epoch_is_registered(before: State, after: State, c: C, m: AlterPartition) -> bool:
-    """KIP903-S1: whoever joins the ISR is registered under the broker epoch that the request names for it.
+    """KIP903-S1: a broker that joins the ISR is registered under the broker epoch that the request names for it.
 
     Does not apply to members for which the leader names no epoch, as before Fetch version 15.
     """
@@ -319,7 +316,7 @@ def joining_epoch_is_registered(before: State, after: State, c: C, m: AlterParti
 
 @step(on=controller_applies_alter_partition)
 def joining_replica_has_committed(before: State, after: State, c: C, m: AlterPartition) -> bool:
-    """KIP903-S2: whoever joins the ISR, and runs, has every committed record in the log of its present incarnation."""
+    """KIP903-S2: a running broker that joins the ISR has every committed record in its current incarnation's log."""
     joined = m.isr & ~newest(before).isr
     return all(
         has_committed(before, before.replica[broker])
@@ -330,9 +327,9 @@ def joining_replica_has_committed(before: State, after: State, c: C, m: AlterPar
 
 @step(on=controller_applies_alter_partition)
 def joining_replica_covers_epoch_start(before: State, after: State, c: C, m: AlterPartition) -> bool:
-    """Part of KIP903-S2: whoever joins the ISR, and runs, has a log that reaches the start of its leader's epoch.
+    """Part of KIP903-S2: a running broker that joins the ISR has a log that reaches the start of its leader's epoch.
 
-    Does not apply once the leader that asked has learnt of another leader epoch.
+    Does not apply once the requesting leader knows of another leader epoch.
     """
     joined = m.isr & ~newest(before).isr
     leader = before.replica[m.leader]
@@ -384,7 +381,7 @@ def request_names_ineligible_replica(s: State, c: C) -> bool:
 
 @sometimes
 def leader_moves(before: State, after: State, c: C) -> bool:
-    """The controller moves the leadership to another broker, or finds one for a partition that has none."""
+    """The controller moves the leadership to another broker, or elects one for a partition without a leader."""
     return newest(after).leader not in (NONE, newest(before).leader)
 
 

@@ -1,4 +1,4 @@
-"""Lemmas that make the promises of replication inductive, one fact of the protocol each."""
+"""Lemmas that make the promises of replication inductive, each one fact of the protocol."""
 
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.state import Answer, State, has_process, leads
@@ -49,8 +49,8 @@ def leaders_wait_for_no_answer(s: State, c: C) -> bool:
 
 @step()
 def high_watermark_is_held_when_it_rises(before: State, after: State, c: C) -> bool:
-    """G-S4: a leader raises its high watermark to no more than its own log end,
-    and than what each member of its maximal ISR has fetched.
+    """G-S4: a leader raises its high watermark at most to its own log end, and to what each member of its maximal ISR
+    has fetched.
 
     The maximal ISR is the ISR with the members that a pending request may add.
     """

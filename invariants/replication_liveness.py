@@ -1,12 +1,11 @@
 """Liveness of the replication protocol: the promises that it keeps eventually,
 if messages arrive and brokers come back.
 
-What is fair: every broker applies metadata, fetches, and does what follows from an answer that it got; the controller
-answers every leader, and unfences whoever may be unfenced; a broker whose process is down is started again; a shutdown
-ends. Faults, timeouts and what operators do is not promised: fencing, crashes, ISR shrinks, elections, a failed
-directory that returns. That a leader ignores an answer for which it does not wait any more is done by `normalize`
-alone: without it such an answer stays in flight for ever, and the leader, which has one request in flight at a time,
-sends no other.
+Fairness: every broker applies metadata, fetches, and acts on the answers that it gets; the controller answers every
+leader, and unfences brokers that may be unfenced; a broker whose process is down is started again; a shutdown ends.
+Faults, timeouts and operators' actions are not promised: fencing, crashes, ISR shrinks, elections, a failed directory
+that returns. Only `normalize` makes a leader ignore an answer that it no longer waits for: without it, such an answer
+stays in flight forever, and the leader, with one request in flight at a time, sends no other.
 """
 
 from fencepost.invariants.replication import has_record
@@ -38,7 +37,7 @@ PROGRESS = (
     weak(controller.controller_unfences_broker, each="broker"),
     weak(lifecycle.broker_stops, each="broker"),
 )
-"""What running brokers and the controller do."""
+"""The actions of running brokers and the controller."""
 RESTARTS = weak(lifecycle.broker_registers, each="broker")
 """A broker that is down is started again."""
 FAIR = (*PROGRESS, RESTARTS)
@@ -46,11 +45,11 @@ DIRECTORIES = (
     weak(directories.controller_marks_directory_offline, each="broker"),
     weak(directories.controller_assigns_directory, each="broker"),
 )
-"""What brokers tell the controller of their log directories."""
+"""The reports of brokers to the controller about log directories."""
 
 
 def is_active(s: State, broker: int) -> bool:
-    """Say whether the broker runs, and the controller counts on it."""
+    """Return whether the broker runs and the controller considers it active."""
     image = newest(s)
     return is_running(s, broker) and not bits.contains(image.fenced | image.stopping, broker)
 
@@ -67,7 +66,7 @@ def runs_unfenced(s: State, c: C, broker: int) -> bool:
 
 broker_returns = leads_to(
     "broker-returns",
-    "G-L1: a broker that was down runs again and is unfenced in the end (it starts and registers in one step).",
+    "G-L1: a broker that was down eventually runs again and is unfenced (it starts and registers in one step).",
     when=is_down,
     then=runs_unfenced,
     fair=FAIR,
@@ -87,7 +86,7 @@ def is_unfenced(s: State, c: C, broker: int) -> bool:
 
 fenced_broker_is_unfenced = leads_to(
     "fenced-broker-is-unfenced",
-    "G-L2: a running broker that is fenced is unfenced in the end.",
+    "G-L2: a running broker that is fenced is eventually unfenced.",
     when=is_fenced,
     then=is_unfenced,
     fair=FAIR,
@@ -107,7 +106,7 @@ def waits_no_more(s: State, c: C, leader: int, record: int) -> bool:
 
 writes_are_answered = leads_to(
     "writes-are-answered",
-    "G-L3: every write that a leader has appended is answered in the end, positively or with an error.",
+    "G-L3: every write that a leader has appended is eventually answered, positively or with an error.",
     when=waits,
     then=waits_no_more,
     fair=FAIR,
@@ -138,14 +137,14 @@ def is_acknowledged(s: State, c: C, broker: int, record: int) -> bool:
 
 
 def is_replicated(s: State, c: C, broker: int, record: int) -> bool:
-    """The broker has the record, no replica any more, or its log directory has failed."""
+    """The broker has the record, no longer has a replica, or its log directory has failed."""
     r = s.replica[broker]
     return has_record(r, record) or bits.contains(newest(s).missing, broker) or r.offline != 0
 
 
 acknowledged_reaches_all = leads_to(
     "acknowledged-reaches-all",
-    "G-L4: every acknowledged record is in the end on every replica.",
+    "G-L4: every acknowledged record is eventually on every replica.",
     when=is_acknowledged,
     then=is_replicated,
     fair=FAIR,
@@ -160,13 +159,13 @@ def has_pending_change(s: State, c: C, leader: int) -> bool:
 
 
 def has_no_pending_change(s: State, c: C, leader: int) -> bool:
-    """The broker waits for no ISR change, or leads no more."""
+    """The broker waits for no ISR change, or no longer leads."""
     return not has_pending_change(s, c, leader)
 
 
 pending_change_is_settled = leads_to(
     "pending-change-is-settled",
-    "G-L5: an ISR change that a leader has asked for is settled in the end, or the broker leads no more.",
+    "G-L5: an ISR change that a leader has asked for is eventually settled, or the broker no longer leads.",
     when=has_pending_change,
     then=has_no_pending_change,
     fair=FAIR,
@@ -175,7 +174,7 @@ pending_change_is_settled = leads_to(
 
 
 def is_offline(s: State, c: C) -> bool:
-    """Nobody leads, and some member of ISR or ELR is not fenced, and its log directory is online."""
+    """There is no leader, although some member of ISR or ELR is unfenced with its log directory online."""
     image = newest(s)
     return image.leader == NONE and (image.isr | s.elr) & ~image.fenced & ~s.offline != 0
 
@@ -192,14 +191,14 @@ def has_leader(s: State, c: C) -> bool:
 
 offline_partition_is_led = leads_to(
     "offline-partition-is-led",
-    "G-L6: a partition without a leader that has an unfenced member of ISR or ELR gets a leader in the end.",
+    "G-L6: a partition without a leader that has an unfenced member of ISR or ELR eventually gets a leader.",
     when=is_offline,
     then=has_leader,
     fair=FAIR,
 )
 partition_is_led_although_a_directory_failed = leads_to(
     "partition-is-led-although-a-directory-failed",
-    "G-L6c: a partition without a leader gets one in the end, once its brokers are back and the controller knows of "
+    "G-L6c: a partition without a leader eventually gets one, once its brokers are back and the controller knows of "
     "their log directories.",
     when=has_no_leader,
     then=has_leader,
@@ -207,7 +206,7 @@ partition_is_led_although_a_directory_failed = leads_to(
 )
 partition_is_led_again = leads_to(
     "partition-is-led-again",
-    "G-L6b: a partition without a leader gets one in the end, once its brokers are back.",
+    "G-L6b: a partition without a leader eventually gets one, once its brokers are back.",
     when=has_no_leader,
     then=has_leader,
     fair=FAIR,
@@ -220,13 +219,13 @@ def leader_is_offline(s: State, c: C) -> bool:
 
 
 def leader_is_online(s: State, c: C) -> bool:
-    """Nobody leads, or the leader has its log."""
+    """There is no leader, or the leader has its log."""
     return not leader_is_offline(s, c)
 
 
 offline_leader_is_replaced = leads_to(
     "offline-leader-is-replaced",
-    "G-L9: a leader whose log directory has failed leads no more in the end.",
+    "G-L9: a leader whose log directory has failed eventually stops leading.",
     when=leader_is_offline,
     then=leader_is_online,
     fair=(*FAIR, *DIRECTORIES),
@@ -234,7 +233,7 @@ offline_leader_is_replaced = leads_to(
 
 
 def is_behind(s: State, c: C, broker: int) -> bool:
-    """A running broker has not applied all that the controller has decided."""
+    """A running broker has not applied everything that the controller has decided."""
     return is_running(s, broker) and s.replica[broker].applied != s.newest
 
 
@@ -245,7 +244,7 @@ def is_up_to_date(s: State, c: C, broker: int) -> bool:
 
 metadata_converges = leads_to(
     "metadata-converges",
-    "G-L7: a running broker has applied everything in the end, or it has gone down, without being allowed to shut "
+    "G-L7: a running broker eventually has applied everything, or it has gone down, without being allowed to shut "
     "down.",
     when=is_behind,
     then=is_up_to_date,
@@ -261,13 +260,13 @@ def leads_no_more(s: State, c: C, broker: int) -> bool:
 
 
 def knows_who_leads(s: State, c: C, broker: int) -> bool:
-    """The broker leads, or does not believe to."""
+    """The broker leads, or does not believe that it does."""
     return not leads_no_more(s, c, broker)
 
 
 deposed_leader_steps_down = leads_to(
     "deposed-leader-steps-down",
-    "B18: a leader that was deposed stops leading in the end, without being allowed to shut down, so that clients are "
+    "B18: a leader that was deposed eventually stops leading, without being allowed to shut down, so that clients are "
     "sent on.",
     when=leads_no_more,
     then=knows_who_leads,
@@ -278,19 +277,19 @@ deposed_leader_steps_down = leads_to(
 
 
 def is_unaware(s: State, c: C, leader: int, follower: int) -> bool:
-    """The leader serves the follower, which has records that are committed and does not know that they are."""
+    """The leader serves the follower, which has committed records and does not know that they are committed."""
     r, f = s.replica[leader], s.replica[follower]
     return serves(s, c, leader, follower) and f.high_watermark < min(r.high_watermark, f.end)
 
 
 def is_aware(s: State, c: C, leader: int, follower: int) -> bool:
-    """The follower knows what is committed of the records that it has, or follows another leader."""
+    """The follower knows which of its records are committed, or follows another leader."""
     return not is_unaware(s, c, leader, follower)
 
 
 followers_learn_the_high_watermark = leads_to(
     "followers-learn-the-high-watermark",
-    "K1166-S4: a follower learns its leader's high watermark in the end, up to its log end, without another write.",
+    "K1166-S4: a follower eventually learns its leader's high watermark, up to its log end, without another write.",
     when=is_unaware,
     then=is_aware,
     fair=FAIR,
@@ -301,20 +300,20 @@ followers_learn_the_high_watermark = leads_to(
 
 
 def is_left_out(s: State, c: C, broker: int) -> bool:
-    """An active broker is outside the ISR of a partition that is led, and has a replica of it that is online."""
+    """An active broker is outside the ISR of a partition with a leader, and has an online replica of it."""
     image = newest(s)
     out = image.isr | image.missing | s.offline
     return is_active(s, broker) and image.leader != NONE and not bits.contains(out, broker)
 
 
 def is_not_left_out(s: State, c: C, broker: int) -> bool:
-    """The broker is in the ISR, or there is a reason why it is not."""
+    """The broker is in the ISR, or has a reason not to be."""
     return not is_left_out(s, c, broker)
 
 
 follower_rejoins = leads_to(
     "follower-rejoins",
-    "G-L8: an active broker outside the ISR joins it in the end, or is active no more, or nobody leads.",
+    "G-L8: an active broker outside the ISR eventually joins it, or is no longer active, or there is no leader.",
     when=is_left_out,
     then=is_not_left_out,
     fair=FAIR,
@@ -323,8 +322,8 @@ follower_rejoins = leads_to(
 
 
 def is_caught_up_again(s: State, c: C, broker: int) -> bool:
-    """A restarted broker is left out, although it has what its leader has committed,
-    and the leader knows of its new epoch.
+    """A restarted broker is not in the ISR, although it has what its leader has committed, and the leader knows of its
+    new epoch.
     """
     image = newest(s)
     if not is_left_out(s, c, broker) or image.broker_epoch[broker] == 0 or not leads(s, image.leader):
@@ -339,7 +338,7 @@ def is_caught_up_again(s: State, c: C, broker: int) -> bool:
 
 restarted_broker_rejoins = leads_to(
     "restarted-broker-rejoins",
-    "KIP903-L1: a restarted broker that has caught up joins the ISR in the end, once the leader knows its new broker "
+    "KIP903-L1: a restarted broker that has caught up eventually joins the ISR, once the leader knows its new broker "
     "epoch.",
     when=is_caught_up_again,
     then=is_not_left_out,
@@ -349,7 +348,7 @@ restarted_broker_rejoins = leads_to(
 
 
 def is_settled(s: State, c: C, broker: int) -> bool:
-    """The broker is in the ISR and has everything that the leader has, or there is a reason why it is not."""
+    """The broker is in the ISR and has everything that the leader has, or has a reason not to be."""
     image = newest(s)
     if not is_active(s, broker) or image.leader == NONE or bits.contains(image.missing | s.offline, broker):
         return True
@@ -358,8 +357,8 @@ def is_settled(s: State, c: C, broker: int) -> bool:
 
 drops_until_settled = at_most(
     "drops-until-settled",
-    "How often leaders ask to drop followers from the ISR until one that is left out is in it with everything that "
-    "the leader has.",
+    "The number of requests to drop followers from the ISR before "
+    "an excluded one is in it with everything that the leader has.",
     costs={leader.leader_requests_shrink: 1},
     unit="requests to drop followers",
     when=is_left_out,

@@ -1,7 +1,7 @@
-"""Witnesses on replication, checked on request: each change by an operator happens, and each of its effects.
+"""Witnesses on replication, checked on request: each change by an operator and each of its effects is possible.
 
-They are about min ISR and ELR, reassignments, processes that follow before they are registered, answers that come late,
-log directories, and where logs start.
+They cover min ISR and ELR, reassignments, processes that follow before registration, late answers, log directories, and
+log starts.
 """
 
 from fencepost.model.cluster.constants import C
@@ -13,7 +13,7 @@ from fencepost.model.language.actions import properties_in
 
 
 def is_under_min_isr(s: State, c: C) -> bool:
-    """Say whether the ISR is smaller than the controller's min ISR."""
+    """Return whether the ISR is smaller than the controller's min ISR."""
     return bits.size(newest(s).isr) < effective_min_isr(c, newest(s), newest(s).raised)
 
 
@@ -41,7 +41,7 @@ def change_clears_the_elr(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def configs_are_published_apart(s: State, c: C) -> bool:
-    """A broker acts on the min ISR of another image than that of the partition."""
+    """A broker acts on the min ISR of a different image from the partition's."""
     return any(
         is_running(s, broker) and s.replica[broker].raised != local(s, broker).raised for broker in range(c.brokers)
     )
@@ -60,7 +60,7 @@ def leader_goes_by_a_smaller_min_isr(s: State, c: C) -> bool:
 
 @sometimes
 def stale_elr_elects(before: State, after: State, c: C) -> bool:
-    """Somebody is elected for being in an ELR that was left when an operator turned ELR off."""
+    """A broker is elected from an ELR that remained when an operator turned ELR off."""
     return (
         before.elr_disabled == 1 and newest(before).leader == NONE and bits.contains(before.elr, newest(after).leader)
     )
@@ -70,7 +70,7 @@ def stale_elr_elects(before: State, after: State, c: C) -> bool:
 
 
 def loses_its_replica(before: State, after: State, broker: int) -> bool:
-    """Say whether a running broker learns in this step that it has no replica any more."""
+    """Return whether a running broker learns in this step that it no longer has a replica."""
     return (
         is_running(before, broker)
         and is_running(after, broker)
@@ -80,7 +80,7 @@ def loses_its_replica(before: State, after: State, broker: int) -> bool:
 
 
 def gets_a_replica(before: State, after: State, broker: int) -> bool:
-    """Say whether a running broker learns in this step that it has a replica now."""
+    """Return whether a running broker learns in this step that it has a replica now."""
     return (
         is_running(before, broker)
         and is_running(after, broker)
@@ -91,7 +91,7 @@ def gets_a_replica(before: State, after: State, broker: int) -> bool:
 
 @sometimes
 def reassignment_ends(before: State, after: State, c: C) -> bool:
-    """A reassignment that was under way ends, and takes a replica from somebody."""
+    """A reassignment that was under way ends, and removes a broker's replica."""
     return newest(after).missing & ~newest(before).missing & before.removing != 0 and after.adding | after.removing == 0
 
 
@@ -109,7 +109,7 @@ def added_member_is_taken_back(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def removed_replica_deletes_records(before: State, after: State, c: C) -> bool:
-    """A broker learns that it has no replica any more, and deletes a log with records."""
+    """A broker learns that it no longer has a replica, and deletes a log with records."""
     return any(
         loses_its_replica(before, after, broker) and before.replica[broker].end > 0 for broker in range(c.brokers)
     )
@@ -139,7 +139,7 @@ def fetch_without_epoch_counts(s: State, c: C) -> bool:
 
 @sometimes
 def unregistered_process_joins(before: State, after: State, c: C) -> bool:
-    """A replica joins the ISR whose process is not registered: the registration is of the one before."""
+    """A replica whose process is not registered joins the ISR: the registration is its predecessor's."""
     joined = newest(after).isr & ~newest(before).isr
     return any(bits.contains(joined, broker) and before.replica[broker].early != 0 for broker in range(c.brokers))
 
@@ -148,7 +148,7 @@ def unregistered_process_joins(before: State, after: State, c: C) -> bool:
 
 
 def takes_late_answer(before: State, after: State, broker: int) -> bool:
-    """Say whether a broker handles an answer of an earlier leader epoch in this step."""
+    """Return whether a broker handles an answer of an earlier leader epoch in this step."""
     return (
         is_running(before, broker)
         and is_running(after, broker)
@@ -159,7 +159,7 @@ def takes_late_answer(before: State, after: State, broker: int) -> bool:
 
 @sometimes
 def late_answer_cuts_a_log(before: State, after: State, c: C) -> bool:
-    """A follower cuts its log by an answer to what it asked in an earlier leader epoch."""
+    """A follower truncates its log because of an answer from an earlier leader epoch."""
     return any(
         takes_late_answer(before, after, broker) and after.replica[broker].end < before.replica[broker].end
         for broker in range(c.brokers)
@@ -168,7 +168,7 @@ def late_answer_cuts_a_log(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def late_answer_brings_a_record(before: State, after: State, c: C) -> bool:
-    """A follower appends the record of an answer to what it asked in an earlier leader epoch."""
+    """A follower appends the record of an answer from an earlier leader epoch."""
     return any(
         takes_late_answer(before, after, broker) and after.replica[broker].end > before.replica[broker].end
         for broker in range(c.brokers)
@@ -177,7 +177,7 @@ def late_answer_brings_a_record(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def late_answer_is_ignored(before: State, after: State, c: C) -> bool:
-    """A follower follows the leader again whose answer of an earlier leader epoch comes now, and ignores it."""
+    """A follower follows a leader again, and ignores that leader's late answer from an earlier leader epoch."""
     return any(
         takes_late_answer(before, after, m.follower)
         and local(before, m.follower).leader == m.leader
@@ -188,7 +188,7 @@ def late_answer_is_ignored(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def record_is_skipped(before: State, after: State, c: C) -> bool:
-    """A follower skips a record that its leader can only have got after it answered."""
+    """A follower skips a record that its leader can only have received after it answered."""
     return any(
         before.replica[broker].answer.record != 0
         and before.replica[broker].answer.epoch > local(before, broker).leader_epoch
@@ -204,13 +204,13 @@ def record_is_skipped(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def offline_replica_leaves_the_isr(before: State, after: State, c: C) -> bool:
-    """The controller takes a replica out of the ISR since its log directory has failed."""
+    """The controller removes a replica from the ISR because its log directory has failed."""
     return newest(before).isr & ~newest(after).isr & after.offline & ~before.offline != 0
 
 
 @sometimes
 def new_directory_is_assigned(before: State, after: State, c: C) -> bool:
-    """A broker that has registered without the directory of its replica tells the controller where the new log lies."""
+    """A broker that has registered without the directory of its replica tells the controller where the new log is."""
     assigned = before.offline & ~after.offline
     return any(is_running(before, broker) and bits.contains(assigned, broker) for broker in range(c.brokers))
 
@@ -229,7 +229,7 @@ def follower_begins_at_the_log_start(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def follower_takes_the_log_start(before: State, after: State, c: C) -> bool:
-    """A follower deletes records since its leader has."""
+    """A follower deletes records because its leader has."""
     return any(
         before.replica[broker].answer.start > before.replica[broker].start
         and after.replica[broker].start == before.replica[broker].answer.start
@@ -239,7 +239,7 @@ def follower_takes_the_log_start(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def crash_loses_the_log_start(before: State, after: State, c: C) -> bool:
-    """A broker dies before it has written down where its log starts, and keeps its records."""
+    """A broker dies before it has checkpointed its log start, and keeps its records."""
     return any(
         after.replica[broker].start < before.replica[broker].start
         and after.replica[broker].end == before.replica[broker].end

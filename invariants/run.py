@@ -1,4 +1,4 @@
-"""The parts of the catalogue: runs, the entries that they decide, and how."""
+"""The parts of the catalogue: runs, and the entries that they decide."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Profile(StrEnum):
 
 @dataclass(frozen=True)
 class Run:
-    """One exploration and what it must find.
+    """One exploration and its expected results.
 
-    `violated` gives for each property that must fail the states of its shortest trace; every other property must hold
-    and every other witness must be reached, but for those listed in `unreached`. Figures that are None are not pinned.
+    `violated` gives the length of the shortest trace for each property that must fail; every other property must hold
+    and every other witness must be reached, except those in `unreached`. Figures that are None are not pinned.
     """
 
     protocol: str
@@ -35,17 +35,17 @@ class Run:
     violated: Mapping[str, int] = field(default_factory=dict)
     unreached: tuple[str, ...] = ()
     worst: Mapping[str, int | str] = field(default_factory=dict)
-    """For at-most properties the greatest cost: a number, `unbounded` or `never`."""
+    """The greatest cost for at-most properties: a number, `unbounded` or `never`."""
     properties: tuple[str, ...] = ()
-    """The properties to evaluate; all of the protocol's if empty, but for those that are on request."""
+    """The properties to evaluate; if empty, all of the protocol's except those on request."""
     compact: bool = False
     why: str = ""
     title: str = ""
-    """The name among the runs of a protocol, where its constants are too many to be its name."""
+    """The name among the runs of a protocol, if its constants are too many for a name."""
     trace: Mapping[str, str] = field(default_factory=dict)
     """The archived traces that are not named after protocol and property: file name by property."""
     serves: str = ""
-    """What the run is for, where no entry names it."""
+    """The purpose of the run, if no entry names it."""
 
     @property
     def name(self) -> str:
@@ -54,7 +54,7 @@ class Run:
 
     @property
     def short_name(self) -> str:
-        """The name without that of the protocol: version and title, as entries name the run."""
+        """The name without that of the protocol: version and title, the name of the run in entries."""
         values = self.title or "/".join(str(value) for value in self.constants.values())
         return " ".join(part for part in (self.version, values) if part)
 
@@ -66,7 +66,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Case:
-    """One run as evidence: what it says about `prop`."""
+    """One run as evidence about `prop`."""
 
     run: Run
     prop: str
@@ -80,12 +80,12 @@ class Case:
 
     @property
     def worst(self) -> int | str | None:
-        """The greatest cost, where that is pinned."""
+        """The greatest cost, if pinned."""
         return self.run.worst.get(self.prop)
 
     @property
     def length(self) -> int | None:
-        """States of the shortest trace, where the property must fail."""
+        """The length of the shortest trace, if the property must fail."""
         return self.run.violated.get(self.prop)
 
 
@@ -106,7 +106,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence for an entry: cases, and for a question or a hypothesis the answer in words."""
+    """The evidence for an entry: cases and, for a question or a hypothesis, the answer in words."""
 
     entry: str
     cases: tuple[Case, ...]
@@ -116,14 +116,14 @@ class Evidence:
     gap: str = ""
     """Why the entry is not settled, or only in part: a known gap."""
     avoid: str = ""
-    """For a hypothesis: what an operator does until it is repaired."""
+    """For a hypothesis: what an operator can do until it is repaired."""
     classes: Mapping[str, str] = field(default_factory=dict)
-    """What each release's own classes must say to it: `holds`, `differs` or `not built`."""
+    """The expected verdict of each release's own classes: `holds`, `differs` or `not built`."""
     releases: tuple[str, ...] = ()
-    """For a hypothesis that was seen on Kafka before a model had it: the releases that have it, as `4.1`."""
+    """For a hypothesis that was seen on Kafka before a model had it: the releases that have it, such as `4.1`."""
     harm: str = ""
-    """For the same: `lost`, `out` or `leaderless`, as `fencepost reproduce` says it."""
+    """For the same: `lost`, `out` or `leaderless`, as reported by `fencepost reproduce`."""
     without_elr: str = ""
-    """For the same: its harm without eligible leader replicas, if that is something else."""
+    """For such a hypothesis: its harm without eligible leader replicas, if different."""
     repair: str = ""
-    """For the same: what repairs it."""
+    """For such a hypothesis: its repair."""

@@ -18,7 +18,7 @@ a file for each protocol, TOML, and this is all of its schema.
     version = "kafka-4.1"                # with it the keys are titles
     run."kafka-4.1" = {pin=[22_123, 25], fails="S2 7, Q2 8", profile="quick", trace="Q2 replaced", never="lags, found"}
 
-A row that is longer than a line is an array of such tables, over several lines. What a row or its group may say:
+A row that is longer than a line is an array of such tables, over several lines. The keys of a row or its group:
 
     set      constants as `name=value`, the last one of a name; a word alone is one of `sets`
     pin      distinct states and depth
@@ -50,7 +50,7 @@ from fencepost.model.language.errors import UsageError
 
 
 class Runs:
-    """The runs of several files, in their order."""
+    """The runs of several files, in order."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         """Read files, texts by name; raise UsageError, which names the run, for anything that makes no sense."""
@@ -80,15 +80,13 @@ class Runs:
         self.all.append(run)
 
     def names(self, name: str, text: str) -> tuple[str, ...]:
-        """Return the properties of a protocol that a text names as its file does;
-        raise UsageError for one that is unknown.
-        """
+        """Return the properties of a protocol named as in its file; raise UsageError for an unknown one."""
         names = tuple(self._files[name].names(text))
         protocol(name).select(names)
         return names
 
     def knows(self, name: str, item: str) -> bool:
-        """Say whether a protocol has a property, by its id or name."""
+        """Return whether a protocol has a property, by its id or name."""
         return self._files[name].names(item)[0] in {found.name for found in protocol(name).every_property}
 
     @cached_property
@@ -96,9 +94,7 @@ class Runs:
         return {run.name: constants_of(run) for run in self.all}
 
     def twins(self, run: Run, switch: set[str]) -> dict[str, int]:
-        """Return the runs that ask the same under other values of `switch` alone,
-        with the number of constants that differ.
-        """
+        """Return the runs that differ only in `switch`, with the number of constants that differ."""
         found = {}
         mine = self._constants[run.name]
         for name, other in self.by_protocol[run.protocol].items():
@@ -123,5 +119,5 @@ def values_of(run: Run) -> dict[str, int]:
 
 
 def constants_of(run: Run) -> Mapping[str, int]:
-    """Return all constants of a run, those included that it does not set."""
+    """Return all constants of a run, including those that it does not set."""
     return protocol(run.protocol).machine.set_constants(values_of(run)).values

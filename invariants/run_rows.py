@@ -1,4 +1,4 @@
-"""One file of runs: its tables as runs, each checked as it is read. The schema is at the head of `run_files`."""
+"""One file of runs: its tables as runs, each checked when read. The schema is at the head of `run_files`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROW_KEYS = (
 )
 GROUP_KEYS = (*ROW_KEYS, "title", "version", "run")
 _LISTED = 24
-"""Names that a message lists."""
+"""The most names that a message lists."""
 _ADDED = ("set", "never")
 """Keys of a row that add to its group, and do not replace it."""
 
@@ -31,7 +31,7 @@ def pairs(text: str) -> Iterator[tuple[str, str]]:
     for item in words(text):
         first, _, last = item.rpartition(" ")
         if not first:
-            raise UsageError(f"{item!r} was given alone, and two words are needed: write {item + ' ...'!r}.")
+            raise UsageError(f"{item!r} was given alone, but two words are needed: write {item + ' ...'!r}.")
         yield first, last
 
 
@@ -41,7 +41,7 @@ def words(text: str) -> list[str]:
 
 
 def joined(row: Mapping[str, Any] | list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a row as one table; raise UsageError for a key that is unknown or stands there twice."""
+    """Return a row as one table; raise UsageError for a key that is unknown or is repeated."""
     found: dict[str, Any] = {}
     for part in row if isinstance(row, list) else [row]:
         only(part, ROW_KEYS, "key of a run")
@@ -109,7 +109,7 @@ class RunFile:
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a file, with what its group says."""
+    """One row of a file, with the values of its group."""
 
     file: RunFile
     key: str
@@ -118,7 +118,7 @@ class Row:
 
     @cached_property
     def said(self) -> Mapping[str, Any]:
-        """The value of the row, or else of its group."""
+        """The value of the row or, failing that, of its group."""
         joined = {
             name: f"{self.group.get(name, '')}{mark}{self.row.get(name, '')}"
             for name, mark in zip(_ADDED, " ,", strict=True)
@@ -213,11 +213,11 @@ class Row:
         ]
         for name in never:
             if name in out:
-                raise UsageError(f"{name} is out of reach anyway, as [never] says: leave it out.")
+                raise UsageError(f"{name} is unreachable anyway, as [never] says: leave it out.")
         return (*out, *never)
 
     def _is_out(self, text: str, values: Mapping[str, int]) -> bool:
-        """Say whether one of the alternatives is met: all of its words."""
+        """Return whether one of the alternatives is met: all of its words."""
         return any(all(self._is_met(word, values) for word in part.split()) for part in text.split(";"))
 
     def _is_met(self, word: str, values: Mapping[str, int]) -> bool:

@@ -1,4 +1,4 @@
-"""Theorems: properties that an induction carries, with its lemmas, and the broken twin that it must not carry.
+"""Theorems: properties proved by induction, with lemmas, and the broken twin that must fail.
 
 A lemma is a predicate over states that is true of the protocol and makes a conjunction inductive. It is not a promise
 of Kafka's, so it is not among the properties that `check` evaluates; `prove` knows it by its name.
@@ -30,14 +30,14 @@ WIDEST = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class Twin:
-    """The same question with one rule broken: a step of `action` must then break the induction.
+    """The same question with one rule broken: then a step of `action` must break the induction.
 
     Either constants or a machine breaks the rule. For a question about every state, `action` is the property that
     fails.
     """
 
     rule: str
-    """What is broken, in a few words."""
+    """The broken rule, in a few words."""
     action: str
     constants: Mapping[str, int] = field(default_factory=dict)
     machine: Machine | None = None
@@ -47,8 +47,8 @@ class Twin:
 class Theorem:
     """A proof of the catalogue: `goals` follow by induction, together with `lemmas`, for every value of `unbounded`.
 
-    `everywhere`: of every state of the domains, without any step. `havoc_loops`: loops that `unbounded` leaves without
-    an end may leave anything in what they write.
+    `everywhere`: of every state of the domains, without any step. `havoc_loops`: loops made endless by `unbounded` may
+    write any value.
     """
 
     name: str
@@ -56,14 +56,14 @@ class Theorem:
     protocol: str
     goals: tuple[str, ...]
     unbounded: Mapping[str, int | None]
-    """The constants that have any value, with the greatest one or None."""
+    """The unbounded constants, each with its greatest value or None."""
     twin: Twin
     lemmas: tuple[str, ...] = ()
     constants: Mapping[str, int] = field(default_factory=dict)
     everywhere: bool = False
     havoc_loops: bool = False
     entries: tuple[str, ...] = ()
-    """The entries that it is about."""
+    """Its entries."""
 
     @property
     def found(self) -> Protocol:
@@ -77,7 +77,7 @@ class Theorem:
 
 
 OWN = {alone.MACHINE.name: Protocol(alone.MACHINE, token_store.PROPERTIES)}
-"""Machines that are there for a proof alone."""
+"""Machines that exist only for a proof."""
 LEMMAS: dict[str, tuple[Property, ...]] = {
     **dict.fromkeys(LINEAGE, lineage_lemmas.LEMMAS),
     "replication": replication_lemmas.LEMMAS,
@@ -143,7 +143,7 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "kip320-leader-in-isr",
-        "The controller's leader is in the ISR, or there is none.",
+        "The controller's leader, if there is one, is in the ISR.",
         "kip320",
         ("leader-in-isr-or-none",),
         _OFFSETS,
@@ -155,7 +155,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "kip320-strong-isr",
-        "Every member of the quorum's ISR has all records below the high watermark of whoever presumes to lead.",
+        "Every member of the quorum's ISR has all records below the high watermark of any replica that presumes to "
+        "lead.",
         "kip320",
         ("strong-isr",),
         _EPOCHS,
@@ -194,8 +195,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "replication-maximal-isr",
-        "A leader raises its high watermark to no more than each member of the maximal ISR has fetched, and its own "
-        "log end.",
+        "A leader raises its high watermark to at most what each member of the "
+        "maximal ISR has fetched, and its own log end.",
         "replication",
         ("high-watermark-is-held-when-it-rises",),
         _BUDGETS,
@@ -207,8 +208,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "kip903-stale-epochs",
-        "No request with a stale broker, leader or partition epoch changes the ISR, and nobody joins it under a stale "
-        "broker epoch.",
+        "No request with a stale broker, leader or partition epoch changes the ISR, and no broker joins it "
+        "under a stale broker epoch.",
         "replication",
         ("applied-requests-are-current", "joining-epoch-is-registered"),
         _BUDGETS,
@@ -224,7 +225,7 @@ THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         "kip1166-parking",
         "A fetch is parked exactly as before where the field is missing; -1, a stale, the current and a later high "
-        "watermark are told apart; both statements of the rule agree.",
+        "watermark are distinguished; both statements of the rule agree.",
         "quorum",
         tuple(item.name for item in quorum_lemmas.LEMMAS),
         {"max_records": _LONGEST},
@@ -247,7 +248,7 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "token-store-algebra",
-        "`later` is associative, commutative and idempotent, unknown is its unit, and so it is with the store.",
+        "`later` is associative, commutative and idempotent, unknown is its unit, and the same is true of the store.",
         alone.MACHINE.name,
         tuple(item.name for item in token_store.PROPERTIES),
         {"offsets": WIDEST},
@@ -277,15 +278,13 @@ THEOREMS: tuple[Theorem, ...] = (
 
 
 def provable(found: Protocol) -> tuple[Property, ...]:
-    """Return everything that can be asked to be proved of a protocol: its properties and lemmas, no witness."""
+    """Return everything provable about a protocol: its properties and lemmas, but no witnesses."""
     own = LEMMAS.get(found.name, ()) if PROTOCOLS.get(found.name) is found else ()
     return tuple(item for item in (*found.every_property, *own) if item.kind.must_hold)
 
 
 def select(found: Protocol, names: tuple[str, ...]) -> tuple[Property, ...]:
-    """Return the properties and lemmas of these names,
-    all properties if none is named; raise UsageError for an unknown one.
-    """
+    """Return the properties and lemmas of these names (default: all properties); raise UsageError if unknown."""
     if not names:
         return tuple(item for item in found.properties if item.kind.must_hold)
     known = {item.name: item for item in (*found.every_property, *provable(found))}

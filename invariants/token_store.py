@@ -1,4 +1,4 @@
-"""The promises of the token store by itself; the reads of clients are made of it."""
+"""The promises of the token store alone, which the reads of clients rely on."""
 
 from fencepost.model.clients.tokens.alone import C, State, agree, is_same
 from fencepost.model.clients.tokens.store import clashes, is_unknown, later
@@ -30,8 +30,8 @@ def store_is_the_latest(s: State, c: C) -> bool:
 
 @always
 def unknown_is_the_unit(s: State, c: C) -> bool:
-    """Unknown contexts change nothing, and an unknown store takes the first known one:
-    so is it with `later` of offsets.
+    """Unknown contexts change nothing, and an unknown store takes the first known one; the same is true of `later` for
+    offsets.
     """
     only_first = is_unknown(s.given[1].cluster) and is_unknown(s.given[2].cluster)
     return not only_first or is_same(s.in_order, s.given[0])

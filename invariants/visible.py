@@ -1,4 +1,4 @@
-"""Views of a client on a protocol: who leads, who is in sync, which records are acknowledged, and which can be read."""
+"""A client's view of a protocol: the leader, the ISR, the acknowledged records, and the readable ones."""
 
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.state import State, has_current_leader, newest

@@ -48,44 +48,44 @@ def fetch_is_parked(s: State, c: C) -> bool:
 
 @sometimes
 def committed_record_is_hidden(s: State, c: C) -> bool:
-    """SEED-392-8: the follower holds a committed record that it may not give to consumers yet."""
+    """SEED-392-8: the follower holds a committed record that it may not yet give to consumers."""
     return s.high_watermark < s.leader_high_watermark <= s.end
 
 
 def is_committed(s: State, c: C, offset: int) -> bool:
-    """Say whether the leader knows the record at `offset` to be committed, and the follower does not."""
+    """Return whether the leader knows the record at `offset` to be committed, and the follower does not."""
     return s.high_watermark <= offset < s.leader_high_watermark
 
 
 def is_known(s: State, c: C, offset: int) -> bool:
-    """Say whether the follower knows the record at `offset` to be committed."""
+    """Return whether the follower knows the record at `offset` to be committed."""
     return offset < s.high_watermark
 
 
 def is_unread(s: State, c: C, offset: int) -> bool:
-    """Say whether the follower knows the record at `offset` to be committed, and its consumer has not read it."""
+    """Return whether the follower knows the record at `offset` to be committed, and its consumer has not read it."""
     return c.consumer and s.position <= offset < s.high_watermark
 
 
 def is_read(s: State, c: C, offset: int) -> bool:
-    """Say whether the consumer has read the record at `offset`."""
+    """Return whether the consumer has read the record at `offset`."""
     return offset < s.position
 
 
 def has_just_begun(s: State, c: C) -> bool:
-    """Say whether nothing was appended, and the first fetch is on its way."""
+    """Return whether nothing was appended, and the first fetch is on its way."""
     return s.leader_end == 0 and s.fetch.phase == Phase.SENT
 
 
 def is_at_rest(s: State, c: C) -> bool:
-    """Say whether all records are appended and committed, and the follower's fetch is parked."""
+    """Return whether all records are appended and committed, and the follower's fetch is parked."""
     return s.leader_high_watermark == c.records and s.fetch.phase == Phase.PARKED
 
 
 messages_until_known = at_most(
     "messages-until-known",
-    "K392-Q1: from a commit until the follower knows of it there are at most three messages, one and a half round "
-    "trips.",
+    "K392-Q1: between a commit and the follower's knowledge of it there are at most three messages, one and a half "
+    "round trips.",
     costs={leader_gets_fetch: 1, follower_gets_answer: 1},
     unit="messages",
     bound=3,
@@ -97,7 +97,7 @@ messages_until_known = at_most(
 
 waits_until_known = at_most(
     "waits-until-known",
-    "K392-Q1: from a commit until the follower knows of it no fetch waits for the maximum wait.",
+    "K392-Q1: between a commit and the follower's knowledge of it no fetch waits for the maximum wait.",
     costs={parked_fetch_times_out: 1},
     unit="maximum waits",
     bound=0,
@@ -121,8 +121,8 @@ waits_until_read = at_most(
 
 fetches_in_all = at_most(
     "fetches-in-all",
-    "K392-Q1b: the follower sends at most two fetches for each record, one that opens the session, and the one that "
-    "waits.",
+    "K392-Q1b: the follower sends at most two fetches for each record, plus one that opens the "
+    "session and one that waits.",
     costs={leader_gets_fetch: 1},
     unit="fetches",
     bound=C.records * 2 + C.losses + 2,
@@ -134,7 +134,7 @@ fetches_in_all = at_most(
 
 no_fetch_without_records = at_most(
     "no-fetch-without-records",
-    "B27: the follower sends one fetch for each record, and the one that waits.",
+    "B27: the follower sends one fetch for each record, plus one that waits.",
     costs={leader_gets_fetch: 1},
     unit="fetches",
     bound=C.records + C.losses + 1,

@@ -1,15 +1,15 @@
-"""Brokers, times, durations and counts as a reader of a report wants them."""
+"""Brokers, times, durations and counts in a form for reports."""
 
 from datetime import UTC, datetime
 from functools import lru_cache
 
 EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_000
-"""The first and the last second that can be written as a date, in milliseconds."""
+"""The range of dates, in milliseconds."""
 
 
 @lru_cache(maxsize=1 << 14)
 def show_brokers(brokers: tuple[int, ...]) -> str:
-    """Return brokers as Kafka's tools print them."""
+    """Return brokers as printed by Kafka's tools."""
     return f"[{','.join(map(str, brokers))}]"
 
 
@@ -21,7 +21,7 @@ def seconds(milliseconds: int) -> str:
 
 
 def moment(milliseconds: int) -> datetime:
-    """Return a time of the log, in UTC; the first or the last one that there is for one that is beyond it."""
+    """Return a time of the log in UTC, limited to the range of dates."""
     return datetime.fromtimestamp(min(max(milliseconds, EARLIEST), LATEST) / 1000, UTC)
 
 

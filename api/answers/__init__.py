@@ -1,1 +1,1 @@
-"""The shelf of answers: results as frozen dataclasses, counterexamples and matrices, each with its JSON."""
+"""Answers: results as frozen dataclasses, counterexamples and matrices, each with its JSON."""

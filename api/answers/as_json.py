@@ -10,7 +10,7 @@ FORMAT = 1
 Json = dict[str, Any]
 """An object in the JSON of an answer; docs/use/json.md has its keys."""
 OPTIONAL, HIDDEN = {"optional": True}, {"hidden": True}
-"""Metadata of fields that stand in the JSON only where they are not None, and of those that never do."""
+"""Metadata of fields that are in the JSON only if not None, and of those that never are."""
 
 
 def as_json(value: Any) -> Any:
@@ -36,14 +36,14 @@ def actions_of(fired: Mapping[str, int]) -> list[Json]:
 
 
 def judged(verdict: object, expected: object | None) -> dict[str, Any]:
-    """Return the verdict that was expected, as JSON; nothing without one."""
+    """Return the verdict that was expected, as JSON; nothing if none was."""
     if expected is None:
         return {}
     return {"expected": {"verdict": str(expected)}, "as_expected": verdict is expected}
 
 
 class Printed:
-    """An answer that `print` shows as the first screen of its command, which the root of the package makes."""
+    """An answer that `print` shows as the first screen of its command (made by the package root)."""
 
     def __str__(self) -> str:
         text: str = import_module("fencepost").first_screen(self)

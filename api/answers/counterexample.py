@@ -1,4 +1,4 @@
-"""A history of a protocol and what it shows: steps, states, formats of other programs, and traces of the archive."""
+"""A history of a protocol and its finding: steps, states, other programs' formats, and archived traces."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Step:
     args: Mapping[str, str]
     changes: tuple[str, ...]
     text: str
-    """The step as it reads in a trace: `follower-fetch follower=1 leader=0`."""
+    """The step as it appears in a trace: `follower-fetch follower=1 leader=0`."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def changes_of(record: type[Record], before: Key, after: Key) -> tuple[str, ...]
 
 @dataclass(frozen=True, repr=False)
 class Counterexample:
-    """A history and its finding: a property that is violated, a witness that is reached, or what something costs."""
+    """A history and its finding: a property that is violated, a witness that is reached, or a cost."""
 
     trace: Trace
     path: Path
@@ -77,17 +77,17 @@ class Counterexample:
 
     @property
     def length(self) -> int:
-        """States, the initial one included."""
+        """The number of states, including the initial one."""
         return self.path.length
 
     @property
     def loop(self) -> int | None:
-        """The number of the state from which on the steps are repeated for ever; None where the history ends."""
+        """The number of the state from which the steps repeat forever; None if the history ends."""
         return self.path.loop
 
     @property
     def prop(self) -> str:
-        """The name of the property that it is about; empty for a deadlock."""
+        """The name of its property; empty for a deadlock."""
         return self.trace.prop.name if self.trace.prop else ""
 
     @cached_property
@@ -102,7 +102,7 @@ class Counterexample:
 
     @cached_property
     def culprit(self) -> str:
-        """The values for which the property is violated: `leader=1, offset=0`; empty where none decides."""
+        """The values for which the property is violated: `leader=1, offset=0`; empty if it has none."""
         from fencepost.counterexamples.violating_binding import violating_binding
 
         return self.trace.args_told or str(violating_binding(self.trace, self.path) or "")
@@ -114,7 +114,7 @@ class Counterexample:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """The steps, each with what it changed."""
+        """The steps with their changes."""
         record, states = self.trace.protocol.machine.state, self.path.states
         found = []
         for number, (step, text) in enumerate(zip(self.path.steps, self.texts, strict=True), 1):
@@ -135,19 +135,19 @@ class Counterexample:
 
     @cached_property
     def replayed(self) -> Replay:
-        """The same, replayed once more: what formats are made of."""
+        """The history, replayed: the source of all formats."""
         from fencepost.counterexamples.replay import follow
 
         return follow(self.trace)
 
     def titled(self, title: str) -> Trace:
-        """Return the trace under another title, without its source and reason: for a page that says these."""
+        """Return the trace under another title, without its source and reason: for a page that has these."""
         return replace(self.trace, title=title or self.trace.title, source="", why="")
 
     def render(self, form: str, model: str = "") -> str:
         """Return it in a format: `text`, `mermaid`, `html`, `itf`, `pytest`, or `trace`, the file that `replay` reads.
 
-        The page holds the states within two steps of the history, to try something else from any of its states.
+        The page holds the states within two steps of the history, so that other steps can be tried from each.
         """
         if form == "trace":
             return self.replayed.text
@@ -163,7 +163,7 @@ class Counterexample:
         return render(form, self.replayed, model)
 
     def explorer(self) -> Explorer:
-        """Return the page of the history for a notebook: step through it, and try something else."""
+        """Return the page of the history for a notebook: step through it, or try other steps."""
         return Explorer(self.render("html"))
 
     def save(self, file: str | File) -> None:
@@ -177,7 +177,7 @@ class Counterexample:
         return {"property": self.prop or None, **pick(self, "finding length"), "steps": list(self.texts)}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each state: the step that led there, and every field, also one that is called `step`."""
+        """Return a row for each state: the step that led there, and every field, even one named `step`."""
         import pandas as pd
 
         made = pd.DataFrame([dict(state.fields) for state in self.states]).rename_axis("state")
@@ -196,7 +196,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Explorer:
-    """The page of a history, in a frame of its own."""
+    """The page of a history, in its own frame."""
 
     page: str
 
@@ -207,7 +207,7 @@ class Explorer:
 
 
 class Histories(Mapping[str, Counterexample]):
-    """Histories by property, each made when it is asked for, and once."""
+    """Histories by property, each made once, on first use."""
 
     def __init__(self, found: Mapping[str, PropertyResult], make: Callable[[PropertyResult], Counterexample]) -> None:
         self.found, self.make = found, make
@@ -226,7 +226,7 @@ class Histories(Mapping[str, Counterexample]):
 
 
 WIDTH = 100
-"""Columns of a page that does not go to a terminal: what fits a build's log and a mail."""
+"""Columns of a page outside a terminal: a width that fits a build log and a mail."""
 
 
 def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path: Path, **more: Any) -> Trace:
@@ -250,7 +250,7 @@ def way_of(found: Protocol, constants: Constants, error: DomainError, *, normali
 
 
 def bare(console: Console, content: RenderableType) -> str:
-    """Return Rich's layout as text, without the blanks that it fills lines with."""
+    """Return Rich's layout as text, without trailing blanks."""
     with console.capture() as caught:
         console.print(content)
     return "".join(f"{line.rstrip()}\n" for line in caught.get().splitlines())
@@ -265,7 +265,7 @@ def trace_text(trace: Trace, path: Path) -> str:
 
 
 def archived(run: Run, prop: str) -> str:
-    """Return the archived trace for a violation in a run as the repository names it; empty without one.
+    """Return the path in the repository of the archived trace for a run's violation; empty if missing.
 
     The archive has one trace for each protocol and property: it belongs to the run only if the constants are the same.
     """

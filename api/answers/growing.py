@@ -1,10 +1,10 @@
-"""Growth: the bounds of a check raised one after the other, to see how far its verdicts reach.
+"""Growth: the bounds of a check raised one after the other, to see how stable its verdicts are.
 
-A bound that was reached is raised by one, alone, and the search made again; if it ends, the bound stays raised. Rounds
-go on until no bound that can be raised is reached, or the time is over. A bound of 0 leaves a kind of step out on
-purpose, and is not raised; a value that the machine refuses is passed over.
+One reached bound at a time is raised by one, and the search is repeated; if it finishes, the bound stays raised. Rounds
+go on until no bound that can be raised is reached, or time runs out. A bound of 0, which excludes a kind of step on
+purpose, is not raised; a value that the machine refuses is skipped.
 
-The search covers a staircase of cells. A few cells beside it, below the last one, are searched after that, unless the
+The search covers a staircase of cells. A few cells beside it, below the last one, are searched afterwards, unless the
 typed program shows that their verdicts follow. Only then, or if all cells were searched, is a verdict stable in the
 whole box.
 """
@@ -24,18 +24,18 @@ from fencepost.model.language import Constants, Property
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 Ask = Callable[[Question, float], Result]
-"""Makes a search within this many seconds."""
+"""A function that searches within this many seconds."""
 
 
 BESIDE = 32
-"""Cells beside the staircase that are searched at most."""
+"""Maximum number of cells beside the staircase that are searched."""
 MANY_CELLS = 4096
-"""Cells of a box beyond which nothing is claimed about all of them."""
+"""In a box of more cells, nothing is claimed about all of them."""
 
 
 @dataclass(frozen=True)
 class Raise:
-    """A bound that was raised: what the search with it found, and why it did not end."""
+    """A bound that was raised: the findings of its search, and why the search did not finish."""
 
     constant: str
     value: int
@@ -44,14 +44,14 @@ class Raise:
     complete: bool
     why_stopped: str = ""
     changed: tuple[str, ...] = ()
-    """The properties that have another verdict than before."""
+    """The properties whose verdict changed."""
     cell: Mapping[str, int] = field(default_factory=dict)
     """All bounds of the search."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """The bound that gives a property another verdict, and that verdict; `cell` has all bounds under which it does."""
+    """The bound that gives a property another verdict, and that verdict; `cell` has all bounds that give it."""
 
     constant: str
     value: int
@@ -76,11 +76,11 @@ class StableVerdict:
 
 @dataclass(frozen=True)
 class Growth:
-    """All that raising the bounds of a check has shown.
+    """The results of raising the bounds of a check.
 
-    `bounds` are the greatest that were searched to the end, all at once. `settled` are those that are not reached
-    there any more, `open` those that are, `switched_off` those that are 0 and stayed so. `why_stopped` is empty where
-    nothing was left to raise. After a check that did not end nothing is `settled`, and there are no `properties`.
+    `bounds` are the greatest for which one search finished. `settled` are no longer reached there, `open` still are,
+    `switched_off` are 0 and stayed 0. `why_stopped` is empty if nothing was left to raise. After an unfinished check,
+    `settled` and `properties` are empty.
     """
 
     complete: bool
@@ -97,7 +97,7 @@ class Growth:
 
 
 def grow(question: Question, first: Result, seconds: float, search: Ask, *, began: float) -> Growth:
-    """Raise the bounds of a search that was made; `seconds` count from `began`, which is when that search began."""
+    """Raise the bounds of a finished search; `seconds` count from `began`, the start of that search."""
     return Growing(question, first, began + seconds, search).run(began, seconds)
 
 
@@ -107,24 +107,24 @@ class Growing:
     def __init__(self, question: Question, first: Result, end: float, search: Ask) -> None:
         self.question, self.end, self.search = question, end, search
         self.newest = first
-        """The search with the greatest bounds that ended."""
+        """The finished search with the greatest bounds."""
         self.steps: list[Raise] = []
         self.given_up: dict[str, str] = {}
         """The bounds that cannot be raised further, with the reason."""
         self.refused: dict[str, str] = {}
-        """The bounds of which the machine refuses all larger values beside the others, with the reason."""
+        """The bounds whose larger values the machine refuses in combination with the others, with the reason."""
         self.verdicts = {item.name: str(item.verdict) for item in first.properties}
         self.up_to = dict.fromkeys(self.verdicts, self.bounds())
         self.changes: dict[str, Change] = {}
         self.found = [(self.bounds(), dict(self.verdicts))] if first.complete else []
-        """The cells that were searched to the end, with the verdicts."""
+        """The cells whose search finished, with the verdicts."""
 
     def bounds(self) -> dict[str, int]:
         """Return the bounds of the newest search."""
         return {item.constant: item.value for item in self.newest.bounds}
 
     def run(self, began: float, seconds: float) -> Growth:
-        """Raise bounds until nothing is left to raise, or the time is over."""
+        """Raise bounds until nothing is left to raise, or time runs out."""
         why = "" if self.newest.complete else f"the check itself did not end: {self.newest.why_stopped}"
         while not why and (waiting := self.waiting()):
             for place, name in enumerate(waiting):
@@ -155,14 +155,14 @@ class Growing:
         )
 
     def stable(self, name: str, verdict: str, boxes: Mapping[str, bool]) -> StableVerdict:
-        """Return where a property has its verdict."""
+        """Return the cells in which a property has its verdict."""
         change = self.changes.get(name)
         cells = tuple(cell for cell, verdicts in self.found if verdicts[name] == verdict)
         cells = (*(cell for cell in cells if cell != self.up_to[name]), self.up_to[name])
         return StableVerdict(name, verdict, self.up_to[name], change, cells, change is None and boxes[name])
 
     def why_not_raised(self, item: BoundCount) -> str:
-        """Return why a bound that is reached is not raised further."""
+        """Return why a reached bound is not raised further."""
         name = item.constant
         if item.value < 0:
             return "a negative bound is not raised"
@@ -171,7 +171,7 @@ class Growing:
         return self.refused.get(name) or self.given_up.get(name) or "time ran out"
 
     def why_not_further(self) -> str:
-        """Return why the bounds that were given up are not raised further, an empty string if they have no room."""
+        """Return why abandoned bounds are not raised further; an empty string if they have no room."""
         values = {item.constant: item.value for item in self.steps}
         late = [name for name, reason in self.given_up.items() if reason and cause_of(reason) is not Cause.ERROR]
         wrong = [f"{name}={values[name]}" for name, reason in self.given_up.items() if reason and name not in late]
@@ -181,7 +181,7 @@ class Growing:
         return "; ".join(told)
 
     def waiting(self) -> list[str]:
-        """Return the bounds that are worth raising: they are reached, and have room."""
+        """Return the bounds worth raising: reached, and with room."""
         declared = self.question.constants.declared()
         out = self.given_up.keys() | self.refused.keys()
         return [
@@ -195,7 +195,7 @@ class Growing:
         return self.question.protocol.machine.set_constants({**self.question.constants.values, **cell})
 
     def next_value(self, name: str) -> tuple[int, Constants | None]:
-        """Return the next larger value of a bound that the machine does not refuse, and None without one."""
+        """Return the next larger value of a bound that the machine does not refuse, or None."""
         value = self.bounds()[name] + 1
         passed = []
         for larger in range(value, int(self.question.constants.declared()[name].high) + 1):
@@ -212,7 +212,7 @@ class Growing:
         return value, None
 
     def raised(self, name: str, seconds: float) -> str:
-        """Raise a bound within a time; return why no other can be raised, if none can."""
+        """Raise a bound within a time limit; if no other can be raised, return the reason."""
         if not next(item.reached for item in self.newest.bounds if item.constant == name):
             return ""  # another bound that was raised meanwhile has made up for it
         value, constants = self.next_value(name)
@@ -233,7 +233,7 @@ class Growing:
     def searched(
         self, name: str, value: int, cell: Mapping[str, int], constants: Constants, seconds: float
     ) -> Result | str:
-        """Search a cell and keep what was found; return the reason if it did not end."""
+        """Search a cell and keep the findings; if the search did not finish, return the reason."""
         try:
             found = self.search(replace(self.question, constants=constants), seconds)
         except (DomainError, ModelError) as error:
@@ -250,7 +250,7 @@ class Growing:
         return found
 
     def changed(self, name: str, value: int, cell: Mapping[str, int], found: Result) -> tuple[str, ...]:
-        """Note and return the properties whose verdict a raised bound changes; an undecided one is not a change."""
+        """Record and return the properties whose verdict a raised bound changes; an undecided one is not a change."""
         made = []
         for item in found.properties:
             verdict = str(item.verdict)
@@ -261,7 +261,7 @@ class Growing:
         return tuple(made)
 
     def boxes(self, why: str) -> dict[str, bool]:
-        """Search a few cells beside the staircase that are not covered; return whose verdicts are those of the box."""
+        """Search a few uncovered cells beside the staircase; return the properties with verdicts for the box."""
         first, last = self.found[0][0], self.bounds()
         if math.prod(last[name] - first[name] + 1 for name in first) > MANY_CELLS:
             return dict.fromkeys(self.verdicts, False)
@@ -306,7 +306,7 @@ class Growing:
         return True
 
     def growing(self, prop: Property) -> frozenset[str]:
-        """Return the bounds of which a larger value only adds steps, and changes nothing that a property reads."""
+        """Return the bounds whose larger values only add steps, and change nothing that a property reads."""
         if prop.kind.over_behaviours:
             return frozenset()
         return growing_bounds(translate(self.question.protocol.machine, (prop,)))
@@ -314,8 +314,8 @@ class Growing:
     def is_covered(self, name: str, cell: Mapping[str, int], growing: frozenset[str]) -> bool:
         """Return whether a cell has a property's verdict because of cells that were searched.
 
-        What no larger cell reaches, no smaller one does. What a smaller one reaches, larger ones do, unless the model
-        raises an error there: it does not if a search of one that is larger still came to its end.
+        A state that no larger cell reaches is reached by no smaller one. Larger cells reach what a smaller one does,
+        unless the model raises an error there; it does not if the search of an even larger one finished.
         """
 
         def is_within(small: Mapping[str, int], large: Mapping[str, int]) -> bool:

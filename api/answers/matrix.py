@@ -1,4 +1,4 @@
-"""A matrix of necessity as data, which text, JSON, HTML and the documentation are made of, and its suspicions."""
+"""A matrix of necessity as data, the source of text, JSON, HTML and documentation, and its suspicions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MEANING = {
 
 
 IDLE_PURPOSES = ("implied", "not-exercised", "never-fires", "nothing-broke", "same-states", "undetermined")
-"""Purposes of guards that no guarantee was seen to depend on; those that only bound the search are not suspicious."""
+"""Purposes of guards that no known guarantee needs; those that only bound the search are not suspicious."""
 SUSPICIONS = {
     "never_violated": "no guard and no setting that was tried makes this fail, so nothing shows that it can",
     "unreached": "witnesses that no state or step satisfies: the protocol does not do what they are about",
@@ -44,7 +44,7 @@ SUSPICIONS = {
 
 
 def meaning_for(data: Json) -> dict[str, str]:
-    """Return the meaning of the purposes in this matrix: a property that the whole machine violates does not count."""
+    """Return the meaning of the purposes in this matrix: properties that the whole machine violates do not count."""
     if not any(item["verdict"] == "violated" for item in data["properties"]):
         return MEANING
     return {
@@ -56,7 +56,7 @@ def meaning_for(data: Json) -> dict[str, str]:
 
 
 def not_run(data: Json) -> str:
-    """Return how many rows were not run, as a sentence; nothing if all were."""
+    """Return how many rows were not run, as a sentence; empty if all were."""
     left = len(data["not_run"])
     return f"Not run: {left:,} of {counted(left + len(data['rows']), 'row')}." if left else ""
 
@@ -152,7 +152,7 @@ def _cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, item: Proper
 
 
 def trace_of_cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, prop: str) -> Trace:
-    """Return the trace that a cell stands for."""
+    """Return the trace of a cell."""
     from fencepost.counterexamples.trace import trace_of
 
     assert outcome.result is not None
@@ -172,8 +172,8 @@ def trace_of_cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, prop
 def suspicions(data: Json) -> dict[str, list[str]]:
     """Return the suspicions about a protocol, from its matrix.
 
-    `never_violated`: properties that hold, and hold without each guard and with each setting. `unreached`: witnesses.
-    `dead`: actions that never happen. `idle`: guards that no guarantee depends on.
+    `never_violated`: properties that hold, and still hold without each guard and with each setting. `unreached`:
+    witnesses. `dead`: actions that never happen. `idle`: guards that no guarantee depends on.
     """
     broken = {name for row in data["rows"] for name, cell in row["cells"].items() if cell["verdict"] == "violated"}
     verdicts = {item["name"]: item["verdict"] for item in data["properties"]}

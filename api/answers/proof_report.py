@@ -1,4 +1,4 @@
-"""Outcome of a proof: verdicts, how far they reach, and what breaks an induction; as JSON and as a file."""
+"""Outcome of a proof: verdicts, their limits, and the step that breaks an induction; as JSON and as a file."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from fencepost.explorers.symbolic.proof import Proof, Settings
 
 ANY_STATE = "any state"
-"""The name of the state before a step that breaks an induction: it need not be initial, nor reachable."""
+"""The name of the state before a step that breaks an induction: it need not be initial or reachable."""
 
 
 @dataclass(frozen=True, repr=False)
 class ProveResult(Printed):
-    """A proof with its subject, and what the exhaustive engine says about the state that breaks the induction.
+    """A proof with its subject, and the exhaustive engine's answer about the state that breaks the induction.
 
-    `lemmas` are the conjuncts that were found to make it inductive, in words.
+    `lemmas` are the conjuncts that make it inductive, in words.
     """
 
     found: Protocol
@@ -129,14 +129,14 @@ def path_of_history(report: ProveResult) -> Path:
 
 
 def values_text(report: ProveResult) -> str:
-    """Return the values in the counterexample of constants that may have any value, as text."""
+    """Return the counterexample's values of the unbounded constants, as text."""
     pair = report.proof.pair
     values = pair.constants if pair is not None else {}
     return " ".join(f"{name}={values[name]}" for name in report.settings.lifted if name in values)
 
 
 def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
-    """Yield the lines that say how far the verdicts reach: (label, text)."""
+    """Yield the lines on the limits of the verdicts: (label, text)."""
     proof, settings = report.proof, report.settings
     yield "method", proof.method
     yield "unbounded", unbounded_of(settings)
@@ -158,7 +158,7 @@ def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
 
 
 def unbounded_of(settings: Settings) -> str:
-    """Return which constants have any value, and the number of steps if the method is induction."""
+    """Return the unbounded constants, and the number of steps if the method is induction."""
     words = [name if most is None else f"{name} (64 bits)" for name, most in settings.lifted.items()]
     return (
         ", ".join([*([] if settings.depth is not None or settings.everywhere else ["the number of steps"]), *words])
@@ -167,7 +167,7 @@ def unbounded_of(settings: Settings) -> str:
 
 
 def bounded_of(constants: Constants, settings: Settings) -> str:
-    """Return the constants that stay as they are; switches and choices that are as they are by default are left out."""
+    """Return the fixed constants, without switches and choices at their default."""
     return " ".join(f"{name}={str(value).lower()}" for name, value in _told(constants, settings).items()) or "nothing"
 
 

@@ -1,8 +1,8 @@
-"""Results of checks, for programs: typed, immutable, and as JSON.
+"""Results of checks: typed, immutable, and available as JSON.
 
-Names have dashes in JSON; constants are spelt as they are set. Warnings say what makes an answer look better than it
-is, though no property is violated: some are in the model's text, others only in what a search found. They are the
-same whatever engine searched.
+Names have dashes in JSON; constants are spelt as they are set. Warnings name what makes an answer look better than it
+is although no property is violated; some come from the model's text, others only from a search. They are the same for
+every engine.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 MANY = 1_000
-"""States in which a witness of an initial state is looked for on the plain semantics."""
+"""The number of states searched, on the plain semantics, for a witness beyond the initial ones."""
 
 
 def warnings_of(question: Question, result: Result, *, normalize: bool) -> tuple[ModelWarning, ...]:
@@ -63,8 +63,7 @@ def _left_out(found: Protocol) -> Iterator[ModelWarning]:
         yield ModelWarning(
             f"{kind}-left-out",
             name,
-            f"the file defines {kind} {name!r} and leaves it out of {where}, so {never}: list it there, or take it "
-            "out.",
+            f"the file defines {kind} {name!r} and leaves it out of {where}, so {never}: list it there, or remove it.",
         )
 
 
@@ -154,14 +153,14 @@ def _witness(prop: Property, others: str) -> ModelWarning:
     return ModelWarning(
         "only-initially",
         prop.name,
-        f"witness {prop.name} shows nothing of what happens: an initial state satisfies it, and {others}. "
-        "Let it ask for something that only a step brings about.",
+        f"witness {prop.name} says nothing about what happens: an initial state satisfies it, and {others}. "
+        "Let it require something that only a step can cause.",
     )
 
 
 @dataclass(frozen=True)
 class Answer(Printed):
-    """An answer with its JSON beside it."""
+    """An answer with its JSON."""
 
     data: Json = field(repr=False, compare=False)
     problems: tuple[Problem, ...] = field(default=(), kw_only=True)
@@ -179,7 +178,7 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> 
 
 
 class Base(StrEnum):
-    """Whether a variant has the states and the steps of the machine that it was made of."""
+    """Whether a variant has the same states and steps as its base."""
 
     SAME = "same"
     DIFFERS = "differs"
@@ -190,37 +189,37 @@ class Base(StrEnum):
 class CheckResult(Printed, Result):
     """Result of a check: verdict, properties, counts, coverage, and a history for every violation and witness.
 
-    `fired` says how often each action happened, `guards` how often each guard was the first of its action to refuse.
+    `fired` counts how often each action happened, `guards` how often each guard was the first to refuse.
     """
 
     question: Question = field(kw_only=True, repr=False)
     normalize: bool = field(kw_only=True, default=True)
     background: tuple[str, ...] = field(kw_only=True, default=())
-    """The notes on the version and the machine, which are the same for every search."""
+    """The notes on the version and the machine, the same for every search."""
     growth: Growth | None = field(kw_only=True, default=None)
     """The result of raising the bounds, if that was requested."""
     verdict: Verdict = field(kw_only=True)
     cause: Cause | None = field(kw_only=True, default=None)
-    """Why the search stopped before its end; None if it did not."""
+    """Why the search stopped early; None if it finished."""
     base: Base | None = field(kw_only=True, default=None)
-    """How a variant made by `replacing` compares with its base; None without a base."""
+    """How a variant made by `replacing` compares with its base; None if it has no base."""
 
     def __repr__(self) -> str:
         return f"CheckResult({self.protocol}: {self.verdict}, {counted(self.distinct, 'state')})"
 
     @property
     def exact(self) -> bool:
-        """Whether no state can have been left out."""
+        """Whether no state can have been missed."""
         return not self.omission
 
     @cached_property
     def bounds_reached(self) -> tuple[BoundCount, ...]:
-        """The bounds that cut off a step which all guards of the protocol let happen: what holds, holds below them."""
+        """The bounds that cut off a step that the protocol's guards allowed: `holds` is valid below them."""
         return tuple(item for item in self.bounds if item.reached)
 
     @cached_property
     def bounds_unshared(self) -> frozenset[str]:
-        """The bounds that only their own guards depend on: a larger value of an unreached one adds no state."""
+        """The bounds that only their own guards depend on: a larger value of an unreached one adds no states."""
         found = self.question.protocol
         return unshared_bounds(translate(found.machine, found.every_property)) if self.bounds else frozenset()
 
@@ -269,9 +268,9 @@ class CheckResult(Printed, Result):
     def to_dict(
         self, files: Mapping[str, str] | None = None, expected: Verdict | None = None, *, warn: bool = True
     ) -> dict[str, Any]:
-        """Return it as JSON; `files` are those of traces by property, `expected` is the verdict that was expected.
+        """Return it as JSON; `files` are the trace files by property, `expected` is the verdict that was expected.
 
-        Without `warn` no warnings are looked for.
+        Without `warn`, warnings are not computed.
         """
         data: dict[str, Any] = {
             "format": FORMAT,

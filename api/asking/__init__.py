@@ -1,1 +1,1 @@
-"""The shelf of questions: protocols, constants, arguments and quantities, from a caller's words to a question."""
+"""Questions: protocols, constants, arguments and quantities, from a caller's words to a question."""

@@ -1,4 +1,4 @@
-"""Arguments of the API's calls: each of its annotated type, and none that could be meant for a constant."""
+"""Arguments of the API's calls: each of its annotated type, and not to be confused with a constant."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
@@ -47,21 +47,24 @@ LEAST = {
     "within": 0,
     "workers": 0,
 }
-"""The least that numbers may be, by name."""
+"""The minimum of each number, by name."""
 FINITE = ("memory", "timeout", "within")
 """Numbers that are counted in bytes or milliseconds; a budget may be infinite."""
 
-MEANT = (("property", "only"), ("prop", "only"), ("property", "prop"), ("only", "prop"), ("master", "cluster"))
+MEANT = (
+    *(("property", "only"), ("prop", "only"), ("property", "prop"), ("only", "prop")),
+    *(("master", "cluster"), ("version", "kafka")),
+)
 """Names of arguments in some calls, each with its name in others: every call takes both."""
 
 _GIVEN: ContextVar[tuple[str, frozenset[str]]] = ContextVar("_GIVEN", default=("", frozenset()))
-"""The call that is being made, and the names of its own arguments that it was given."""
+"""The call that is being made, and the names of its own arguments that were given."""
 
 
 def call(function: Callable[P, R]) -> Callable[P, R]:
     """Make a function a call of the API: its arguments are checked, and errors in a user's model have their place.
 
-    Its module defers annotations (`from __future__`), so that each is text.
+    Its module defers annotations (`from __future__`), so each is text.
     """
     known = signature(function)
     name = function.__name__
@@ -71,7 +74,9 @@ def call(function: Callable[P, R]) -> Callable[P, R]:
         for wrong, right in MEANT:
             if wrong in kwargs and wrong not in known.parameters and right in known.parameters:
                 if right in kwargs:
-                    raise UsageError(f"{name}() was given {wrong}= and {right}=, which are one: leave one of them out.")
+                    raise UsageError(
+                        f"{name}() was given {wrong}= and {right}=, which mean the same: leave one of them out."
+                    )
                 kwargs[right] = kwargs.pop(wrong)
         given = known.bind(*args, **kwargs)
         for argument, value in given.arguments.items():
@@ -97,7 +102,7 @@ def call(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def refuse_taken(machine: Machine, constants: object) -> None:
-    """Raise UsageError for an argument of the current call that a constant is named like, unless `constants` has it."""
+    """Raise UsageError if an argument of the current call has the name of a constant that `constants` lacks."""
     name, given = _GIVEN.get()
     for item in machine.constants.declared():
         if (
@@ -177,7 +182,7 @@ _LISTS: dict[str, tuple[type | UnionType, str]] = {
     "Iterable[str | Path]": (str | PathLike, "a list of paths"),
     "Iterable[Property]": (Property, "a tuple of what @always, @step(...) and @sometimes return"),
 }
-"""By annotation: what an argument has several of, and what to write instead. A text is a list of one."""
+"""By annotation: the type of the items of an argument, and what to write instead. A string is a list of one item."""
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "str": (lambda value: isinstance(value, str), "text"),
     "bool": (lambda value: isinstance(value, bool), "True or False"),

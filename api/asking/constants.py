@@ -1,4 +1,4 @@
-"""Constants of a question: values by name, text at the door, the names of Kafka's settings, and grids of values."""
+"""Constants of a question: values by name, conversion of text, names of Kafka's settings, and grids of values."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ SETTINGS = {
     "brokers": ("replicas",),
     "nodes": ("brokers", "replicas"),
 }
-"""By Kafka's name, the constants that mean it in some protocol."""
+"""Constants of some protocol, by Kafka's name for them."""
 
 
 def read_value(machine: Machine, name: str, value: Any) -> tuple[str, int]:
@@ -60,7 +60,7 @@ def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
 
 
 def add_value(given: dict[str, tuple[str, int]], name: str, by: str, value: int) -> None:
-    """Add the value of a constant to those that were given; raise UsageError if it has another one already."""
+    """Add the value of a constant to those that were given; raise UsageError if it already has a different one."""
     if name in given and given[name][1] != value:
         raise UsageError(f"constant {name!r} was given two values, by {given[name][0]} and by {by}: write one of them.")
     given[name] = (by, value)
@@ -82,7 +82,7 @@ def require_own_record(machine: Machine, constants: Constants, beside: Iterable[
     """Raise UsageError for constants of another machine, and for values given in addition to all constants."""
     if not isinstance(constants, machine.constants):
         raise UsageError(
-            f"`constants=` was given a record of {type(constants).__name__}, which is not that of protocol "
+            f"`constants=` was given a record of {type(constants).__name__}, which is not the record of protocol "
             f"{machine.name!r}: write its own, or a dictionary."
         )
     for name in beside:
@@ -138,7 +138,7 @@ def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) ->
 class Setting:
     """A point of a grid: the place of its value on each axis, what is special about it, and all its constants.
 
-    `refused` says why these constants make no sense together; without `constants` they do not.
+    `refused` says why these constants make no sense together; then there are no `constants`.
     """
 
     places: tuple[int, ...]
@@ -184,7 +184,7 @@ def axes_from(machine: Machine, grid: Mapping[str, Iterable[Value]]) -> dict[str
 
 
 def settings_of(machine: Machine, constants: Constants, axes: dict[str, list[int]]) -> Iterator[Setting]:
-    """Yield every point of a grid, the last axis moving fastest; what the machine refuses is shown, not left out."""
+    """Yield every point of a grid, the last axis moving fastest; points that the machine refuses are included."""
     declared = machine.constants.declared()
     for places in product(*(range(len(values)) for values in axes.values())):
         chosen = {name: values[place] for (name, values), place in zip(axes.items(), places, strict=True)}

@@ -1,4 +1,4 @@
-"""The file of a user's own model: run as a module, and what it defines as a protocol."""
+"""The file of a user's own model: run as a module that defines a protocol."""
 
 import ast
 from pathlib import Path
@@ -20,7 +20,7 @@ def is_file(name: str) -> bool:
 
 
 def load_protocol(path: Path) -> Protocol:
-    """Return the protocol that a Python file defines as MACHINE and PROPERTIES; `FILE.py:NAME` has another machine."""
+    """Return the protocol that a Python file defines as MACHINE and PROPERTIES; `FILE.py:NAME` is another machine."""
     file, colon, name = str(path).partition(".py:")
     path, name = (Path(f"{file}.py"), name) if colon else (path, "MACHINE")
     make_sure_file(path)

@@ -1,4 +1,4 @@
-"""Where in a model an error comes from, the file and line that a user can correct, and what to write there instead."""
+"""The origin of an error in a model: the file and line that a user can correct, and what to write instead."""
 
 import linecache
 import re
@@ -24,7 +24,7 @@ _OURS = (
     "fencepost.cli",
     "fencepost_native_",
 )
-"""Modules that run models, and hold none."""
+"""Modules that run models but contain none."""
 
 
 @contextmanager
@@ -42,11 +42,11 @@ def of_model(error: Exception) -> Exception:
     """Return the error itself, or a ModelError that says where it is in a user's own model."""
     if not _raised_by_user(error):
         return error
-    return ModelError(placed(error, "The model has to be defined for every state: guard what fails."))
+    return ModelError(placed(error, "The model has to be defined for every state: guard the step that fails."))
 
 
 def placed(error: BaseException, instead: str = "") -> str:
-    """Return an error's message with its place in the model, file, line and caret; `instead` ends the message."""
+    """Return an error's message with its place in the model, file, line and caret; `instead` is appended."""
     said = str(error)
     if not isinstance(error, FencepostError):
         said = f"{type(error).__name__}: {said}." if said else f"{type(error).__name__}."
@@ -101,7 +101,7 @@ def _text_at(trace: TracebackType, said: str) -> tuple[int, str, str]:
 
 
 def near(path: Path) -> str:
-    """Return a path as it is seen from the folder where the user is."""
+    """Return a path relative to the user's current folder."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
@@ -164,15 +164,15 @@ def instead_of(error: BaseException) -> str:
 
 
 def against(error: FencepostError) -> str:
-    """Return the advice against an error in a step of a model, empty if its message has it already."""
+    """Return the advice against an error in a step of a model, empty if its message already contains it."""
     return next((advice for sign, advice in OUTSIDE.items() if sign in str(error)), "")
 
 
 OUTSIDE = {
     "is out of its domain": "Guard the step with require(...), or give the field a larger domain.",
-    "NONE used as an index": "Guard the step with require(... != NONE), or ask for NONE with `if`, before it is used.",
+    "NONE used as an index": "Guard the step with require(... != NONE), or test for NONE with `if`, before it is used.",
     "is outside the array": "Guard the step with require(...), or make the array longer.",
-    "there is no message": "Guard the step with require(...), or ask with `if`, before it is used.",
+    "there is no message": "Guard the step with require(...), or test it with `if`, before it is used.",
     "is empty": "Guard the step with require(len(...) > 0).",
 }
 """Advice against an error in a step, by words of its message."""
@@ -187,7 +187,7 @@ INSTEAD = {
     "Dict": "Write an array with an element for each key: Annotated[Array[value], Per(Key)].",
     "Set": "Write Annotated[int, BitSet(n)], a set of n numbered things.",
 }
-"""Advice on a name that is not defined in a model file."""
+"""Advice on a name that a model file does not define."""
 
 CALLS = {
     "Range": "Range(low, high), with both ends, such as Range(0, 3)",

@@ -1,4 +1,4 @@
-"""Sizes of memory and lengths of time, as people write and read them."""
+"""Sizes of memory and lengths of time, in a readable form."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -53,7 +53,7 @@ def show_size(size: float) -> str:
 
 
 def show_seconds(seconds: float) -> str:
-    """Return a length of time to a precision that a person cares for."""
+    """Return a length of time to a useful precision."""
     if seconds < 60:
         return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

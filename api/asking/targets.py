@@ -1,6 +1,6 @@
 """The question of a call: a protocol by name, as a machine or in a user's file, its constants and properties.
 
-Its machine is compiled: from the cache, or now; and each stage of it is there as text.
+Its machine is compiled, or read from the cache, and each stage is available as text.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Subject:
-    """A protocol with all that its name says: the user's own file, or what a run of the catalogue asks."""
+    """A protocol with everything that its name implies: the user's own file, or the settings of a catalogue run."""
 
     protocol: Protocol
     file: str = ""
     version: str = ""
     values: Mapping[str, int] = field(default_factory=dict)
-    """The constants of a run; what is given must not contradict them."""
+    """The constants of a run; given ones must not contradict them."""
     only: tuple[str, ...] = ()
 
 
@@ -83,10 +83,11 @@ def ask(
     more: Mapping[str, Any] | None = None,
     walks: bool = False,
 ) -> Question:
-    """Return the question; raise UsageError for what does not exist or makes no sense. A question stays as it is.
+    """Return the question; raise UsageError for what does not exist or makes no sense. A question is returned
+    unchanged.
 
-    `what` is as in `find_subject`. Constants are given by name in `constants`, or `more` of them: numbers, booleans or
-    words. `only` limits the properties by name. `walks` have an end: whole behaviours are left out unless named.
+    `what` is as in `find_subject`. Constants are given by name in `constants`, or `more`: numbers, booleans or words.
+    `only` limits the properties by name. `walks` are finite, so whole behaviours are left out unless named.
     """
     if isinstance(what, Question):
         return what
@@ -128,7 +129,7 @@ def run_called(name: str) -> Run | None:
 
 
 def chosen_of(found: Protocol, only: tuple[str, ...], *, walks: bool = False) -> tuple[Property, ...]:
-    """Return the properties that are asked: those that are named, or all but those on request."""
+    """Return the requested properties: the named ones, or all except those on request."""
     chosen = found.select(only) if only else found.properties
     return tuple(item for item in chosen if not item.kind.over_behaviours) if walks and not only else chosen
 
@@ -152,7 +153,7 @@ def _protocol(what: Machine | Protocol | str | Path, properties: Iterable[Proper
 
 
 def find_protocol(name: str) -> Protocol:
-    """Return the protocol of this name, or the one that a file defines; raise UsageError without one."""
+    """Return the protocol of this name, or the one that a file defines; raise UsageError if it does not exist."""
     if "\n" in name:
         raise UsageError(
             f"a protocol is named by a word or by its file, and this is {len(name.splitlines())} lines of text: "
@@ -220,7 +221,7 @@ def kernels_of(question: Question, source: Source, watch: Watch) -> Kernels:
 
 
 def dump(question: Question, stage: str, *, normalize: bool = True) -> str:
-    """Return a stage of the machine of a question, with its properties; raise UsageError without one."""
+    """Return a stage of the machine of a question, with its properties; raise UsageError if it does not exist."""
     from fencepost.explorers.native.llvm.objects import assembly, native, translated
     from fencepost.explorers.program.ir.program import text
     from fencepost.explorers.program.ir.translate import translate

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.store import Progress
 
 LONG = 2.0
-"""Seconds of compiling that are worth a word."""
+"""Compilations that take at least this many seconds are reported."""
 
 
 @dataclass(frozen=True)
@@ -38,34 +38,34 @@ class Watch:
     """A watch of running work. This one ignores everything; the command line's shows it on the terminal."""
 
     live = False
-    """Whether what is spun is seen at once."""
+    """Whether a spinner is visible immediately."""
 
     def note(self, text: str) -> None:
-        """Take a line for the user's information."""
+        """Receive a line for the user's information."""
 
     def spin(self, text: str) -> None:
         """Receive the current activity."""
 
     def clear(self) -> None:
-        """Take notice that nothing is being done any more."""
+        """Receive the end of the current activity."""
 
     @contextmanager
     def busy(self, text: str) -> Iterator[None]:
-        """Receive an activity, as a context that lasts as long."""
+        """Return a context for an activity."""
         self.note(text)
         yield
 
     def compiling(self, name: str) -> AbstractContextManager[None]:
-        """Receive the name of a machine that is compiled, as a context that lasts as long."""
+        """Return a context for the compilation of a machine, by name."""
         return self.busy(f"compiling {name} ...{' (cached for the next run)' if lasts() else ''}")
 
     def compiled(self, name: str, seconds: float) -> None:
-        """Take how long compiling took, and that it was long."""
+        """Receive the duration of a long compilation."""
         long = "; the next run takes it from the cache" if seconds > LONG and lasts() else ""
         self.note(f"compiled {name} in {show_seconds(seconds)}{long}")
 
     def optimized(self, name: str, seconds: float) -> None:
-        """Take how long optimizing the code took while it was in use, which is worth a word only if it was long."""
+        """Receive how long background optimization took, which is reported only if it was long."""
         if seconds > LONG:
             self.compiled(name, seconds)
 
@@ -91,7 +91,7 @@ class Listener(Watch):
         self.listen(Event(text))
 
     def spin(self, text: str) -> None:
-        """Pass on what is being done."""
+        """Pass on the current activity."""
         self.listen(Event(text))
 
     def telling(self, title: str) -> Callable[[Progress], None]:

@@ -1,1 +1,1 @@
-"""The shelf of calls: what a user asks for, one module a call."""
+"""Calls: one module for each."""

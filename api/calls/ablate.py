@@ -1,4 +1,4 @@
-"""Ablation: a protocol without each of its guards, and with each switch turned, as a matrix of what breaks."""
+"""Ablation: a protocol without each of its guards, and with each switch flipped, as a matrix of violations."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.spark.session import Cluster
 
 LEAST_STATES = 1_000_000
-"""States that a row may take in any case; a machine without a guard may have many times as many as the whole one."""
+"""The states that any row may take; without a guard, a machine may have many times more than the whole one."""
 UNKEPT = "a finished row could not be kept"
 TIMES = 4
 """A row may take this many times the states of the whole machine, unless `max_states` says otherwise."""
@@ -66,7 +66,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """A guard that was removed, or a constant that was set otherwise: what it asks for, what it is for, what breaks."""
+    """A removed guard or a changed constant: its condition, its purpose, and the properties that fail."""
 
     name: str
     condition: str
@@ -97,7 +97,7 @@ class AblateResult(Answer):
 
     @classmethod
     def of(cls, data: Json) -> AblateResult:
-        """Return a matrix that is given as JSON."""
+        """Return the matrix that this JSON holds."""
         return cls(
             data=data,
             protocol=data["protocol"],
@@ -113,12 +113,12 @@ class AblateResult(Answer):
 
     @property
     def needed(self) -> tuple[Needed, ...]:
-        """Which guards are needed, and for what: each sentence is a claim that a search without the guard refutes."""
+        """The needed guards and their purposes: each sentence is a claim that a search without the guard can refute."""
         return tuple(claim for row in self.data["rows"] if (claim := Needed.of(row)) is not None)
 
     @property
     def unneeded(self) -> tuple[Unneeded, ...]:
-        """Why each other guard is there, as far as its row was decided."""
+        """The purpose of each other guard, if its row was decided."""
         return tuple(claim for row in self.data["rows"] if (claim := Unneeded.of(row)) is not None)
 
     def row(self, name: str) -> MatrixRow:
@@ -181,12 +181,12 @@ def ablate(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> AblateResult:
-    """Search a protocol without each of its guards in turn, and with each switch turned, and say what that breaks.
+    """Search a protocol without each of its guards in turn, and with each switch flipped, and report what breaks.
 
-    `guards` limits the rows by name, `also` adds rows with a constant set to each of the given values. `workers` are
-    rows at a time. `budget` and `max_states` end each row, `memory` is for all rows together. With `liveness`, leads-to
-    properties are checked too, without the guards and with the settings that no safety property depends on. With
-    `cluster` rows are explored on Spark.
+    `guards` limits the rows by name, `also` adds rows with a constant set to each of the given values. `workers` is the
+    number of rows searched at the same time. `budget` and `max_states` end each row, `memory` is for all rows together.
+    With `liveness`, leads-to properties are checked too, without the guards and with the settings that no safety
+    property depends on. With `cluster`, rows are explored on Spark.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     if liveness:
@@ -225,7 +225,7 @@ def _look_at_properties(question: Question) -> None:
     given = ", ".join(f"{item.name!r} ({item.kind})" for item in chosen)
     write = f"name another one: {', '.join(known)}." if known else "write a property under @always or @step(...) first."
     if known and any(item.kind is Kind.LEADS_TO for item in chosen):
-        write = f"{write} With `liveness=True` what must eventually happen is asked too."
+        write = f"{write} With `liveness=True` the properties that something eventually happens count too."
     raise UsageError(
         f"ablate was asked for {given}: a guard is needed for what must hold in every state or step, and no such "
         f"property is among them. Leave `only=` out, or {write}"
@@ -238,7 +238,7 @@ def _look_at_properties(question: Question) -> None:
 
 
 def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, Iterable[Any]]) -> tuple[Row, ...]:
-    """Return the rows that are asked for: the named guards and settings, or everything."""
+    """Return the requested rows: the named guards and settings, or all."""
     from fencepost.explorers.evidence.ablation import rows_of, settings
 
     machine = question.protocol.machine
@@ -274,15 +274,15 @@ class _Matrix:
     kept: Kept
     cluster: Cluster | None
     row_memory: int
-    """Bytes for each row on the cluster; 0: a share of what the executor's machine has."""
+    """Bytes for each row on the cluster; 0: a share of the executor's memory."""
 
     def explore(
         self, rows: tuple[Row, ...], source: Source, behaviours: Callable[[], Result] | None, *, whole: bool
     ) -> tuple[Json, Result | None, tuple[Problem, ...]]:
         """Explore the whole machine, then every row that is not finished, here or on a cluster; return the matrix.
 
-        If the whole machine's behaviours are judged, that comes before the rows, and their result is returned too.
-        A row that cannot be kept is a problem, and ends the matrix.
+        If the whole machine's behaviours are judged, this happens first, and their result is returned too. A row that
+        cannot be saved is a problem, and ends the matrix.
         """
         from fencepost.explorers.evidence.ablation import Ablation
 

@@ -1,7 +1,7 @@
-"""Tools for agents, over the Model Context Protocol: short structured answers, each with the evidence it rests on.
+"""Tools for agents, over the Model Context Protocol: short structured answers, each with its evidence.
 
-A tool always answers: with its result, or with one message under `error`. Searches end after some seconds, and say so
-under `bounded`.
+A tool always answers, with its result or with one message under `error`. Searches end after some seconds, and report
+this under `bounded`.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from fencepost.model.language.errors import FencepostError, UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter
 
 SECONDS, MOST_SECONDS = 20.0, 120.0
-"""How long a search may take unless an agent asks for another time, and at most."""
+"""The default and maximum duration of a search."""
 MOST_STATES = 2_000_000
-"""A comparison needs whole spaces, and ends before it has this many states."""
+"""A comparison needs complete state spaces, and stops before it has this many states."""
 MOST_STEPS = 60
 """A history is cut after this many steps."""
 INSTRUCTIONS = """Fencepost checks Kafka's replication protocol. advise: what an operator may do with a topic, and what
 loses records. explain: a finding, guarantee, bug, question (HYP-17, G-S2, KAFKA-15221) or property. check: search a
 protocol (replication, kip320, quorum, ...) at small constants. why_not: why a step cannot be taken. compare: the first
-difference of two models. audit: the metadata log of a cluster. `evidence` says what an answer rests on; what was not
-searched to its end is never safe."""
+difference of two models. audit: the metadata log of a cluster. `evidence` says what an
+answer rests on; nothing is called safe unless the search was complete."""
 
 
 def check(
@@ -137,7 +137,7 @@ def why_not(
     version: str = "",
     constants: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Say why an action, as `leader-appends leader=0`, cannot be taken after some steps, or what it changes."""
+    """Explain why an action such as `leader-appends leader=0` cannot happen after some steps, or what it changes."""
     hand = in_hand(protocol, version=version, constants=constants or {})
     state = hand.initial()[0]
     for step in steps or []:
@@ -156,7 +156,7 @@ def why_not(
 
 
 def compare(a: str, b: str, constants: dict[str, Any] | None = None, seconds: float = SECONDS) -> dict[str, Any]:
-    """Compare two models, as `kip320` and `kip279`, or `replication` and `replication min_isr=2`."""
+    """Compare two models, such as `kip320` and `kip279`, or `replication` and `replication min_isr=2`."""
     ends = time.monotonic() + min(max(seconds, 1.0), MOST_SECONDS)
     try:
         made = compared(a, b, constants=constants or {}, max_states=MOST_STATES, cancel=lambda: time.monotonic() > ends)
@@ -189,7 +189,7 @@ def advise(
     unclean_election: bool = False,  # noqa: FBT001, FBT002 (the same)
     brokers: int | None = None,
 ) -> dict[str, Any]:
-    """Say what each operation does to acknowledged records of a topic, what to do instead, and afterwards."""
+    """Explain what each operation does to a topic's acknowledged records, and what to do instead or afterwards."""
     made = advised(
         replicas, min_isr, kafka=kafka, acks=acks, elr=elr, unclean_election=unclean_election, brokers=brokers
     )
@@ -214,7 +214,7 @@ def advise(
 
 
 def audit(paths: list[str], kafka: str = "", min_isr: int = 1, seconds: float = MOST_SECONDS) -> dict[str, Any]:
-    """Judge metadata logs: folders __cluster_metadata-0, or what kafka-dump-log.sh prints."""
+    """Audit metadata logs: folders __cluster_metadata-0, or the output of kafka-dump-log.sh."""
     ends = time.monotonic() + min(max(seconds, 1.0), MOST_SECONDS)
     try:
         made = audited(*paths, kafka=kafka or None, min_isr=min_isr, cancel=lambda: time.monotonic() > ends)
@@ -291,7 +291,7 @@ def mcp() -> None:
     from mcp.types import CallToolResult, TextContent
 
     class Served(MCPServer):  # type: ignore[misc]
-        """The server, which looks at arguments itself: its library answers mistakes by several lines."""
+        """The server, which checks arguments itself, because its library answers mistakes with several lines."""
 
         async def call_tool(
             self,
@@ -299,7 +299,7 @@ def mcp() -> None:
             arguments: dict[str, Any],
             context: Any = None,  # noqa: ARG002 (the library's signature)
         ) -> CallToolResult:
-            """Answer in a thread, since searches take seconds."""
+            """Answer in a thread, because searches take seconds."""
             found = await run_sync(answer, name, arguments)
             text = TextContent(type="text", text=json.dumps(found))
             return CallToolResult(content=[text], structured_content=found, is_error="error" in found)

@@ -1,4 +1,4 @@
-"""Audit of a real cluster's metadata log by the guarantees: read by Kafka's classes, followed here or on Spark."""
+"""Audit of a cluster's metadata log against the guarantees: read by Kafka's classes, processed here or on Spark."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SMALL = 1_000_000
-"""Records of a log that is followed in this process: Spark takes as long to start as these take."""
+"""The largest log, in records, that is processed here: Spark needs as long to start as these take."""
 LARGE = 4 << 30
 """Bytes of copies of brokers' logs that are compared in this process."""
 MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
-"""Settings of Spark unless others are given: what ten million records need on one machine."""
+"""Default settings of Spark, enough for ten million records on one machine."""
 
 
 @dataclass(frozen=True)
@@ -99,14 +99,13 @@ def audit(
 ) -> AuditResult:
     """Follow every partition through the metadata log of a cluster, and report broken invariants and near losses.
 
-    `paths` are folders `__cluster_metadata-0` of one controller or several, or files with what kafka-dump-log.sh
-    prints. Copies of brokers' disks, or folders of partitions in them, are compared too: which has what was
-    acknowledged, and what the leader lacks. `output` is a folder that keeps records, histories and findings as
-    Parquet, to which `resume` adds.
-    `within` is how many seconds after a change of min ISR or of the leader the next one is suspicious; `min_isr` is
-    min.insync.replicas of server.properties. `trace` is a file to which the history of a `partition`, such as
-    "orders-3", is written up to the offset `until`, as a trace of `replication` with what the brokers must have done
-    in between.
+    `paths` are folders `__cluster_metadata-0` of one controller or several, or files with output of kafka-dump-log.sh.
+    Copies of brokers' disks, or folders of partitions in them, are compared too: which have the acknowledged records,
+    and what the leader lacks. `output` is a folder that keeps records, histories and findings as Parquet, to which
+    `resume` adds. `within` is the number of seconds after a change of min ISR or of the leader during which another is
+    suspicious; `min_isr` is min.insync.replicas of server.properties. `trace` is a file to which the history of a
+    `partition`, such as "orders-3", is written up to the offset `until`, as a trace of `replication` with what the
+    brokers must have done in between.
     """
     from fencepost.explorers.spark.session import Cluster
     from fencepost.kafka.audit.findings import SEVERITIES
@@ -118,7 +117,7 @@ def audit(
     _require_libraries(asked)
     if not paths:
         raise UsageError(
-            "no log was given: name a folder __cluster_metadata-0, or a file with what kafka-dump-log.sh prints."
+            "no log was given: name a folder __cluster_metadata-0, or a file with the output of kafka-dump-log.sh."
         )
     if severity not in SEVERITIES:
         raise UsageError(f"severity was given {severity!r}: write one of {', '.join(SEVERITIES)}.")
@@ -232,8 +231,8 @@ def _started(cluster: Cluster, watch: Watch) -> Iterator[SparkSession]:
             yield SparkSession(context)
         except (Py4JError, PySparkException) as error:
             raise UsageError(
-                f"a Spark job failed: {first_cause(str(error))} Where it lacks room or memory, give it more; else name "
-                "another folder as `output=`."
+                f"a Spark job failed: {first_cause(str(error))} If it lacks disk space or memory, give "
+                "it more; otherwise name another folder as `output=`."
             ) from error
 
 

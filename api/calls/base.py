@@ -1,9 +1,9 @@
-"""Comparison of a variant, made by `Machine.replacing`, with the machine that it was made of.
+"""Comparison of a variant, made by `Machine.replacing`, with its base.
 
-A variant that never acts has the verdicts of its base, which say nothing about the change. Two complete searches under
-the same constants are the same if they have as many states in each level, as many steps of each action, and the same
-sum over the hashes of all states and of all steps of replaced actions, with their arguments: their schema and constants
-are the same, and so are their layouts. An action counts by the place of the one that it replaces, not by its name.
+A variant whose change never takes effect has the verdicts of its base, which say nothing about the change. Two complete
+searches under the same constants are the same if they have as many states in each level, as many steps of each action,
+and the same sum of the hashes of all states and of all steps of replaced actions, with their arguments. Their schema
+and constants are the same, so their layouts are too. An action is identified by the one it replaces, not by its name.
 """
 
 import ast
@@ -35,21 +35,21 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS = 5.0
 TIMES = 1.5
-"""The base is searched for as long as the variant was, times this, or for the least seconds; never for more states."""
+"""The base is searched at most this many times as long as the variant (or the minimum), never for more states."""
 SHOWN = 2
-"""Guards that are named of an action that is never enabled: those that refuse most often."""
+"""The number of guards named for an action that is never enabled: those that refuse most often."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Outcome of a comparison, with what a reader must know about it."""
+    """Outcome of a comparison, with notes for the reader."""
 
     outcome: Base
     notes: tuple[str, ...] = ()
 
 
 def base_of(question: Question) -> Machine | None:
-    """Return the machine that a user's variant was made of; None for our protocols, and without a base."""
+    """Return the base of a user's variant; None for shipped protocols, and if missing."""
     machine = question.protocol.machine
     base = machine.base
     if base is None or _is_ours(machine) or (base.state, base.constants) != (machine.state, machine.constants):
@@ -117,8 +117,8 @@ def _changed_in(base: Machine) -> str:
 
 
 def summed(question: Question, options: Options) -> Summed | None:
-    """Return which actions of a variant have their steps in its digest, for the comparison with its base: those that
-    stand for others there, or all if it normalizes otherwise. None of no variant.
+    """Return the actions of a variant whose steps are in its digest, for the comparison with its base: those that
+    replace others, or all if `normalize` differs. None if it is not a variant.
     """
     base = base_of(question)
     if base is None or options.compact:
@@ -198,7 +198,7 @@ def _compiled_before(question: Question, base: Machine, options: Options) -> tup
 
 
 Placed = tuple[tuple[Action, Action | None], ...]
-"""The actions of a base, each with the one in its place."""
+"""The actions of a base, each with its replacement."""
 
 
 def count_alike(one: Result, other: Result, placed: Placed) -> bool:
@@ -214,7 +214,7 @@ def are_same(one: Result, other: Result, placed: Placed) -> bool:
 
 
 def searched_the_same(variant: "Search", base: "Search", results: tuple[Result, Result]) -> bool:
-    """Return whether complete searches of a variant and of its base, under whatever constants, found the same."""
+    """Return whether complete searches of a variant and of its base, under any constants, found the same."""
     from fencepost.explorers.search import digested
 
     placed = placed_in(variant.machine, base.machine)
@@ -227,7 +227,7 @@ def searched_the_same(variant: "Search", base: "Search", results: tuple[Result, 
 
 
 def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, normalize: bool) -> Iterator[str]:
-    """Yield for each replaced part why it makes no difference, as far as the models' text and counts show."""
+    """Yield why each replaced part makes no difference, if the models' text and counts show it."""
     program, before = read(machine), read(base)
     if machine.normalize is not base.normalize and normalize:
         yield f"`normalize`, which {machine.name} replaces, leads to the same states as that of {base.name}."
@@ -240,9 +240,10 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
         if ahead:
             places = " and ".join(f"{item.__name__} ({_place(item)})" for item in ahead)
             yield (
-                f"`normalize` stands before {old.label}: it calls {places}, which asks what {old.label} of "
-                f"{base.name} asks and the new one does not. What that refuses may be gone before the new one sees "
-                "it: `normalize=False` searches without it, and `replacing(normalize=...)` replaces it too."
+                f"`normalize` runs before {old.label}: it calls {places}, which asks what {old.label} of "
+                f"{base.name} asks and the new one does not. What it refuses may be "
+                "removed before the new action sees it: `normalize=False` searches without it, and "
+                "`replacing(normalize=...)` replaces it too."
             )
         elif times:
             yield (

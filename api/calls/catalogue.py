@@ -1,4 +1,4 @@
-"""The catalogue: its runs one after the other, compared with what it must find, and kept once it is finished."""
+"""The catalogue: its runs one after the other, compared with the expected results, and saved once finished."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def question_of(run: Run) -> Question:
 
 
 class Runs:
-    """Runs that are done one after the other, under one budget and with one checkpoint.
+    """Runs made one after the other, with a shared budget and checkpoint.
 
-    `limits` are those of a check; without a memory limit it is the usual share of what is available.
+    `limits` are those of a check; the default memory limit is the usual share of what is available.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Runs:
         self.budget = self.left = self.options.budget
 
     def out_of_time(self) -> verdict.Reason | None:
-        """Return why no further run is begun, or None."""
+        """Return why no further run starts, or None."""
         return None if self.left is None or self.left > 0 else self._whole_budget()
 
     def recalled(self, run: Run) -> dict[str, Any] | None:
@@ -77,7 +77,7 @@ class Runs:
         return found
 
     def check(self, run: Run) -> tuple[dict[str, Any], CheckResult]:
-        """Explore a run and compare, as JSON and as a result; what is finished is kept."""
+        """Explore a run and compare it, as JSON and as a result; finished runs are saved."""
         from fencepost.explorers.native.checkpoint import discard
         from fencepost.explorers.search import judge
 
@@ -158,14 +158,14 @@ def _of_behaviours(prop: Property) -> str:
 
 
 AT_LEAST = 1000
-"""Stored states that each run of the full profile expands once more by the plain semantics, or all; others as many as
-fit into a tenth of their time.
+"""Stored states that each run of the full profile expands again with the plain semantics, or all; in other profiles, as
+many as fit into a tenth of the time.
 """
 
 
 @dataclass(frozen=True, repr=False)
 class CatalogueResult(Printed):
-    """Answers of the chosen runs of the catalogue, as JSON objects, and the runs that were not begun."""
+    """Answers of the chosen runs of the catalogue, as JSON objects, and the runs that were not started."""
 
     profile: Profile
     runs: tuple[dict[str, Any], ...]
@@ -183,7 +183,7 @@ class CatalogueResult(Printed):
 
     @property
     def as_expected(self) -> bool:
-        """Whether every run was made, and found what it must."""
+        """Whether every run was made and found the expected results."""
         return not self.not_run and all(item["as_expected"] for item in self.runs)
 
     def to_dict(self) -> dict[str, Any]:
@@ -213,10 +213,10 @@ def catalogue(
     progress: Watch | Callable[[Event], None] | None = None,
     each: Callable[[Run, dict[str, Any]], bool | None] = lambda *_: None,
 ) -> CatalogueResult:
-    """Make the runs of a profile and the smaller ones, and compare each with its expectations.
+    """Make the runs of a profile and of smaller ones, and compare each with its expected results.
 
-    Limits are those of a check; `budget` is for all runs together. `each` is called with every run as it ends, and no
-    further one is begun once it returns False. Raises a FencepostError if there is no result at all.
+    Limits are those of a check; `budget` is the total for all runs. `each` is called with every run as it ends, and no
+    further run starts once it returns False. Raises a FencepostError if there is no result at all.
     """
     asked = profile_named(profile)
     chosen = choose_runs(asked, protocols)
@@ -268,7 +268,7 @@ def catalogue(
 
 
 def profile_named(name: str) -> Profile:
-    """Return the profile of this name; raise UsageError without one."""
+    """Return the profile of this name; raise UsageError if it does not exist."""
     known = [str(item) for item in Profile]
     if name not in known:
         raise UsageError(f"there is no profile {name!r}.{nearest(name, known)} Profiles are: {', '.join(known)}.")

@@ -1,4 +1,4 @@
-"""Checks: every reachable state of a protocol, and runs of the catalogue with what they must find."""
+"""Checks: every reachable state of a protocol, and runs of the catalogue with their expected results."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 DIFFERENCE = "cross-check.trace"
-"""Where the path to a state is written on which the engines differ."""
+"""The file for the path to a state on which the engines disagree."""
 ENGINES = {
     "native": "exhaustive breadth-first search in compiled code, on all processors",
     "plain": "the reference search in Python: the definition, and slow",
@@ -95,12 +95,12 @@ def check(
     properties by name.
 
     `budget` is in seconds, `memory` in bytes (80 % of what is available if not given), `workers` 0 stands for all
-    processors. With `grow` the bounds that were reached are raised afterwards, one after the other, for as many
-    seconds in all; the result's `growth` says how far each verdict is stable. `progress` is called with events while
-    the search runs. Once `cancel` returns true, or at Ctrl-C, the result is partial, and its `why_stopped` says so.
-    The plain semantics, which is the definition, expands `cross_check` of the stored states once more: if it is not
-    given, as many as fit into a tenth of the search's time or 0.2 s; 0 turns it off. A difference raises MismatchError.
-    Raises a FencepostError for what does not exist or cannot be done.
+    processors. With `grow`, reached bounds are then raised one after the other, for this many seconds in total; the
+    result's `growth` says how far each verdict is stable. `progress` is called with events while the search runs. Once
+    `cancel` returns true, or at Ctrl-C, the result is partial, and its `why_stopped` says so. The plain semantics,
+    which is the definition, expands `cross_check` of the stored states again: by default, as many as fit into a tenth
+    of the search's time or 0.2 s; 0 turns it off. A difference raises MismatchError. Raises a FencepostError for what
+    does not exist or cannot be done.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     choose_engine(engine)
@@ -158,7 +158,7 @@ def answer(
 def larger(
     engine: str, options: Options, watch: Watch, cluster: Cluster | None, question: Question, seconds: float
 ) -> Result:
-    """Make the search of a growth: one that ends in time, keeps no checkpoint, and continues past violations."""
+    """Make a search for growing bounds: it ends in time, keeps no checkpoint, and continues past violations."""
     budget = seconds if options.budget is None else min(seconds, options.budget)
     chosen = replace(
         options, cross_check=0, budget=budget, checkpoint=None, resume=False, deadlock=False, stop_on_violation=False
@@ -176,7 +176,7 @@ def choose_engine(name: str) -> None:
 def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:
     """Search with the engine, showing progress.
 
-    Ctrl-C gives a partial result; if the search has not begun, an empty one.
+    Ctrl-C gives a partial result; an empty one if the search has not started.
     """
     began = time.perf_counter()
     try:
@@ -200,13 +200,13 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
 
 
 def with_difference(question: Question, error: CrossCheckError, *, normalize: bool) -> CrossCheckError:
-    """Write the path to a state on which engines differ into a file, and return the error with the file's name."""
+    """Write the path to a state on which engines disagree to a file, and return the error with the file's name."""
     from fencepost.counterexamples.replay import write
 
     if error.path is None:
         return error
     write(DIFFERENCE, trace_of_path(question.protocol, question.constants, None, error.path, normalize=normalize))
-    return CrossCheckError(f"{error} The way to the state is in {DIFFERENCE}.", error.path)
+    return CrossCheckError(f"{error} The path to the state is in {DIFFERENCE}.", error.path)
 
 
 def _searched(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None) -> Result:
@@ -233,7 +233,7 @@ def _searched(question: Question, engine: str, options: Options, watch: Watch, c
 
 
 def with_ways(question: Question, options: Options, result: Result) -> Result:
-    """Return a result whose problems say where in the model an error is, and which steps lead to it."""
+    """Return a result whose problems show where in the model an error is, and the steps that lead to it."""
 
     def placed_problem(item: Problem) -> Problem:
         if not isinstance(item.error, DomainError):
@@ -259,11 +259,11 @@ def notes_on(options: Options, result: Result) -> tuple[str, ...]:
     notes = [*result.notes]
     if result.kept and options.checkpoint:
         notes.append(
-            f"what was searched is kept in {options.checkpoint}: the same search with `resume=True` "
+            f"the search so far is kept in {options.checkpoint}: the same search with `resume=True` "
             "continues from there, with more time or memory."
         )
     if options.resume:
-        notes.append("the search continued from a checkpoint: states and time are those of all its parts together.")
+        notes.append("the search continued from a checkpoint: states and time are totals over all its parts.")
     return tuple(notes)
 
 
@@ -289,7 +289,7 @@ def _interrupted(question: Question, engine: str, options: Options, why: str, se
 
 
 def with_memory_explained(result: Result) -> Result:
-    """Return the result; if the default memory limit ended the search, it says where the limit came from."""
+    """Return the result; if the default memory limit ended the search, it explains the limit."""
     if result.why_stopped and cause_of(result.why_stopped) is Cause.MEMORY:
         where = f" ({DEFAULT_SHARE:.0%} of what was available; `memory=` sets another limit)"
         return replace(result, why_stopped=extended(result.why_stopped, where))

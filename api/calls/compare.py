@@ -1,4 +1,4 @@
-"""The differences between two models: guarantees, states behaviours of one alone, and what never acted."""
+"""The differences between two models: guarantees, states and behaviours of only one, and changes without effect."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.search import Search
 
 MOST_PAIRS = 50_000
-"""Pairs of sets of states that are followed: some minutes."""
+"""Maximum number of pairs of sets of states: some minutes."""
 WORDS = {True: "no difference", False: "different", None: "undetermined"}
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One of the two: what it was called, its protocol and its constants."""
+    """One of the two models: its name, its protocol and its constants."""
 
     title: str
     found: Protocol
@@ -46,7 +46,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison, as it was searched."""
+    """One side of a comparison and its search."""
 
     variant: str
     protocol: str
@@ -59,9 +59,9 @@ class Side:
 
 @dataclass(frozen=True)
 class OnlyOneSide:
-    """The shortest history of one side, `a` or `b`, that the other one lacks.
+    """The shortest history of one side, `a` or `b`, that the other side lacks.
 
-    `last` is what its last step changes, `sentence` what that step does in the protocol's words.
+    `last` has the changes of its last step, `sentence` that step in the protocol's words.
     """
 
     side: str
@@ -74,7 +74,7 @@ class OnlyOneSide:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One way to compare: whether both sides look the same (None: not known), and what only one of them shows."""
+    """One way to compare: whether both sides look the same (None: unknown), and what only one of them shows."""
 
     title: str
     looked_at: tuple[str, ...]
@@ -108,7 +108,7 @@ class TwoVerdicts:
 
 @dataclass(frozen=True)
 class ActionsDiffer:
-    """How the actions of two sides differ: in their text, and in whether they happen."""
+    """How the actions of two sides differ: in their text, and whether they happen."""
 
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
@@ -119,7 +119,7 @@ class ActionsDiffer:
 
 @dataclass(frozen=True, repr=False)
 class CompareResult(Answer):
-    """A comparison of two models. `untouched` says of each change that made no difference why it did not act."""
+    """A comparison of two models. `untouched` explains why a change made no difference."""
 
     format: int
     verdict: str
@@ -133,7 +133,7 @@ class CompareResult(Answer):
 
     @property
     def same(self) -> bool | None:
-        """Whether they are the same in every requested way; None if that is not known."""
+        """Whether both are the same in every requested way; None if unknown."""
         return {"same": True, "differs": False, "undetermined": None}[self.verdict]
 
     def __repr__(self) -> str:
@@ -162,13 +162,13 @@ def compare(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> CompareResult:
-    """Compare two models: their guarantees, reachable states, and behaviours as they look from outside.
+    """Compare two models: their guarantees, reachable states, and observable behaviours.
 
-    A model is a machine, or a text as on the command line: a protocol, a Python file or a machine of it
-    (`FILE.py:NAME`), the name of a version, and settings NAME=VALUE, with blanks between them. One without a protocol
-    changes the other one. Without `b`, a variant is compared with the machine that it was made of. `on` are fields of
-    the state, such as `replica.log`; without any, the models are compared by all that the protocol keeps, and by what
-    its clients can see. Only whole spaces are compared, so a cancellation raises KeyboardInterrupt.
+    A model is a machine, or a string as on the command line: a protocol, a Python file or one of its machines
+    (`FILE.py:NAME`), a version, and settings NAME=VALUE, separated by blanks. A string without a protocol changes the
+    other model. Without `b`, a variant is compared with its base. `on` are fields of the state, such as `replica.log`;
+    by default, the models are compared by everything that the protocol keeps, and by what its clients can see. Only
+    complete state spaces are compared, so a cancellation raises KeyboardInterrupt.
     """
     options = Options(
         workers=workers or os.cpu_count() or 1,
@@ -194,8 +194,8 @@ def _sides(
         base = base_of(Question(one, one.machine.constants(), ())) if one is not None else None
         if one is None or base is None:
             raise UsageError(
-                f"one model was given, {_title(a)}, and it is not a variant that `Machine.replacing` has "
-                "made of another: write the model to compare it with, too."
+                f"one model was given, {_title(a)}, and it is not a variant that `Machine.replacing` made from "
+                "another: also write the model to compare it with."
             )
         one, other, a, b = Protocol(base, one.properties), one, base.name, a
     found = one or other or _no_model(_title(a), _title(b))
@@ -207,7 +207,7 @@ def _sides(
 
 
 def common_machine(a: str, b: str = "") -> Machine:
-    """Return the machine whose constants both sides have."""
+    """Return the machine that both sides take their constants from."""
     return (_model(a) or _model(b) or _no_model(a, b)).machine
 
 
@@ -347,8 +347,8 @@ def _searched(side: Variant, options: Options, watch: Watch) -> tuple[Search, Re
         raise Stopped(result.why_stopped)
     if not result.complete:
         raise UsageError(
-            f"the side {side.title!r} was not searched completely: {result.why_stopped}. Only whole spaces are "
-            "compared: use smaller constants, or give more."
+            f"side {side.title!r} was not searched completely: {result.why_stopped}. Only complete state spaces are "
+            "compared: use smaller constants, or raise the limit."
         )
     if later:
         result = Engine(search, later, began).judge(result, question.properties)
@@ -365,10 +365,12 @@ def _look_at_schemas(a: Variant, b: Variant) -> None:
         return
     only = set(leaves_of(one.state)) ^ set(leaves_of(other.state))
     fields = (
-        f"Fields of one only: {', '.join(sorted(only))}." if only else "Their arrays or numbers have different sizes."
+        f"Fields of only one side: {', '.join(sorted(only))}."
+        if only
+        else "Their arrays or numbers have different sizes."
     )
     raise UsageError(
-        f"the two sides have different states, so they cannot be compared. {fields} Set their sizes alike."
+        f"the two sides have different states, so they cannot be compared. {fields} Give them the same sizes."
     )
 
 

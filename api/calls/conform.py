@@ -25,7 +25,7 @@ WORST_FIRST = ("differs", "undetermined", "conforms")
 
 
 class Comparison(Protocol):
-    """One comparison of Kafka with the model, whatever is compared."""
+    """One comparison of Kafka with the model, of any kind."""
 
     @property
     def title(self) -> str:
@@ -44,14 +44,14 @@ class Comparison(Protocol):
 
 @dataclass(frozen=True)
 class ConformResult(Answer):
-    """Kafka compared with the model: the worst verdict, and each comparison with its own."""
+    """Kafka compared with the model: the worst verdict, and all comparisons."""
 
     verdict: str
     runs: tuple[Comparison, ...] = field(repr=False)
 
     @classmethod
     def of(cls, *runs: Comparison) -> ConformResult:
-        """Return the result of some comparisons; the JSON of several has them under `runs`."""
+        """Return the result of some comparisons; several are under `runs` in the JSON."""
         shown = [run.data() for run in runs]
         verdicts = {run.verdict for run in runs}
         data = shown[0] if len(shown) == 1 else {"format": shown[0]["format"], "runs": shown}
@@ -83,12 +83,12 @@ def conform(
 ) -> ConformResult:
     """Execute histories of a protocol on the classes of Apache Kafka, and compare the whole state after every step.
 
-    `kafka` is a release such as "4.1.2", whose jars Maven brings, `jars` a folder of jars. By default walks are
-    executed that together take every transition of a small state graph; constants that are given replace those of the
-    small configuration. With `walks`, this many random walks of up to `depth` steps are executed instead, with `traces`
-    the histories of these files. `lines` counts the lines of Kafka's classes that are executed. `budget` is in
-    seconds; `workers` are processes that run Kafka's classes. Each difference is written to the folder `output`, as a
-    trace that replays.
+    `kafka` is a release such as "4.1.2", whose jars Maven downloads, `jars` a folder of jars. By default, walks are
+    executed that together take every transition of a small state graph; given constants replace those of that small
+    configuration. With `walks`, this many random walks of up to `depth` steps are executed instead; with `traces`, the
+    histories in these files. `lines` counts the executed lines of Kafka's classes. `budget` is in seconds; `workers`
+    are processes that run Kafka's classes. Each difference is written to the folder `output`, as a trace that can be
+    replayed.
     """
     from fencepost.kafka.conform.histories import (
         DEPTH,
@@ -127,9 +127,9 @@ def conform_guards(
     seed: int = 1,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> ConformResult:
-    """Remove each of Kafka's checks from a protocol, change each of its rules, and see whether the comparison notices.
+    """Remove each of Kafka's checks from a protocol, change each of its rules, and test whether the comparison notices.
 
-    With `refusals`, so many steps that the model refuses are tried on Kafka too; with `ablate=False`, only these.
+    With `refusals`, this many steps that the model refuses are also tried on Kafka; with `ablate=False`, only these.
     """
     from fencepost.kafka.conform.guards import conform_guards as compare
 
@@ -153,7 +153,7 @@ def conform_changes(
 
     if what != PROTOCOL:
         raise UsageError(
-            f"changes of a partition are compared for `{PROTOCOL}` alone, and {what!r} was given: they are those of "
+            f"changes of a partition are compared for `{PROTOCOL}` only, and {what!r} was given: they are those of "
             "Kafka's PartitionChangeBuilder."
         )
     watch = watched(progress)
@@ -175,12 +175,13 @@ def conform_clients(
     output: str | Path | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> ConformResult:
-    """Play histories of leader discovery to clients such as "librdkafka==2.6.1", judged by KIP-951 and KIP-320.
+    """Play histories of leader discovery to clients such as "librdkafka==2.6.1", judged by the rules of KIP-951 and
+    KIP-320.
 
-    Histories are those of `traces` and `stories`, or random `walks` of up to `depth` steps; by default walks that take
-    every transition of a small state graph. Of a range such as "librdkafka==2.4.0..2.8.0" the first and the last
-    release play, and each rule that only one of them breaks is bisected. `budget` is in seconds, for each client. One
-    failure of each rule is written to the folder `output`.
+    Histories are those of `traces` and `stories`, or random `walks` of up to `depth` steps; by default, walks that take
+    every transition of a small state graph. For a range such as "librdkafka==2.4.0..2.8.0", the first and the last
+    release are tested, and each rule that only one of them breaks is bisected. `budget` is in seconds, for each client.
+    One failure per rule is written to the folder `output`.
     """
     from fencepost.kafka.clients.history import DEPTH
     from fencepost.kafka.clients.report import ClientPlan
@@ -196,10 +197,11 @@ def conform_clients(
 def conform_brokers(
     bootstrap_server: str, *, anywhere: bool = False, progress: Watch | Callable[[Event], None] | None = None
 ) -> ConformResult:
-    """Ask the brokers of a cluster at HOST:PORT where epochs end, and more; the model's functions judge the answers.
+    """Query the brokers of a cluster at HOST:PORT for the ends of epochs and more; the model's functions check the
+    answers.
 
-    A topic with the prefix `fencepost-conform-` is made, written to, and removed; no broker is stopped. A cluster that
-    is not on this machine is asked with `anywhere=True` only.
+    A topic with the prefix `fencepost-conform-` is created, written to, and removed; no broker is stopped. A cluster
+    that is not on this machine is queried only with `anywhere=True`.
     """
     from fencepost.kafka.clients.outside import conform_brokers as ask
 
@@ -231,10 +233,10 @@ def compare_builds(
 ) -> BuildsResult:
     """Execute the same histories on two builds of Kafka, and find the first after which they differ.
 
-    The builds are releases (`kafka`), folders of jars (`jars`), or one of each: the release is A. The methods whose
-    bytecode differs choose among the histories of `conform`: those that execute one of them. `draws` random histories
-    from `seed` on follow, as `fuzz` draws them. A method that no history executes is named. The history after which the
-    builds differ is written to the folder `output`, as a trace.
+    The builds are releases (`kafka`), folders of jars (`jars`), or one of each: the release is then A. The methods
+    whose bytecode differs select the histories of `conform`: those that execute one of them. `draws` random histories
+    follow, starting from `seed`, as `fuzz` draws them. A method that no history executes is named. The history after
+    which the builds differ is written to the folder `output`, as a trace.
     """
     from fencepost.kafka.conform.binding import REPLICATION
     from fencepost.kafka.conform.builds import compare_builds as compare
@@ -262,7 +264,7 @@ def compare_builds(
 
 @dataclass(frozen=True)
 class ReproduceResult(Answer):
-    """Outcome of a finding on a cluster, and what was expected of this release; `lost` are the keys of lost records."""
+    """Outcome of a finding on a cluster, and the expected one for this release; `lost` has the keys of lost records."""
 
     title: str
     verdict: str
@@ -298,12 +300,12 @@ def reproduce(
     output: str | Path | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> ReproduceResult:
-    """Play a finding on a cluster on this machine, and compare what was acknowledged with what can be read.
+    """Reproduce a finding on a cluster on this machine, and compare what was acknowledged with what can be read.
 
     `control` leaves out what the finding needs, `repaired` runs Kafka with its repair; if it has several, `repair`
-    names some of them. `port` is the first port of the cluster, `budget` the seconds after which the run ends. Logs,
-    settings and disks of all nodes (metadata logs, segments, checkpoints) are copied to the folder `output`; disks as
-    they were before a node was last started again, to `before-start-*` in it.
+    selects some. `port` is the first port of the cluster, `budget` the seconds after which the run ends. Logs, settings
+    and disks of all nodes (metadata logs, segments, checkpoints) are copied to the folder `output`; disks as of each
+    node's last restart go to `before-start-*` in it.
     """
     from fencepost.kafka.clusters.kit import kit
     from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, SECONDS, Asked, choose_repairs
@@ -315,7 +317,7 @@ def reproduce(
             "`control=True` and `repaired=True` exclude each other: a control has nothing to repair. Write one of them."
         )
     if repaired and repair:
-        raise UsageError("`repaired=True` is all repairs, and `repair=` some of them: write one of them.")
+        raise UsageError("`repaired=True` means all repairs, and `repair=` some of them: write one of the two.")
     folder, watch = _folder(output), watched(progress)
     scenario = named(finding, SCENARIOS)
     release = kit(kafka, Path(jars) if jars else None)
@@ -327,7 +329,7 @@ def reproduce(
 
 
 def list_findings() -> list[dict[str, str]]:
-    """Return the findings that can be reproduced: name, title, and what a control leaves out."""
+    """Return the findings that can be reproduced: name, title, and what its control leaves out."""
     from fencepost.kafka.clusters.reproduce import SCENARIOS
 
     return [{"name": found.name, "title": found.title, "control": found.control} for found in SCENARIOS]
@@ -356,7 +358,7 @@ def _prepare(
         named = bound.machine.version(version).name
         if named not in known:
             raise UsageError(
-                f"`version=` was given {version!r}, which no release is: Kafka is compared with {', '.join(known)}."
+                f"`version=` was given {version!r}, which is not a release: Kafka is compared with {', '.join(known)}."
             )
         found = replace(found, model=named)
     return bound, found

@@ -1,4 +1,4 @@
-"""The explorer: a page in the browser that takes any step of a protocol or of a trace, served on this machine."""
+"""The explorer: a local browser page that takes any step of a protocol or a trace."""
 
 import webbrowser
 from collections.abc import Callable
@@ -17,8 +17,8 @@ def explore(
 ) -> None:
     """Serve the explorer at a protocol, an archived trace or a trace file, until Ctrl-C.
 
-    `ready` is called with the address once it answers, and opens the browser if not given; `port` 0 is any that is
-    free. Raises UsageError for what does not exist, and for a port that is taken.
+    `ready` is called with the address once it answers, and by default opens the browser; `port` 0 means any free one.
+    Raises UsageError for what does not exist, and for a port in use.
     """
     from fencepost.counterexamples.browser.serving import HOST, address, prepared, server
 

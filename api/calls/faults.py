@@ -1,4 +1,4 @@
-"""The fewest faults that break a property, and what settings tolerate."""
+"""The fewest faults that break a property, and the faults that settings tolerate."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Minimal:
 
 @dataclass(frozen=True)
 class Tolerated:
-    """A setting and the cost of the cheapest faults that break the property, None if none of those tried does.
+    """A setting and the cost of the cheapest faults that break the property, None if none of the tried ones does.
 
-    `front` has every minimal set of faults that does, each with how many of each kind it has and what they cost.
+    `front` has every minimal set of such faults, with the number of each kind and the cost.
     """
 
     setting: Mapping[str, Any]
@@ -87,7 +87,7 @@ class FaultsResult(Answer):
 
     @property
     def undetermined(self) -> bool:
-        """Whether a search ended without a decision, or a setting was not asked."""
+        """Whether a search ended without a decision, or a setting was not searched."""
         return bool(self.not_run) or any(item.undetermined for item in self.settings)
 
     def to_frame(self) -> pd.DataFrame:
@@ -141,10 +141,10 @@ def faults(
 ) -> FaultsResult:
     """Find the fewest faults, in total and by kind, that break the property `prop`, in every setting of a grid.
 
-    Faults are the budgets of the protocol's state, such as crashes. `kinds` are counted (all that can happen if none is
-    named); others may happen as often as the constants allow. `costs` gives what a fault of a kind costs, 1 if not
-    given. `traces` is a folder to which the trace of every minimal set is written. After a cancellation no further
-    setting is searched.
+    Faults are the budgets of the protocol's state, such as crashes. `kinds` are counted (by default, all that can
+    happen); others may happen as often as the constants allow. `costs` gives the cost of a fault by kind (default 1).
+    `traces` is a folder to which the trace of every minimal set is written. After a cancellation no further setting is
+    searched.
     """
     question = ask(what, properties, constants=constants, version=version, more=more)
     choose_engine(engine)
@@ -190,7 +190,7 @@ class _Request:
     engine: str
 
     def texts(self) -> list[str]:
-        """Return all that an answer depends on."""
+        """Return everything that an answer depends on."""
         found, limits = self.question.protocol, self.options
         shown = (limits.budget, limits.max_states, limits.normalize, limits.compact, self.traces)
         parts = (self.question.constants, self.prop.name, self.kinds, self.costs, shown)
@@ -234,7 +234,7 @@ class _Request:
     def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> tuple[Json, tuple[Problem, ...]]:
         """Return the faults that every point tolerates.
 
-        After a point that was ended from outside, or that cannot be kept, no other one is begun.
+        After an interrupted point, or one that cannot be saved, no further one starts.
         """
         points: list[Json] = []
         not_run: list[str] = []
@@ -320,7 +320,7 @@ class _Request:
         return data, traces
 
     def undecided(self, constants: Constants, shown: Json, error: FencepostError) -> Json:
-        """Return a setting that cannot be asked, or in which the model raises an error, with the reason, as JSON."""
+        """Return a setting that cannot be searched, or in which the model raises an error, with the reason, as JSON."""
         from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds
 
         machine = self.question.protocol.machine
@@ -345,7 +345,7 @@ class _Request:
         }
 
     def breaking(self, shown: Json, result: Tolerance, item: Breaking, traces: dict[Path, Counterexample]) -> Json:
-        """Return a minimal set of faults with its history, as JSON; add its trace to the others if asked for."""
+        """Return a minimal set of faults with its history, as JSON; add its trace to the others if requested."""
         from fencepost.explorers.evidence.faults import spent, with_faults
 
         found, prop = self.question.protocol, self.prop

@@ -1,7 +1,7 @@
 """A lock: clients ask a server for it by messages, hold it one at a time, and may crash.
 
 `fencepost new NAME` writes a copy of this file, to be edited into a model of your own: change the records, then the
-actions, then state what must hold. `fencepost check` finds what does not.
+actions, then state what must hold. `fencepost check` finds what does not hold.
 """
 
 from enum import IntEnum
@@ -71,7 +71,7 @@ class Message(Record):
 
 
 class Session(Record):
-    """A client's own state."""
+    """The state of a client."""
 
     phase: Phase
 
@@ -113,7 +113,7 @@ def server_grants(s: State, c: C, m: Message) -> None:
 
 @action(m=InFlight("messages"))
 def client_takes(s: State, c: C, m: Message) -> None:
-    """A client that waits has the lock; one that does not, because it crashed, gives it back."""
+    """A client that waits takes the lock; one that no longer does, because it crashed, gives it back."""
     require(m.kind == Kind.GRANT)
     s.messages.remove(m)
     if s.session[m.client].phase == Phase.WAITING:
@@ -141,7 +141,7 @@ def server_frees(s: State, c: C, m: Message) -> None:
 
 @action(client=Client)
 def client_crashes(s: State, c: C, client: int) -> None:
-    """A client forgets everything; if it held the lock, the server finds that its connection is gone."""
+    """A client forgets everything; if it held the lock, the server notices that its connection is gone."""
     require(s.crashes_left > 0, bound=C.crashes)
     require(s.session[client].phase != Phase.IDLE)
     require(len(s.messages) < c.in_flight, bound=C.in_flight)
@@ -171,7 +171,7 @@ def nobody_takes_it_over(before: State, after: State, c: C, client: int) -> bool
 
 @sometimes
 def everybody_waits(s: State, c: C) -> bool:
-    """All clients wait at once: there is something to decide."""
+    """All clients wait at the same time, so there is a choice."""
     return all(session.phase == Phase.WAITING for session in s.session)
 
 
@@ -181,7 +181,7 @@ def waits(s: State, c: C, client: int) -> bool:
 
 
 def waits_no_longer(s: State, c: C, client: int) -> bool:
-    """Return whether it does not."""
+    """Return whether a client does not wait."""
     return not waits(s, c, client)
 
 
@@ -197,7 +197,7 @@ def holds_no_longer(s: State, c: C, client: int) -> bool:
 
 who_waits_gets_it = leads_to(
     "who-waits-gets-it",
-    "A client that waits eventually has the lock, if messages arrive and its holder gives it back.",
+    "A client that waits eventually has the lock, if messages arrive and its holder releases it.",
     when=waits,
     then=waits_no_longer,
     fair=(

@@ -1,4 +1,4 @@
-"""Random histories of Kafka's own classes: drawn, judged after each step, and known by the repairs that end them."""
+"""Random histories of Kafka's own classes: drawn, checked after each step, and identified by preventing repairs."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 FORMAT = 1
 HISTORIES = 1_000
 LEAST = 100
-"""Histories below which the measured table of planted mistakes has nothing to say."""
+"""The fewest histories to which the measured table of planted mistakes applies."""
 UNKNOWN = ""
 SHORTENED = 3
-"""Violations of a finding that are shortened; of the others the whole history is kept."""
+"""The number of violations of each finding that are shortened; the others are kept whole."""
 PIECE = 5_000
-"""Histories in a file of Parquet."""
+"""The number of histories in a Parquet file."""
 COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
 
 
@@ -40,8 +40,8 @@ class FuzzResult(Answer):
     """Outcome of random histories on Kafka's classes.
 
     `verdict` is unknown (a violation that no known finding explains), known (findings alone), nothing, or undetermined
-    (nothing, in too few histories). `findings` has how often each known finding came, by name; `unknown` has the
-    shortest history of each violation that is not known.
+    (nothing, in too few histories). `findings` counts each known finding, by name; `unknown` has the shortest history
+    of each unknown violation.
     """
 
     verdict: str
@@ -69,13 +69,13 @@ def fuzz(
     output: str | Path | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> FuzzResult:
-    """Draw random histories of a controller and brokers of Kafka's classes, and judge them after every step.
+    """Draw random histories of a controller and brokers of Kafka's classes, and check them after every step.
 
-    No model says what happens: steps are drawn among those that are possible, history by history from `seed` on, with
-    few faults, so that every loss is a defect. Each violation is shortened, and known findings are recognised by
+    No model decides what happens: steps are drawn from the possible ones, history by history starting at `seed`, with
+    so few faults that every loss is a defect. Each violation is shortened, and known findings are recognised by
     replaying it with their repairs. It ends after `histories`, or `budget` seconds; `replay` takes one history from a
-    file instead. The shortest histories are written to the folder `output` as scripts and, with pyarrow, all of them
-    as Parquet, a row each: a run that was stopped continues from there.
+    file instead. The shortest histories are written to the folder `output` as scripts and, with pyarrow, all of them as
+    Parquet, one row each; a stopped run continues from there.
     """
     from fencepost.kafka.clusters.kit import kit
     from fencepost.kafka.fuzz.histories import PROFILES, Fuzzer, Repaired, Script, fuzz_release
@@ -125,7 +125,7 @@ class _Pieces:
         return self.folder / f"histories-{self.name}-{first:09}.parquet"
 
     def read(self, alarms: dict[int, tuple[Alarm, str]]) -> None:
-        """Count the histories of earlier runs, and take their violations."""
+        """Add the histories and violations of earlier runs."""
         from fencepost.kafka.fuzz.histories import Alarm, Script, Step
 
         with suppress(ImportError):
@@ -142,7 +142,7 @@ class _Pieces:
                 self.earlier += len(rows)
 
     def add(self, taken: Iterable[int], alarms: dict[int, tuple[Alarm, str]]) -> None:
-        """Keep the steps of each history, and what it violates."""
+        """Keep the steps of each history and its violation."""
         for steps in taken:
             seed = self.next + len(self.rows)
             alarm, name = alarms.get(seed, (None, UNKNOWN))
@@ -155,7 +155,7 @@ class _Pieces:
                 self.write()
 
     def write(self) -> None:
-        """Write what is not in a file yet."""
+        """Write the rows that are not in a file yet."""
         with suppress(ImportError):
             import pyarrow as pa
             from pyarrow import parquet
@@ -180,7 +180,7 @@ class _Found:
         self.progress: Progress | None = None
 
     def take(self, told: Iterator[Alarm | Progress], repaired: Repaired) -> None:
-        """Take the alarms and the progress of a run as they come."""
+        """Receive the alarms and the progress of a run."""
         from fencepost.kafka.fuzz.histories import Alarm
 
         for item in told:
@@ -193,7 +193,7 @@ class _Found:
                 self.watch.spin(f"Kafka {self.release.version}: {each}, {counted(len(self.alarms), 'violation')}")
 
     def replayed(self, alarm: Alarm | None, repaired: Repaired) -> None:
-        """Take the one alarm of a script, if it has one."""
+        """Receive the alarm of a script, if there is one."""
         self.is_replay = True
         if alarm is not None:
             self._add(alarm, repaired)

@@ -1,4 +1,4 @@
-"""The whole graph of states of a small machine, for networkx, Graphviz, yEd, Gephi or a program of one's own."""
+"""The whole graph of states of a small machine, for networkx, Graphviz, yEd, Gephi or your own program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 MOST = 1000
-"""States of the largest graph that is made unless a call says otherwise."""
+"""Default limit on the states of a graph."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ def graph(
 ) -> StateGraph:
     """Return every reachable state and every step between them; raise UsageError for more than `max_states`.
 
-    States are numbered in breadth-first order. `label` of a state has the fields that are not the same in all of them,
-    of a step its action. With `prop` the states that violate it are marked, or where a property of behaviours begins
-    and ends.
+    States are numbered in breadth-first order. A state's `label` has the fields that differ between states, a step's
+    label its action. With `prop`, the states that violate it are marked, or the beginning and end of a property of
+    behaviours.
     """
     named = (prop,) if prop else ()
     if not isinstance(what, Question):

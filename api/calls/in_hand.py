@@ -1,4 +1,4 @@
-"""States in hand: a state built by name, an action taken in it, why one is refused, and whether a property holds.
+"""States by hand: build a state by name, take an action, see why one is refused and whether a property holds.
 
 lock = f.in_hand("lock.py", clients=2)
 s = lock.state(holder=0, session={0: {"phase": Phase.HOLDING}})
@@ -28,7 +28,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 
 
 class Held:
-    """A state: its fields are read as a model reads them. Two are equal if their content is."""
+    """A state, whose fields are read as in a model. Two states are equal if their contents are."""
 
     def __init__(self, hand: InHand, key: records.Key) -> None:
         self._hand, self._key = hand, key
@@ -65,12 +65,12 @@ class Held:
         return "\n".join(lines)
 
     def changes_to(self, after: Held) -> list[str]:
-        """Return the differences to another state, a line each."""
+        """Return the differences from another state, one per line."""
         return list(changes_of(self._hand.machine.state, self._key, after._key))
 
 
 class InHand:
-    """A machine under given constants, to be tried by hand on the plain semantics."""
+    """A machine under given constants, to try by hand on the plain semantics."""
 
     def __init__(self, machine: Machine, properties: tuple[Property, ...], plain: Interpreter) -> None:
         self.machine, self.properties, self.plain = machine, properties, plain
@@ -84,14 +84,14 @@ class InHand:
         """Return the first initial state (or another one) with some fields changed, by name.
 
         A record takes a dictionary, an array a list or a dictionary by index, a bag or a channel a list of messages.
-        Words that traces use stand for numbers: `holder="none"`, `phase="holding"`.
+        Words as in traces stand for numbers: `holder="none"`, `phase="holding"`.
         """
         record = self.plain.schema.restore((start or self.initial()[0])._key)
         _fill(record, self.machine.state, values)
         return Held(self, self.plain.schema.key(record))
 
     def steps(self, state: Held) -> list[str]:
-        """Return every step that can be taken, as it reads in a trace."""
+        """Return every possible step, as it appears in a trace."""
         return [self.plain.show(item.step) for item in self.plain.transitions(state._key)]
 
     def take(self, state: Held, action: str, /, **values: Any) -> Held:
@@ -106,7 +106,7 @@ class InHand:
             ) from error
 
     def why_not(self, state: Held, action: str, /, **values: Any) -> str:
-        """Return why an action cannot be taken: the guard that refuses it. An empty string if it can be."""
+        """Return why an action is impossible: the guard that refuses it. An empty string if it is possible."""
         step = self._step(state, action, values)
         try:
             self.plain.apply(state._key, step)
@@ -125,7 +125,7 @@ class InHand:
             )
         if prop.over_steps or prop.eventual is not None:
             raise UsageError(
-                f"property {prop.name!r} is about more than one state: ask about an @always or a @sometimes property."
+                f"property {prop.name!r} concerns more than one state: name an @always or a @sometimes property."
             )
         return self.plain.holds(prop, state._key)
 
@@ -192,7 +192,7 @@ def in_hand(
     version: str = "",
     **more: Any,
 ) -> InHand:
-    """Return a protocol to be tried by hand: by its name, its file, or as a machine with its properties."""
+    """Return a protocol to try by hand, given by name, by file, or as a machine with its properties."""
     question = ask(what, properties, constants=constants, version=version, more=more)
     machine = question.protocol.machine
     return InHand(machine, question.protocol.properties, Interpreter(machine, question.constants))

@@ -60,7 +60,7 @@ class Protocols:
 
 @call
 def list_protocols(name: str = "") -> Protocols:
-    """Return all protocols, or the one that is named, or that a file defines."""
+    """Return all protocols, or the named one, or the one that a file defines."""
     return Protocols((find_protocol(name),) if name else tuple(PROTOCOLS.values()))
 
 

@@ -1,4 +1,4 @@
-"""A model to begin with: a small running one, with a test, under a name of one's own."""
+"""A model to start from: small, running, with a test, under a name of your choice."""
 
 import inspect
 import keyword
@@ -35,7 +35,7 @@ def test_who_holds_the_lock_keeps_it() -> None:
 
 
 def pytest_command(test: Path) -> str:
-    """Return the command that runs a test: in a clone of Fencepost without the options that its own tests take."""
+    """Return the command that runs a test: in a clone of Fencepost, without the options of its own tests."""
     own = next((item for item in test.resolve().parents if (item / "pyproject.toml").is_file()), None)
     ours = own is not None and '\nname = "fencepost"\n' in (own / "pyproject.toml").read_text()
     return f"python -m pytest {'-o addopts= ' if ours else ''}{test}"
@@ -50,7 +50,7 @@ def new(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
         )
     if keyword.iskeyword(module) or module in sys.stdlib_module_names:
         raise UsageError(
-            f"Python has a word or a module {module!r} of its own, which the file would hide: write another name."
+            f"Python has a keyword or a module {module!r} of its own, which the file would hide: write another name."
         )
     files = Path(folder) / f"{module}.py", Path(folder) / f"test_{module}.py"
     for file in files:
@@ -62,7 +62,7 @@ def new(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
     told = re.sub(r"\n\n`fencepost new NAME`.*", "", docstring, flags=re.DOTALL)
     hint = (
         "Edit it into a model of your own: change the records, then the actions, then state what must hold.\n"
-        f"`fencepost check {module}.py` finds what is not, and shows how it happens.\n"
+        f"`fencepost check {module}.py` finds what does not hold, and shows how that happens.\n"
     )
     write_text(files[0], f'"""{told}\n\n{hint}"""{rest}'.replace('    "lock",\n', f'    "{label}",\n'))
     write_text(files[1], TEST.format(name=label, module=module, test=files[1].name))

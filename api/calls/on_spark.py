@@ -1,4 +1,4 @@
-"""A search on Spark, and the rows of a matrix there: in a session that is started for it."""
+"""A search on Spark, and the rows of a matrix there: in its own session."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def search_on(
 
 @dataclass(frozen=True)
 class Plan:
-    """The common part of a matrix's rows, in a form that can be sent: an executor makes the same rows from it.
+    """The common part of a matrix's rows, in a form that can be sent to executors.
 
-    `memory` is in bytes for each row; 0: a share of what the executor's machine has.
+    `memory` is in bytes for each row; 0: a share of the executor's memory.
     """
 
     origin: Origin
@@ -104,7 +104,7 @@ def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
 
 
 def row_there(plan: Plan, row: Row) -> Json:
-    """Return one row as data, explored where this runs."""
+    """Explore one row here, and return it as data."""
     from fencepost.api.answers.matrix import row_data
 
     found, ablation = _ablation(plan)
@@ -114,7 +114,7 @@ def row_there(plan: Plan, row: Row) -> Json:
 def explore_on(
     cluster: Cluster, plan: Plan, rows: tuple[Row, ...], done: Callable[[Row, Json], None], display: Watch
 ) -> str:
-    """Explore rows on Spark; return why that ended early, or an empty string."""
+    """Explore rows on Spark; return why this ended early, or an empty string."""
     from fencepost.explorers.spark.session import run_tasks
 
     with (

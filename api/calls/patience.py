@@ -1,4 +1,4 @@
-"""Guards and settings that only liveness depends on: judged on the machine without the guard, or with the setting."""
+"""Guards and settings that only liveness depends on: judged on the machine without the guard or with the setting."""
 
 from dataclasses import replace
 
@@ -15,13 +15,13 @@ from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, UsageError
 
 SAFE = ("nothing-broke", "same-states")
-"""Purposes of rows that no safety property depends on, and in which more or something else happens."""
+"""Purposes of rows that no safety property depends on and that change behaviour."""
 
 LATER = " while what must eventually happen was judged"
 
 
 def eventual_properties(question: Question) -> tuple[Property, ...]:
-    """Return the leads-to properties that are asked, all if none was named; raise UsageError without any."""
+    """Return the requested leads-to properties (default: all); raise UsageError if they do not exist."""
     named, every = (
         tuple(item for item in items if item.kind is Kind.LEADS_TO)
         for items in (question.properties, question.protocol.every_property)
@@ -35,7 +35,7 @@ def eventual_properties(question: Question) -> tuple[Property, ...]:
 
 
 def with_safety(question: Question) -> Question:
-    """Return the question with all safety properties, if only leads-to properties were named: rows are about both."""
+    """Return the question with all safety properties, if only leads-to properties were named: rows cover both."""
     if any(item.kind is not Kind.LEADS_TO for item in question.properties):
         return question
     safety = tuple(item for item in question.protocol.every_property if item.kind.must_hold)
@@ -43,21 +43,21 @@ def with_safety(question: Question) -> Question:
 
 
 def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
-    """Judge what must eventually happen on the whole machine."""
+    """Judge the leads-to properties on the whole machine."""
     return explore(replace(question, properties=eventual_properties(question)), "native", options, watch)
 
 
 def eventual_of(data: Json) -> Json:
-    """Return which leads-to properties were asked of the whole machine, and which of them hold."""
+    """Return the leads-to properties that were judged on the whole machine, and those that hold."""
     found: Json = data.get("liveness", {"asked": [], "holding": [], "violated": []})
     return found
 
 
 def judge_liveness(question: Question, data: Json, whole: Result, options: Options, watch: Watch) -> None:
-    """Give the purpose `liveness` to guards without which, and settings with which, a leads-to property fails.
+    """Give the purpose `liveness` to guards and settings that a leads-to property needs.
 
-    `whole` is what the whole machine does. Where a step would leave a domain the property is not judged: such steps are
-    not a behaviour. After a signal no row is judged any more.
+    `whole` is the result for the whole machine. If a step would leave a domain, the property is not judged, since such
+    steps are not a behaviour. After a signal no further row is judged.
     """
     found, constants = question.protocol, question.constants
     if ended_by_signal(data["why_stopped"]):

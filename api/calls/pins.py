@@ -1,4 +1,4 @@
-"""Pinned figures, written into the files of runs: only the numbers change, whatever stands around them stays.
+"""Pinned figures, written into the files of runs: only the numbers change.
 
 Figures are counts, depths, lengths of shortest traces and worst cases. A verdict is not: edit the
 row to expect another one.
@@ -26,25 +26,25 @@ _LISTED = re.compile(r"\b(fails|worst) *= *(\"\"\"|\")(.*?)\2", re.DOTALL)
 
 @dataclass(frozen=True)
 class Figures:
-    """Outcome of a search."""
+    """The outcome of a search."""
 
     distinct: int
     depth: int
     lengths: Mapping[str, int]
-    """States of the shortest trace to each property that is violated."""
+    """The length of the shortest trace to each violated property."""
     worst: Mapping[str, int | str]
 
 
 @dataclass(frozen=True)
 class Pinned:
-    """Report of figures that were pinned: a line for each file, and for each run that was left as it is."""
+    """Report of pinned figures: a line for each file, and for each run left unchanged."""
 
     lines: tuple[str, ...]
     left: tuple[dict[str, Any], ...]
 
 
 def pin(done: Sequence[dict[str, Any]]) -> Pinned:
-    """Write the figures of the runs that found the verdicts that they expect into their files."""
+    """Write the figures of runs with the expected verdicts into their files."""
     by_name = {run.name: run for run in runs()}
     changed: dict[Path, dict[str, Figures]] = {}
     left, lines = [], []
@@ -86,14 +86,14 @@ def _figures_of(item: dict[str, Any]) -> Figures:
 
 
 def with_figures(run: Run, found: Figures) -> Run:
-    """Return a run that expects the verdicts found for the properties that it names."""
+    """Return a run that expects the verdicts found for its properties."""
     lengths = {name: found.lengths[name] for name in run.violated}
     worst = {name: found.worst[name] for name in run.worst}
     return replace(run, distinct=found.distinct, depth=found.depth, violated=lengths, worst=worst)
 
 
 def pinned(name: str, text: str, figures: Mapping[str, Figures]) -> str:
-    """Return the text of a file of runs with new figures by run; raise UsageError where they have no place."""
+    """Return the text of a file of runs with new figures by run; raise UsageError if they have no place."""
     before = Runs({name: text})
     rows = iter(before.all)
     if sum(1 for _ in _ROW.finditer(text)) != len(before.all):

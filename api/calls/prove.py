@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 
 FIRST_STATES = 500
-"""States that are gone through for a step that ends with an error."""
+"""The number of states examined for a step that ends with an error."""
 MOST_VALUES = 100_000
-"""Values that the parameters of an action may have together if it is among those steps."""
+"""The most combinations of parameters of an action that is included there."""
 
 
 def look_for_z3() -> None:
-    """Raise UsageError where z3 is not installed."""
+    """Raise UsageError if z3 is not installed."""
     if importlib.util.find_spec("z3") is None:
         raise UsageError(
             'proofs need z3, which is not installed: write `pip install "fencepost[prove]"`, or explore with '
@@ -79,10 +79,10 @@ def prove(
 ) -> ProveResult:
     """Prove properties by induction: they hold initially, and every step keeps them.
 
-    Constants that `unbounded` names have any value, those of `int64` any of 64 bits; all others keep theirs. `k` is an
-    induction over that many steps, `depth` every run of that many steps instead, `every_state` no steps at all.
-    `timeout` is in seconds for each question to z3, `reach` for the search of a state that breaks the induction;
-    `strengthen` looks for lemmas.
+    Constants in `unbounded` may have any value, those in `int64` any of 64 bits; all others keep theirs. `k` means an
+    induction over that many steps, `depth` all runs of that many steps instead, `every_state` no steps at all.
+    `timeout` is in seconds for each question to z3, `reach` for the search for a state that breaks the induction;
+    `strengthen` searches for lemmas.
     """
     look_for_z3()
     from fencepost.explorers.native.expansion import processors
@@ -138,13 +138,13 @@ def refuse_several_ways(ways: list[str], *, strengthen: bool, havoc_loops: bool)
         raise UsageError(f"{ways[0]} was given with {ways[1]}: these are different ways to prove. Write one of them.")
     if strengthen and ways:
         raise UsageError(
-            f"`strengthen=True` was given with {ways[0]}: lemmas are looked for that make an induction over one step, "
-            "and this is another way to prove. Leave one of them out."
+            f"`strengthen=True` was given with {ways[0]}: it looks for lemmas for an induction over "
+            "one step, and this is another way to prove. Leave one of them out."
         )
     if havoc_loops and ways:
         raise UsageError(
-            f"`havoc_loops=True` was given with {ways[0]}: where a loop may leave anything, a run of several steps "
-            "need not be one of the model. Leave one of them out."
+            f"`havoc_loops=True` was given with {ways[0]}: if a loop may write any value, a run of "
+            "several steps need not be possible in the model. Leave one of them out."
         )
 
 
@@ -212,9 +212,9 @@ def with_violated(proof: Proof, found: Mapping[str, str]) -> Proof:
 
 
 def beside_error(report: ProveResult, error: DomainError, result: Result | None) -> ProveResult:
-    """Return the violations that were found although the model raises an error; all else is undecided.
+    """Return the violations that were found although the model raises an error; everything else is undecided.
 
-    `result` is of a search that ended with the error. Raises the error if nothing is violated.
+    `result` comes from a search that ended with the error. Raises the error if nothing is violated.
     """
     from fencepost.explorers.symbolic.proof import said_of
 
@@ -228,7 +228,7 @@ def beside_error(report: ProveResult, error: DomainError, result: Result | None)
 
 
 def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, str]:
-    """Return the properties that the way to an error violates, each with the number of its states."""
+    """Return the properties violated on the path to an error, each with its number of states."""
     plain = Interpreter(report.found.machine, report.constants)
     found: dict[str, str] = {}
     for number in range(len(error.states)):
@@ -242,7 +242,7 @@ def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, st
 
 
 def violated_in(result: Result | None) -> dict[str, str]:
-    """Return the violations of a search, and by which run; nothing without a search."""
+    """Return the violations of a search with their runs; nothing without a search."""
     return {
         item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
         for item in (result.properties if result else ())
@@ -251,7 +251,7 @@ def violated_in(result: Result | None) -> dict[str, str]:
 
 
 def why_unconfirmed(report: ProveResult, error: Exception) -> str:
-    """Return why a step may not happen on the plain semantics, or break nothing; empty if that is a defect."""
+    """Return why a step may be impossible on the plain semantics, or violate nothing; empty if that is a defect."""
     first = report.proof.broken[0]
     if first.forgotten:
         return f"{first.move} breaks the induction only if a loop without an end leaves what it may never leave"
@@ -263,7 +263,7 @@ def why_unconfirmed(report: ProveResult, error: Exception) -> str:
 
 
 def confirm(report: ProveResult, pair: Pair) -> Key:
-    """Take the step on the plain semantics and return the state after; raise MismatchError if it breaks nothing."""
+    """Take the step on the plain semantics and return the next state; raise MismatchError if nothing is violated."""
     machine = report.found.machine
     from fencepost.explorers.symbolic.replays import require_tried_arguments
 
@@ -279,10 +279,10 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
 
 
 def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
-    """Return which of the properties that the step breaks somewhere it breaks here, as the plain semantics has it.
+    """Return the properties that the step violates here, by the plain semantics, of those that it violates somewhere.
 
-    Without `normalize`, which is a step of its own in a proof, one that ends with an error is broken; with it, the
-    state before can be reached, and the error is raised.
+    Without `normalize`, a separate step in a proof, a property that raises an error counts as violated; with it, the
+    state before is reachable, and the error is raised.
     """
     machine = report.found.machine
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=normalize)
@@ -303,9 +303,8 @@ def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str
 def look_for_errors(machine: Machine, constants: Constants) -> None:
     """Take the first steps of a machine on the plain semantics: raises DomainError if one ends with an error.
 
-    A proof says nothing of steps that end with one, and one with lifted constants has lifted their bounds too. Errors
-    that are found at once are reported at once, as by `check`. Actions whose parameters have too many values are left
-    out.
+    A proof says nothing about steps that end with an error, and lifted constants lift their bounds too. Errors found
+    immediately are reported immediately, as by `check`. Actions whose parameters have too many values are left out.
     """
     plain = Interpreter(machine, constants)
     few = [item for item in (machine.initial, *machine.actions) if values_together(plain, item) <= MOST_VALUES]
@@ -331,7 +330,7 @@ def look_for_errors(machine: Machine, constants: Constants) -> None:
 
 
 def values_together(plain: Interpreter, action: Action) -> int:
-    """Return how many values the parameters of an action have together, messages not counted."""
+    """Return the number of combinations of an action's parameters, not counting messages."""
     ranges = [values_of(plain.schema, domain) for _, domain in action.params if not isinstance(domain, InFlight)]
     return prod(max(0, item.stop - item.start) for item in ranges)
 
@@ -353,7 +352,7 @@ def search_states(
 
 
 def look_for(report: ProveResult, search: Search, result: Result, state: Key) -> tuple[str, dict[str, str] | None, str]:
-    """Look for a state in a search, under constants of which the answer speaks where some have any value in the proof.
+    """Search for a state; if the proof leaves constants unbounded, the answer names those of the search.
 
     Returns the answer, the properties that are violated anyway (None if the state was reached), and the signal that
     ended the search, if one did.
@@ -383,13 +382,13 @@ def look_for(report: ProveResult, search: Search, result: Result, state: Key) ->
 
 
 LOOKED_AT = 3_000
-"""States that refute candidates before z3 is asked; z3 decides the rest."""
+"""The number of states that refute candidates before z3 decides the rest."""
 
 
 def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
     """Return the report of a proof with the lemmas that were found; the properties' verdicts then rest on them.
 
-    After Ctrl-C it is the report as it was, or what was decided by then.
+    After Ctrl-C, return the report unchanged, or with what was decided by then.
     """
     if report.proof.verdict is not Verdict.UNDETERMINED or report.proof.why_stopped:
         return report

@@ -23,19 +23,19 @@ from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.errors import UsageError
 
 BUDGET, MEMORY = 60.0, 2 << 30
-"""Seconds and bytes that are spent unless a call says otherwise."""
+"""The default limits in seconds and bytes."""
 
 
 @dataclass(frozen=True, repr=False)
 class ReplayResult(Counterexample):
-    """A trace that was replayed: every step could be taken, and the end shows what the trace says."""
+    """A trace that was replayed: every step could be taken, and it ends as it claims."""
 
     verdict: Verdict
 
 
 @dataclass(frozen=True, repr=False)
 class ShrinkResult(Shrunk):
-    """A trace that was shortened, and how far it was checked that there is no shorter one."""
+    """A trace that was shortened, and how far shorter ones were excluded."""
 
     def __repr__(self) -> str:
         return f"ShrinkResult({self.trace.protocol.name}: {self.before} to {counted(self.path.length, 'state')})"
@@ -81,7 +81,7 @@ class ShrinkResult(Shrunk):
 def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool = False) -> ReplayResult:
     """Replay a trace file; `model` is the file of your own protocol, and `rewrite` writes the states again.
 
-    Raises UsageError if a step cannot be taken, or if the end does not show what the trace says.
+    Raises UsageError if a step cannot be taken, or if the end is not as the trace claims.
     """
     take = replaying.rewrite if rewrite else replaying.replay
     made = take(file, lookup_in(str(model) if model else None))
@@ -90,7 +90,7 @@ def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool =
 
 @call
 def replay_text(text: str, *, model: str | Path | None = None) -> ReplayResult:
-    """Replay a trace that is given as text, as tests that were pasted have it; see `replay`."""
+    """Replay a trace given as text, as in pasted tests; see `replay`."""
     made = replaying.replay_text(text, lookup_in(str(model) if model else None))
     return ReplayResult(made.trace, made.path, made.verdict)
 
@@ -106,7 +106,7 @@ def shrink(
     progress: Watch | Callable[[Event], None] | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> ShrinkResult:
-    """Return the shortest trace that shows the same: fewer steps, smaller constants, and a search for a shorter one.
+    """Return the shortest trace with the same finding: fewer steps, smaller constants, and a search for a shorter one.
 
     `what` is a counterexample or a trace file. `budget` is in seconds, without compiling; `memory` in bytes for each
     search.

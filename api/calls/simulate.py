@@ -1,4 +1,4 @@
-"""Random walks: what they found, for programs."""
+"""Random walks and their findings."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ WALKS, DEPTH = 10_000, 100
 
 @dataclass(frozen=True, repr=False)
 class SimulateResult(Printed, Sample):
-    """Result of random walks: for each property how many walks decided it, and the gravest violation, shortened."""
+    """Result of random walks: the number of walks that decided each property, and the gravest violation, shortened."""
 
     question: Question = field(kw_only=True, repr=False)
     shown: Sampled | None = field(kw_only=True, default=None, repr=False)
-    """The gravest violation: a loss before an inner invariant, and then the shortest."""
+    """The gravest violation: a loss before an inner invariant, then the shortest."""
     trace: Counterexample | None = field(kw_only=True, default=None, repr=False)
-    """The history of that violation, shortened on request."""
+    """The history of that violation, shortened if requested."""
     shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -115,10 +115,10 @@ def simulate(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> SimulateResult:
-    """Walk at random through a protocol and judge its properties on the way; walks never show that something holds.
+    """Walk at random through a protocol and judge its properties on the way; walks never prove that a property holds.
 
     A walk has at most `depth` steps. Protocol, constants, weights, seed and its number determine it. The rest is as in
-    `check`; properties of whole behaviours are judged only where they are named, and refused.
+    `check`; properties of whole behaviours are left out, and refused if named.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
     require_number("depth", depth, 1)
@@ -138,8 +138,8 @@ def _left_out(question: Question) -> Iterator[str]:
     ):
         names = ", ".join(item.name for item in others)
         yield (
-            f"not judged: {names}. A walk has an end, and these are about whole behaviours: `fencepost check` "
-            "judges them."
+            f"not judged: {names}. A walk is finite, and these properties are about whole behaviours: `fencepost "
+            "check` judges them."
         )
 
 
@@ -180,7 +180,7 @@ def _with_trace(
 
 
 def shortened(trace: Counterexample, watch: Watch, workers: int) -> ShrinkResult | None:
-    """Return a trace that was just found, shortened; None if the caller would not wait."""
+    """Shorten a trace that was just found; None if the caller does not want to wait."""
     try:
         return shrink(trace, workers=workers, progress=watch)
     except KeyboardInterrupt:

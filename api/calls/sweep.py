@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SweptCell:
-    """Result of the walks of one combination of the grid's values; `violated` counts walks."""
+    """Result of the walks for one combination of the grid's values; `violated` counts walks."""
 
     constants: Mapping[str, Any]
     verdict: Verdict
@@ -103,9 +103,9 @@ class SweepResult(Answer):
 
 
 WRONG = "the model raises an error"
-"""Why a sweep is not complete whose walks are all walked."""
+"""Why a sweep with all walks taken is incomplete."""
 MOST_WALKS = 1 << 62
-"""Numbers of walks that a kept row may name."""
+"""Bound on the number of a stored walk."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def sweep(
         raise UsageError(f"every cell of the grid is refused; the first: {refused[0].refused}")
     if not cluster.is_local and not output:
         raise UsageError(
-            f"with a cluster at {cluster.master} the walks are kept in a folder that all executors see: "
+            f"with a cluster at {cluster.master} the walks are kept in a folder that all executors can read: "
             "write `output=` with such a folder, or a URL such as hdfs://host/folder."
         )
     if resume and not output:
@@ -220,7 +220,7 @@ def _swept(
         watch.clear()
         rows = sweeping.rows_of(sql, folder)
         if rows is None:
-            raise UsageError("no walk was walked: give the sweep more time with `budget=`.")
+            raise UsageError("no walk was taken: give the sweep more time with `budget=`.")
         with watch.busy("summing up"):
             asked = rows.where(rows["cell"].isin(list(request.settings)))
             summary, wrong = summarise(sql, asked), sweeping.wrong_walk(asked)
@@ -255,7 +255,7 @@ def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainErr
         error.add_note(f"This is walk {walk} of cell {cell}.")
         return error
     raise UsageError(
-        f"the walks that are kept say that the model raises an error in walk {walk} of cell {cell}, and it "
+        f"according to the kept walks, the model raises an error in walk {walk} of cell {cell}, and it "
         "does not: name another folder."
     )
 
@@ -280,7 +280,7 @@ def _plan(request: _Request, watch: Watch) -> Sweep:
 def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: bool) -> Way:
     """Return the path of a walk that violates a property; raise UsageError if kept rows say so wrongly."""
     refused = UsageError(
-        f"the walks that are kept say that walk {violation.walk} of cell {violation.cell} violates "
+        f"according to the kept walks, walk {violation.walk} of cell {violation.cell} violates "
         f"{violation.property!r}, and it does not: name another folder."
     )
     judged = next((item for item in walker.properties if item.name == violation.property), None)

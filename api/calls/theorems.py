@@ -40,7 +40,7 @@ class TheoremsResult:
 
     @property
     def left(self) -> int:
-        """How many proofs were not made."""
+        """The number of proofs that were not made."""
         return len(THEOREMS) - len(self.proofs)
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def prove_catalogue(
     progress: Watch | Callable[[Event], None] | None = None,
     each: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> TheoremsResult:
-    """Make every proof of the catalogue, and see that every twin fails; `each` is called with every proof."""
+    """Make every proof of the catalogue, and check that every twin fails; `each` is called with every proof."""
     rows: list[dict[str, Any]] = []
     watch = watched(progress)
     for item in THEOREMS:
@@ -79,7 +79,7 @@ def verdict_of(row: dict[str, Any]) -> Verdict:
 
 
 def prove_theorem(item: Theorem, watch: Watch, *, timeout: float, workers: int, cache: bool) -> dict[str, Any]:
-    """Make one proof and try its twin; return what came of both, as JSON."""
+    """Make one proof and try its twin; return both outcomes as JSON."""
     from fencepost.explorers.symbolic.cache import digest
 
     machine = item.found.machine
@@ -117,7 +117,7 @@ def prove_theorem(item: Theorem, watch: Watch, *, timeout: float, workers: int, 
 
 
 def settings_of(item: Theorem, timeout: float, workers: int) -> Settings:
-    """Return how a theorem is proved."""
+    """Return the method that proves a theorem."""
     from fencepost.explorers.symbolic.proof import Settings
 
     return Settings(
@@ -140,7 +140,7 @@ def _prove(
 
 
 def twin_fails(item: Theorem, twin: Proof) -> bool:
-    """Return whether the twin fails as it must, for a reason that z3 has shown: not because it gave up."""
+    """Return whether the twin fails for a reason that z3 has shown, and not because z3 gave up."""
     named = item.twin.action
     is_step = any(answer.action == named for answer in twin.broken)
     is_property = any(found.name == named and found.verdict is not Verdict.PROVED for found in twin.findings)

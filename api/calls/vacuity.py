@@ -1,6 +1,6 @@
-"""Which guarantees, witnesses, actions and guards of a protocol were never seen to fail, to happen, or to matter.
+"""Guarantees, witnesses, actions and guards of a protocol that never failed, happened or mattered.
 
-The runs of the catalogue and the measured matrices say so; nothing is searched.
+The runs of the catalogue and the measured matrices are read; nothing is searched.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.lineage import base
 
 UNBREAKABLE: dict[str, str] = {}
-"""The guarantees that no variant breaks, each with the reason. Any other one without evidence fails the check of the
-pages."""
+"""The guarantees that no variant breaks, each with the reason. Any other guarantee without evidence fails the check of
+the pages."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class VacuityResult:
 
     @property
     def complete(self) -> bool:
-        """Return whether every guarantee that holds was seen to fail in some variant."""
+        """Return whether every guarantee that holds failed in some variant."""
         return not any(data["guarantees"] for data in self.protocols)
 
     def to_dict(self) -> dict[str, Any]:
@@ -51,16 +51,16 @@ class VacuityResult:
 
 @call
 def vacuity(*names: str) -> VacuityResult:
-    """Return the properties that no variant violates, and the guards without effect, of each protocol.
+    """Return the properties that no variant violates, and the guards without effect, for each protocol.
 
-    Nothing is searched: the runs of the catalogue and the measured matrices are read. Raises UsageError for a file of
-    a model, of which nothing was measured.
+    Nothing is searched: the runs of the catalogue and the measured matrices are read. Raises UsageError for a model
+    file, which has no measurements.
     """
     for name in names:
         if name.endswith(".py") or "/" in name:
             make_sure_file(Path(name))
             raise UsageError(
-                f"no matrix is kept for {name}: `fencepost ablate {name}` makes one, and reports what is suspicious."
+                f"no matrix is kept for {name}: `fencepost ablate {name}` makes one, and reports suspicious rows."
             )
     asked = names or tuple(PROTOCOLS)
     reports = tuple(report(protocol(name)) for name in asked)
@@ -77,7 +77,7 @@ class MeasuredRow:
 
     @property
     def history(self) -> Replay | None:
-        """Return its shortest history; None if nothing was violated."""
+        """Return the row's shortest history; None if nothing was violated."""
         return next((history(self.protocol, pair) for pair in self.found if "steps" in pair[0]), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def measured_row(names: tuple[str, ...], row: str) -> MeasuredRow:
     """Return a row by its name, such as `follower-fetch 1` or `elr=off`; raise UsageError if it was not measured."""
     if len(names) != 1 or names[0] not in measured():
         raise UsageError(
-            f"`row=` was given with {' '.join(names) or 'no protocol'}, and a row is one of one measured protocol: "
+            f"`row=` was given with {' '.join(names) or 'no protocol'}, and a row belongs to one measured protocol: "
             f"write one of {', '.join(measured())}."
         )
     (name,) = names
@@ -147,7 +147,7 @@ def decided_by() -> dict[tuple[str, str], list[str]]:
 
 
 def falsifiable() -> dict[str, bool]:
-    """Return for each guarantee that holds whether a property that decides it was seen to fail."""
+    """Return, for each guarantee that holds, whether a property that decides it failed somewhere."""
     broken = seen_to_fail()
     found: dict[str, bool] = {}
     for item, names in decided_by().items():
@@ -158,14 +158,14 @@ def falsifiable() -> dict[str, bool]:
 
 
 def vacuous() -> list[str]:
-    """Return the guarantees that hold, and that nothing was seen to break."""
+    """Return the guarantees that hold and never failed anywhere."""
     return [name for name, known in falsifiable().items() if not known]
 
 
 def report(found: Protocol) -> dict[str, Any]:
     """Return the suspicions about a protocol at all tried constants, and its guarantees without evidence.
 
-    The keys are those of `suspicions`. Where no matrix was measured, nothing is claimed about actions and guards.
+    The keys are those of `suspicions`. Without a measured matrix, nothing is claimed about actions and guards.
     """
     broken = {prop for family, prop in seen_to_fail() if family == family_of(found.name)}
     own = [run for run in runs() if run.protocol == found.name]

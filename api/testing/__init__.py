@@ -1,4 +1,4 @@
-"""Checks in a test suite of one's own: a machine, its properties, and what is expected of them.
+"""Checks in your own test suite: a machine, its properties, and their expected verdicts.
 
     from fencepost.testing import check
 

@@ -1,4 +1,4 @@
-"""A check and a replay in a test suite of one's own, and what a result that is not as expected comes to."""
+"""A check and a replay in your own test suite, and the errors for unexpected results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Search:
 
     engine: str = "native"
     workers: int = 0
-    """0: as many as there are processors."""
+    """0 means all processors."""
     budget: float | None = None
     """Seconds; a search that does not finish is undetermined, which is an error."""
     compact: bool = False
@@ -52,9 +52,9 @@ def check(
 
     `what` is a machine with its `properties`, the name of a protocol, or a file that defines one. Constants are given
     by name, as `constants` or as further arguments: numbers, booleans or words. `only` limits the properties by name.
-    Each must hold, and each witness be reached, but for those named in `violated` (a mapping also gives the states of
+    Each must hold, and each witness be reached, except those named in `violated` (a mapping also gives the states of
     the shortest trace) and in `unreached`. Raises UndeterminedError if the search did not finish, UsageError for what
-    does not exist. A variant that does nothing beside the machine that it was made of gives a warning.
+    does not exist. A variant that changes nothing gives a warning.
     """
     from fencepost.api.answers.results import Base
     from fencepost.api.asking.targets import ask
@@ -81,7 +81,7 @@ def replay(file: str | Path, model: str | Path | None = None) -> ReplayResult:
 
 
 def describe(result: Result, *, as_expected: bool = False) -> str:
-    """Return a result on one line: constants, verdict, and how far it reaches."""
+    """Return a result on one line: constants, verdict, and reach."""
     values = " ".join(f"{name}={str(value).lower()}" for name, value in result.constants.items())
     reach = "" if result.complete else f"; {result.why_stopped}"
     expected = ", as expected" if as_expected and result.verdict not in ("holds", "proved") else ""
@@ -93,7 +93,7 @@ def describe(result: Result, *, as_expected: bool = False) -> str:
 
 
 def judge(result: CheckResult, expected: Callable[[str], tuple[str, int | None]], how: Search) -> None:
-    """Raise what a result that is not as expected comes to: the differences, and the trace of the first of them."""
+    """Raise the error for an unexpected result: the differences, and the trace of the first one."""
     wrong = [(item, *expected(item.name)) for item in result.properties]
     wrong = [(item, verdict, length) for item, verdict, length in wrong if not _is_as(item, verdict, length)]
     unknown = [item for item, _, _ in wrong if item.verdict in ("undetermined", "not-found")]

@@ -1,7 +1,6 @@
-"""The pytest plugin: a fixture that checks protocols, trace files as tests, and a summary of what was checked.
+"""The pytest plugin: a fixture that checks protocols, trace files as tests, and a summary of the checks.
 
-Loaded by pytest at its start in every project that has Fencepost installed, so nothing else is imported until it is
-used.
+Pytest loads it at its start in every project that has Fencepost installed, so other imports wait until they are needed.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from fencepost.testing.checks import Search
 
 FACT = "fencepost"
-"""The name of the properties that tests get in reports: one for each check, with what it found."""
+"""The name of the properties that reports of tests have: one for each check, with its result."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,12 +29,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--fencepost-engine", metavar="NAME", help="Search with this engine: native (the default) or plain."
     )
     group.addoption(
-        "--fencepost-workers", type=int, metavar="N", help="Threads of a search; 1 under xdist, else all processors."
+        "--fencepost-workers",
+        type=int,
+        metavar="N",
+        help="Threads of a search; 1 under xdist, otherwise all processors.",
     )
     group.addoption(
         "--fencepost-budget",
         metavar="TIME",
-        help="End each search after this time, such as 30s: it is undetermined then.",
+        help="End each search after this time, such as 30s: then it is undetermined.",
     )
     group.addoption("--fencepost-traces", action="store_true", help="Collect .trace files and replay them as tests.")
     group.addoption(
@@ -62,7 +64,7 @@ class Fencepost:
         """Explore every reachable state; fail the test if a verdict is not as expected, or not known.
 
         Takes the arguments of `fencepost.testing.check`; its `search` settings take precedence over the options of the
-        run. A file is looked for beside the test first.
+        run. Files are searched first in the test's folder.
         """
         __tracebackhide__ = True
         from fencepost.model.language.errors import ExpectationError, FencepostError, UndeterminedError
@@ -93,7 +95,7 @@ class Fencepost:
         return made
 
     def beside(self, what: Any) -> Any:
-        """Return the path of a file beside the test, so that a suite may be run from any folder."""
+        """Return the path of a file next to the test, so that a suite runs from any folder."""
         is_file = isinstance(what, Path) or (isinstance(what, str) and Path(what).suffix in (".py", ".trace"))
         here = self.item.path.parent / what if is_file else None
         return here if here is not None and here.is_file() else what
@@ -103,7 +105,7 @@ class Fencepost:
         self.item.user_properties.append((FACT, text))
 
     def search(self) -> Search:
-        """Return how to search under the options of the run."""
+        """Return the search settings from the options of the run."""
         from fencepost.api.asking.quantities import parse_duration
         from fencepost.testing.checks import Search
 
@@ -127,7 +129,7 @@ class Fencepost:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse options that mean nothing before any test runs."""
+    """Refuse meaningless options before any test runs."""
     given = [name for name in ("fencepost_engine", "fencepost_budget") if config.getoption(name, None)]
     if given:
         from fencepost.api.asking.quantities import parse_duration
@@ -159,7 +161,7 @@ class TraceFile(pytest.File):
 
 
 class TraceItem(pytest.Item):
-    """A replay: passes if every step can be taken and the end shows what the trace says."""
+    """A replay: passes if every step can be taken and it ends as it claims."""
 
     def runtest(self) -> None:
         """Replay the trace."""
@@ -184,7 +186,7 @@ class TraceItem(pytest.Item):
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print a line for each check: how far its verdict reaches."""
+    """Print a line for each check, with the reach of its verdict."""
     lines = [
         f"{report.nodeid}: {value}"
         for reports in terminalreporter.stats.values()

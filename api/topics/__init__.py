@@ -1,1 +1,1 @@
-"""The shelf of topics: losses that the settings of a topic allow, from measured figures."""
+"""Topics: losses that the settings of a topic allow, from measured figures."""

@@ -1,4 +1,4 @@
-"""Advice in words, the same on the console and on a page."""
+"""The wording of advice, the same on the console and on a page."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,7 +14,7 @@ SETTINGS = {
     "elr": "eligible leader replicas",
     "min_isr": "min.insync.replicas",
 }
-"""Kafka's names of the settings that may be changed."""
+"""Kafka's names for the settings that may be changed."""
 KINDS = {
     "crashes": ("broker crash", "broker crashes"),
     "clean_stops": ("controlled shutdown", "controlled shutdowns"),
@@ -37,7 +37,7 @@ KINDS = {
     "elr_disables": ("turning off of ELR", "turnings off of ELR"),
     "early_starts": ("restart within the broker's old session", "restarts within the broker's old session"),
 }
-"""Faults and an operator's actions in Kafka's words: one, and several."""
+"""Faults and operators' actions in Kafka's words, singular and plural."""
 SAID = {
     "lost": "loses",
     "leaderless": "no leader",
@@ -47,7 +47,7 @@ SAID = {
     "safe": "safe",
     "impossible": "no broker to move to",
 }
-"""What operations do, in a word or two."""
+"""The outcomes of operations, in a word or two."""
 DIFFERS = {
     "replicas": "RF {replicas}",
     "min_isr": "min ISR {min_isr}",
@@ -57,13 +57,13 @@ DIFFERS = {
     "acks": "acks=all",
     "unclean_election": "if clean",
 }
-"""How the settings of an observation differ from those in question."""
+"""Words for how an observation's settings differ from the requested ones."""
 WIDTH = 80
-"""A terminal has this many columns at least."""
+"""The minimum number of columns of a terminal."""
 UNCHANGED = "no other value of one setting is known to survive more crashes at an acceptable cost"
 ELR_COMMAND = "kafka-features.sh --bootstrap-server HOST:PORT describe"
 ELR_SHOWN = f"`{ELR_COMMAND}` shows it: on if eligible.leader.replicas.version is finalized at 1 or above"
-"""How an operator sees whether a cluster has ELR."""
+"""How an operator can see whether a cluster has ELR."""
 
 
 def release_of(data: Json) -> str:
@@ -78,7 +78,7 @@ def in_kafka(faults: Mapping[str, int]) -> str:
 
 
 def headline(data: Json) -> str:
-    """Return the answer in one sentence, which fits a line."""
+    """Return the answer in one sentence that fits on a line."""
     settings, rows = data["settings"], data["operations"]
     release = str(settings["release"] or release_of(data).removeprefix("Kafka "))
     more = [f"min ISR {settings['min_isr']}"]
@@ -106,7 +106,7 @@ def headline(data: Json) -> str:
 
 
 def row_of(item: Json) -> tuple[str, str, str]:
-    """Return an operation in a line: what it is, what it does, and what to do instead."""
+    """Return an operation in one line: its name, its effect, and what to do instead."""
     fact = SAID[item["outcome"]]
     if item["evidence"] and item["outcome"] != "not-measured":
         fact = f"{fact}: {_in_short(item['evidence'][0])}"
@@ -129,7 +129,7 @@ def _in_short(seen: Json) -> str:
 
 
 def lines_of(item: Json) -> list[str]:
-    """Return what there is to say of an operation: what was seen, and what to do instead."""
+    """Return the details of an operation: the observations, and what to do instead."""
     here = {name for seen in item["evidence"] for name in seen["findings"]}
     shown = [*item["evidence"], *_nearest(seen for seen in item["elsewhere"] if not here.issuperset(seen["findings"]))]
     lines = [_seen(seen) for seen in shown]
@@ -140,7 +140,7 @@ def lines_of(item: Json) -> list[str]:
 
 
 def proofs_of(item: Json) -> list[str]:
-    """Return what to do if an operation did harm, and what shows or measures it."""
+    """Return what to do if an operation did harm, and how to show or measure it."""
     lines = [f"If it happened: {item['after']}"] if item["after"] else []
     lines += [f"Shown by {item['show']}."] if item["show"] else []
     return lines + ([f"Measured by {item['measure']}."] if item["measure"] else [])
@@ -167,7 +167,7 @@ def _seen(item: Json) -> str:
         late = "; messages were delayed" if item["late"] else ""
         return f"{names}{runs}{lost} ({where}{late}): {item['story']}."
     if item["seen"] == "classes":
-        return f"{names}Kafka's classes of {item['release']} did every step of {item['run']} ({where})."
+        return f"{names}Kafka's classes of {item['release']} took every step of {item['run']} ({where})."
     searched = f"; {item['states']:,} states" if item["states"] else ""
     release = item["release"].replace("kafka-", "Kafka ")
     if item["outcome"] == "safe":
@@ -195,7 +195,7 @@ def in_sentences(steps: Iterable[str]) -> list[str]:
 
 
 def released_of(data: Json) -> str:
-    """Return the losses of the release itself if crashes keep the disk, or that this was not searched."""
+    """Return the losses of the release itself if crashes keep the disk, or a note that this was not searched."""
     found, release = data["released"], release_of(data)
     begin = f"{release} with its findings, where a crash leaves the disk as it is"
     if found is None:
@@ -212,7 +212,7 @@ def released_of(data: Json) -> str:
 
 
 def change_of(item: Json) -> tuple[str, str]:
-    """Return a change of a setting, and what it brings."""
+    """Return a change of a setting and its effect."""
     value = item["value"]
     shown = ("on" if value else "off") if isinstance(value, bool) else str(value)
     down = item["writes_go_on_with_brokers_down"]

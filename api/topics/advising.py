@@ -1,6 +1,6 @@
-"""Advice on the settings of a topic: crashes, findings, and what to change, from measured figures alone.
+"""Advice on the settings of a topic: crashes, findings, and what to change, from measured figures only.
 
-Nothing is searched here. Parts that were not searched are named, and never read as safe.
+Nothing is searched here. Parts that were not searched are named, and never reported as safe.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 PROTOCOL = "replication"
 ACKS = ("all", "1", "0")
 RELEASED_ON = 2
-"""Brokers with which releases were searched as they are."""
+"""The number of brokers with which unrepaired releases were searched."""
 LEAST_WORTH = 1
-"""Crashes that lose a record under settings that are not advised."""
+"""Settings that lose a record with this few crashes are not advised."""
 FIRST_ELR = (4, 0)
-"""The release that eligible leader replicas came with."""
+"""The release that introduced eligible leader replicas."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,13 +44,13 @@ class AdviceResult(Answer):
 
     settings: Settings
     point: Json | None
-    """The cell of the measured table; None where nothing was searched for these settings."""
+    """The cell of the measured table; None if these settings were not searched."""
 
     def __repr__(self) -> str:
         return f"AdviceResult({headline(self.to_dict())})"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each operation: what it does here, by which findings, what to do instead, and the proof."""
+        """Return a row for each operation: its effect here, its findings, what to do instead, and the evidence."""
         import pandas as pd
 
         names = ("operation", "outcome", "findings", "instead", "after", "show", "measure")
@@ -64,7 +64,7 @@ class AdviceResult(Answer):
 
     @property
     def decided(self) -> bool:
-        """Whether the searches of this setting came to an end."""
+        """Whether the searches of this setting finished."""
         return self.point is not None and not self.point["undetermined"]
 
 
@@ -81,8 +81,8 @@ def advise(
 ) -> AdviceResult:
     """Return the meaning of a topic's settings for its records; raise UsageError for settings that make no sense.
 
-    Without `kafka` it is the newest release that was read; `elr` None is as new clusters of the release have it.
-    `brokers` are those of the cluster: a replica can be moved only if there are more of them than replicas.
+    `kafka` defaults to the newest known release; `elr` None means as in new clusters of the release. `brokers` is the
+    number in the cluster: a replica can be moved only if there are more of them than replicas.
     """
     settings = settings_of(
         replicas, min_isr, kafka=kafka, acks=acks, elr=elr, unclean_election=unclean_election, brokers=brokers
@@ -113,13 +113,13 @@ def settings_of(
     unclean_election: bool,
     brokers: int | None = None,
 ) -> Settings:
-    """Return settings, with what was left out as new clusters of the release have it."""
+    """Return settings; those not given are as in new clusters of the release."""
     if replicas < 1 or min_isr < 1:
         raise UsageError(
             f"{replicas} replicas and min ISR {min_isr} were given, and each is at least 1: write larger numbers."
         )
     if acks not in ACKS:
-        raise UsageError(f"acks={acks!r} was given, which Kafka has not: write one of {', '.join(ACKS)}.")
+        raise UsageError(f"acks={acks!r} was given, which Kafka does not have: write one of {', '.join(ACKS)}.")
     if brokers is not None and brokers < replicas:
         raise UsageError(
             f"{counted(replicas, 'replica')} and {counted(brokers, 'broker')} were given: write more `brokers=`."
@@ -138,12 +138,12 @@ def settings_of(
 
 
 def versions() -> tuple[str, ...]:
-    """Return the releases that were read, by the names of the model's versions."""
+    """Return the known releases, by the names of the model's versions."""
     return tuple(item.name for item in protocol(PROTOCOL).machine.versions)
 
 
 def may_have_elr(version: str) -> bool:
-    """Return whether a release knows eligible leader replicas, on or off."""
+    """Return whether a release has eligible leader replicas, on or off."""
     return _number(version) >= FIRST_ELR
 
 
@@ -194,8 +194,8 @@ def _why(settings: Settings, point: Json | None) -> str:
         return f"no search was made with {counted(settings.replicas, 'replica')}, only with {known}"
     if settings.min_isr > settings.replicas:
         return (
-            f"no search was made with a min ISR above the number of replicas ({settings.replicas}). Kafka takes it to "
-            f"be that number, from 3.7 on: ask with a min ISR of {settings.replicas}"
+            f"no search was made with a min ISR above the number of replicas ({settings.replicas}). From 3.7 on Kafka "
+            f"treats it as that number: ask with a min ISR of {settings.replicas}"
         )
     return "no search was made at these settings"
 
@@ -302,8 +302,8 @@ def notes(settings: Settings, data: Json) -> Iterator[str]:
         )
         if not _is_as_measured(settings.replicas):
             yield (
-                "The model that is installed was edited: the crashes were counted in the one that was measured, and "
-                "say nothing about the edit."
+                "The installed model was edited: the crashes were "
+                "counted in the original model, and say nothing about the edit."
             )
         yield (
             "Never happened in these searches, so the crashes above say nothing about it: "
@@ -313,7 +313,7 @@ def notes(settings: Settings, data: Json) -> Iterator[str]:
     read = " and ".join(patches)
     patch = patch_with_own_rules(settings.release)
     if patch is not None:
-        yield f"Kafka {settings.release} is {patch.sentence}. What is said here is about {read}."
+        yield f"Kafka {settings.release} is {patch.sentence}. These statements are about {read}."
     elif settings.release and settings.release not in patches:
         yield (
             f"Kafka {settings.release} was not read: this is about {read}. Repairs of losses come in patches, so "
@@ -330,9 +330,9 @@ def notes(settings: Settings, data: Json) -> Iterator[str]:
     if "elr" in data["assumed"]:
         is_on = "on" if settings.elr else "off"
         differs = f"; an upgraded cluster may differ. {ELR_SHOWN}" if may_have_elr(settings.version) else ""
-        yield f"ELR is taken to be {is_on}, as in new clusters of this release{differs}."
+        yield f"ELR is assumed to be {is_on}, as in new clusters of this release{differs}."
     if "kafka" in data["assumed"]:
-        yield "No release was named, so this is the newest that was read."
+        yield "No release was named, so this is the newest that Fencepost knows."
 
 
 @cache

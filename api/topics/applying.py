@@ -1,4 +1,4 @@
-"""Which findings a release has under given settings: what each takes, where it was seen, and what is done about it."""
+"""The findings of a release under given settings: what each needs, where it was seen, and what to do about it."""
 
 from functools import cache
 
@@ -15,7 +15,7 @@ PROTOCOL = "replication"
 LOSING = ("leader-has-acknowledged", "acknowledged-survives", "leader-has-committed")
 """The properties whose violation loses a record that was acknowledged, or committed."""
 WITH_ELR = " with ELR"
-"""The name of a column of measured verdicts in which a release has a feature on that is off by default."""
+"""The column of measured verdicts in which a release has a default-off feature turned on."""
 
 
 def findings_of(version: str, min_isr: int, *, elr: bool) -> list[Json]:
@@ -69,7 +69,7 @@ def _on_kafka(entry: Entry, *, elr: bool) -> Json:
 
 
 def measured_on(version: str, *, elr: bool) -> str:
-    """Return the measured column for a release: the newest one up to it, with or without ELR as requested."""
+    """Return the measured column for a release: the newest one up to that release, with or without ELR as requested."""
     values = {item.name: item.values for item in protocol(PROTOCOL).machine.versions}
     rows = load("versions").get("findings", ())
     columns = list(dict.fromkeys(name for row in rows for name in row["by"]))

@@ -1,7 +1,7 @@
-"""Claims that go beyond a verdict, each a type from which its sentence is made; and fault tables in words.
+"""Claims beyond a verdict, each a type that yields its sentence; and the wording of fault tables.
 
-A claim says what would refute it: other cells, fewer faults, the machine without a guard.
-`tests/random_machines/claims.py` searches these by the definition.
+A claim names what would refute it: other cells, fewer faults, the machine without a guard.
+`tests/random_machines/claims.py` searches for these by the definition.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 FEW_CELLS = 4
-"""Cells that a sentence names one by one."""
+"""The most cells that a sentence names individually."""
 
 
 @dataclass(frozen=True)
 class Stable:
     """Properties have the same verdict in each of these cells, or in the whole box from the first to the last one.
 
-    A cell is a value of each bound. A cell of the box that the machine refuses has no verdict.
+    A cell is a value for each bound. A cell of the box that the machine refuses has no verdict.
     """
 
     properties: str
@@ -50,9 +50,9 @@ class Stable:
 
 @dataclass(frozen=True)
 class Tolerates:
-    """No faults of the counted kinds up to `most` that are at most `faults` in number break the property.
+    """At most `faults` faults of the counted kinds, up to `most`, do not break the property.
 
-    Without `faults` all of those up to `most` are tolerated. The cheapest that do cost `least`.
+    Without `faults`, all up to `most` are tolerated. The cheapest that break it cost `least`.
     """
 
     faults: int | None
@@ -62,7 +62,7 @@ class Tolerates:
 
     @property
     def sentence(self) -> str:
-        """Return how many faults are tolerated, and what the cheapest cost that are not."""
+        """Return how many faults are tolerated, and the cost of the cheapest that are not."""
         if self.faults is None:
             return f"all that were tried ({faults_in_words(self.most)})"
         cost = f"; the cheapest that break it cost {self.least}" if self.weighted else ""
@@ -81,7 +81,7 @@ class Tolerates:
 
 @dataclass(frozen=True)
 class Needed:
-    """Without a guard a property that holds is violated."""
+    """Without a guard, a property that holds is violated."""
 
     guard: str
     properties: tuple[str, ...]
@@ -93,26 +93,26 @@ class Needed:
 
     @classmethod
     def of(cls, row: Json) -> Needed | None:
-        """Return the property that needs the guard of a row; None if none does."""
+        """Return the property that needs the guard of a row; None if missing."""
         is_needed = row["kind"] == "guard" and row["purpose"] == "needed"
         return cls(row["row"], tuple(row["broken"])) if is_needed else None
 
 
 @dataclass(frozen=True)
 class Unneeded:
-    """Without a guard no property is violated that holds with it, as its purpose says: the same states or steps."""
+    """Without a guard, every property that holds still holds, as its purpose says: same states or steps."""
 
     guard: str
     purpose: str
 
     @property
     def sentence(self) -> str:
-        """Return what the guard is for."""
+        """Return the purpose of the guard."""
         return f"{self.guard}: {MEANING[self.purpose]}"
 
     @classmethod
     def of(cls, row: Json) -> Unneeded | None:
-        """Return the purpose of the guard of a row; None if a property needs it, or nothing is known."""
+        """Return the purpose of the guard of a row; None if a property needs it, or if unknown."""
         is_other = row["kind"] != "guard" or row["purpose"] in ("needed", "liveness", "undetermined")
         return None if is_other else cls(row["row"], row["purpose"])
 
@@ -126,38 +126,38 @@ class Same:
 
     @property
     def sentence(self) -> str:
-        """Return that the variant does nothing."""
+        """Return a sentence that the variant changes nothing."""
         return (
-            f"this variant does nothing under these constants: it reaches the same {counted(self.states, 'state')} as "
-            f"its base {self.base}, by the same steps."
+            f"this variant does nothing under these constants: it reaches the same {counted(self.states, 'state')} "
+            f"as its base {self.base}, by the same steps."
         )
 
 
 @dataclass(frozen=True)
 class Allows:
-    """The base of a variant refuses these histories, or does not violate the property along them."""
+    """A variant's base refuses these histories, or does not violate the property along them."""
 
     base: str
     properties: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
-        """Return that the variant is why the properties are violated."""
+        """Return a sentence that the variant causes the violations."""
         return (
             f"{self.base} itself does not have the shortest history of {', '.join(self.properties)}, under the same "
-            "constants: it is what this variant replaces that allows it."
+            "constants: the changes of this variant allow it."
         )
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """For the sake of a bound alone a step was refused, or lost something, in so many states."""
+    """In this many states a bound alone refused a step, or made it lose something."""
 
     found: BoundCount
 
     @property
     def sentence(self) -> str:
-        """Return how far the bound cut a search short, as a clause."""
+        """Return the effect of a bound on a search, as a clause."""
         item = self.found
         if item.together:
             return f"{item.constant}={item.value}, together with others only"
@@ -167,7 +167,7 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Prevents:
-    """With a setting a history is refused, or ends otherwise, and the property is not violated along the way."""
+    """With a setting, a history is refused or ends differently, and the property is not violated along it."""
 
     setting: str
     history: str
@@ -186,13 +186,13 @@ class Executed:
     release: str
     differences: int
     aside: int
-    """Histories that were not followed to their end."""
+    """The number of histories that were abandoned."""
     together: bool = True
-    """Whether some history was driven under all of these constants at once, and not under each of them alone."""
+    """Whether some history used all of these constants at once, not just each separately."""
 
     @property
     def sentence(self) -> str:
-        """Return how many steps were taken, and what is not compared."""
+        """Return the number of steps taken, and what is not compared."""
         found = f"{self.differences:,} differences" if self.differences else "no difference"
         aside = f"{self.aside:,} histories were not followed to their end, and are left out of the comparison"
         return (
@@ -204,18 +204,18 @@ class Executed:
 
 @dataclass(frozen=True)
 class NeverMatters:
-    """Larger values of these bounds, one or several of them, add no state."""
+    """Larger values of any of these bounds add no states."""
 
     bounds: Sequence[str]
 
     @property
     def sentence(self) -> str:
-        """Return the bounds with what larger values do."""
+        """Return the bounds with the effect of larger values."""
         return f"{', '.join(self.bounds)}: larger values add no state"
 
 
 def stable_claims(growth: Growth) -> list[Stable]:
-    """Return how far verdicts are the same that no raised bound changes, those together that are in the same cells."""
+    """Return how far unchanged verdicts are stable, grouped by equal cells."""
     same = [item for item in growth.properties if item.changes is None]
     groups: dict[tuple[int, bool], list[str]] = {}
     cells = {}
@@ -236,7 +236,7 @@ def raised_in(growth: Growth) -> list[str]:
 
 
 def is_weighted(point: Json) -> bool:
-    """Return whether a fault costs another number than 1."""
+    """Return whether a fault has a cost other than 1."""
     return any(cost != 1 for cost in point.get("costs", {}).values())
 
 
@@ -252,11 +252,11 @@ BY_OPERATOR = {
     "lowers": "a change of min ISR",
     "elr_disables": "ELR turned off",
 }
-"""Budgets that an operator's own actions spend, in words."""
+"""Budgets for operators' actions, in words."""
 
 
 def tolerated(point: Json) -> str:
-    """Return how many faults a setting tolerates, in words."""
+    """Return the number of tolerated faults of a setting, in words."""
     if point["undetermined"]:
         return "undetermined"
     claim = Tolerates.of(point)
@@ -275,7 +275,7 @@ def _all_spent(point: Json) -> bool:
 def breaks_with(point: Json) -> str:
     """Return every minimal set of faults, with its cost unless each fault costs 1.
 
-    Faults that cost nothing in its history are named, and the length of its trace.
+    Free faults in its history are named, and the length of its trace.
     """
     weighted = is_weighted(point)
     return "; ".join(_broken(item, point["kinds"], weighted=weighted) for item in point["front"])
@@ -311,5 +311,5 @@ def name_of(shown: Mapping[str, Value]) -> str:
 
 
 def left_out(omission: float) -> str:
-    """Return how sure it is that no state was left out, in words; nothing where all states were kept whole."""
+    """Return the probability that no state was missed, in words; empty if states were stored in full."""
     return f", kept as fingerprints: one was left out with a probability of at most {omission:.1g}" if omission else ""

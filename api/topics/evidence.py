@@ -1,4 +1,4 @@
-"""The catalogue as data: entries in their groups, what settles each, how it stands, and all of them as JSON."""
+"""The catalogue as data: entries by group, the runs that settle each, its standing, and everything as JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.machine import Machine, Repair
 
 GUARANTEES = ("always", "step", "leads-to", "bound")
-"""The kinds of entries that promise something."""
+"""The kinds of entries that are promises."""
 KINDS = {
     "guarantee": GUARANTEES,
     "bug": ("bug",),
@@ -45,7 +45,7 @@ def of_kind(name: str) -> list[Entry]:
 
 
 def constants_of(run: Run) -> dict[str, Any]:
-    """Return all constants of a run as they read in JSON: its version's, its own, and the defaults."""
+    """Return all constants of a run as in JSON: its version's, its own, and the defaults."""
     return dict(protocol(run.protocol).machine.set_constants(values_of(run)).shown)
 
 
@@ -74,7 +74,7 @@ def case_data(case: Case) -> dict[str, Any]:
 
 
 def cases_of(entry: Entry) -> tuple[Case, ...]:
-    """Return the cases that settle an entry itself, without those of the entries that it equals."""
+    """Return the cases that settle an entry itself, without those of equivalent entries."""
     found = evidence().get(entry.id)
     return found.cases if found else ()
 
@@ -86,7 +86,7 @@ def classes_of(entry: Entry) -> list[dict[str, str]]:
 
 
 def answer_of(entry: Entry) -> str:
-    """Return the result in words, or why it is not known."""
+    """Return the result in words, or why it is unknown."""
     found = evidence().get(entry.id)
     return " ".join(part for part in (found.answer, found.gap) if part) if found else ""
 
@@ -115,16 +115,16 @@ class Finding:
     classes: tuple[str, ...]
     clusters: tuple[str, ...]
     is_past: bool
-    """Whether the newest release that was read no longer has it."""
+    """Whether the newest known release no longer has it."""
 
     @property
     def is_seen(self) -> bool:
-        """Whether Kafka's own classes or clusters of Kafka did it."""
+        """Whether it happened on Kafka's own classes or on clusters."""
         return bool(self.classes or self.clusters)
 
     @property
     def text(self) -> str:
-        """It as a clause."""
+        """The hypothesis as a clause."""
         places = (("clusters", self.clusters), ("Kafka's classes", self.classes))
         seen = [f"on {what} of {_releases(found)}" for what, found in places if found]
         parts = (
@@ -141,14 +141,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a guarantee stands: `word` is a key of WORDS; empty where nothing decides it."""
+    """The standing of a guarantee: `word` is a key of WORDS; empty if undecided."""
 
     word: str
     findings: tuple[Finding, ...]
 
     @property
     def text(self) -> str:
-        """It as a sentence; empty where nothing is known."""
+        """The standing as a sentence; empty if unknown."""
         now = "; ".join(item.text for item in self.findings if not item.is_past)
         past = "; ".join(item.text for item in self.findings if item.is_past)
         parts = (WORDS.get(self.word, ""), f": {now}" if now else "", f"; broken before by {past}" if past else "")
@@ -181,7 +181,7 @@ def _broken(entry: Entry) -> list[Case]:
 
 
 def seen_on_kafka(entry: Entry) -> str:
-    """Return where a finding was seen on Kafka itself, its repair, and what avoids it; empty for any other entry."""
+    """Return where a finding was seen on Kafka itself, its repair, and how to avoid it; empty for other entries."""
     known = evidence().get(entry.id)
     if known is None or not known.releases:
         return ""
@@ -189,7 +189,7 @@ def seen_on_kafka(entry: Entry) -> str:
 
 
 def outside_models(version: str) -> list[str]:
-    """Return the findings of a version that were seen on Kafka itself, before a model had them."""
+    """Return the findings of a version that were seen on Kafka itself before a model covered them."""
     release = version.removeprefix("kafka-")
     return [name for name, known in evidence().items() if release in known.releases]
 
@@ -301,7 +301,8 @@ class Guarantees:
 
 @call
 def guarantees(*ids: str) -> Guarantees:
-    """Return the entries with these ids, in any case, or the whole catalogue; raise UsageError for an unknown id.
+    """Return the entries with these ids, case-insensitively, or the whole catalogue; raise UsageError for an unknown
+    id.
 
     An issue, a proposal or a pull request of Kafka, such as KAFKA-15221 or PR 20716, selects the entries that name it.
     """

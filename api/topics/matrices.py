@@ -1,4 +1,4 @@
-"""The measured matrices: guards removed one by one and switches turned, at the constants of small runs."""
+"""The measured matrices: guards removed one by one and switches flipped, at the constants of small runs."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -76,11 +76,11 @@ BASES: dict[str, tuple[str, ...]] = {
     "controller-failover": ("one decision", "one decision, no records", "two decisions, no records", "three epochs"),
     "watermark-propagation": ("kip-392 one follower", "data-only one follower", "reported one follower"),
 }
-"""The runs at whose constants guards are removed, by protocol: together they use every part of it."""
+"""The runs at whose constants guards are removed, by protocol: together they exercise every part of it."""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
-"""Constants that are not switches, and are set otherwise too."""
+"""Constants that are not switches but are varied too."""
 LEAST_STATES, TIMES = 300_000, 3
-"""A row may take this many states, or this many times those of the whole machine."""
+"""Limits of a row: this many states, or this many times those of the whole machine."""
 
 
 ORDER = (
@@ -105,11 +105,11 @@ def base_run(name: str, title: str) -> Run:
 
 
 _TEXTS: dict[tuple[int, ...], tuple[object, list[str]]] = {}
-"""The texts of machines that were requested, and what must stay in memory for its identity to be its own."""
+"""The requested texts of machines, and the objects that must stay in memory so that identities stay unique."""
 
 
 def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
-    """Return the texts of a machine, which several pages ask for."""
+    """Return the texts of a machine, cached because several pages need them."""
     key = (id(machine), *map(id, properties))
     if key not in _TEXTS:
         _TEXTS[key] = (machine, properties), texts(machine, properties)
@@ -117,7 +117,7 @@ def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def mark_of(found: Protocol) -> str:
-    """Return a digest of all that its matrices depend on: functions, schema, properties, constants."""
+    """Return a digest of everything its matrices depend on: functions, schema, properties, constants."""
     asked = [(item.name, str(item.kind)) for item in found.properties]
     bases = [(title, *_question(found, title)) for title in BASES[found.name]]
     return digest([*texts_of(found.machine, found.properties), repr(asked), repr(bases), repr((LEAST_STATES, TIMES))])
@@ -131,7 +131,7 @@ def _question(found: Protocol, title: str) -> tuple[list[tuple[str, int]], list[
 
 
 def stale() -> list[str]:
-    """Return the protocols whose matrices were not measured, or not as the protocol now is."""
+    """Return the protocols whose matrices were not measured, or measured before a change."""
     known = measured()
     return [name for name in BASES if name not in known or known[name]["mark"] != mark_of(protocol(name))]
 
@@ -171,7 +171,7 @@ def _whole_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def best_of(data: dict[str, Any]) -> dict[str, Found]:
-    """Return for each row its statement: the first purpose in order, by the shortest trace."""
+    """Return the statement for each row: the first purpose in order, with the shortest trace."""
     found: dict[str, Found] = {}
     for base in data["bases"]:
         for row in base["rows"]:
@@ -185,7 +185,7 @@ def _rank(row: dict[str, Any]) -> tuple[int, int]:
 
 
 def history(name: str, found: Found) -> Replay:
-    """Replay the history of a row; raise UsageError where the model does not allow it, or where it violates nothing."""
+    """Replay the history of a row; raise UsageError if the model refuses it or nothing is violated."""
     row, base = found
     prop = next(iter(row["broken"]))
     more, constants = {}, base["constants"]

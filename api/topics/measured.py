@@ -1,8 +1,8 @@
-"""Evidence and what it is of: a machine by its mark, under constants that were driven or searched.
+"""Evidence and its subject: a machine by its mark, under constants that were executed or searched.
 
-What was executed on Kafka's classes, and what tables of crashes say, is true of the machine that was executed. A
-variant, a model that was edited, and constants beyond those have no such evidence. The tables are of what loses an
-acknowledged record: crashes by setting, and faults by release.
+Executions on Kafka's classes and tables of crashes apply to the machine that was executed. Variants, edited models and
+other constants have no such evidence. The tables show what loses an acknowledged record: crashes by setting, and faults
+by release.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,29 +24,29 @@ NAME = "measured"
 PARTS = ("covers", "walks")
 """The parts of the figures of conformance whose steps are counted."""
 ASKED = ("loss", "elr", "unclean_election")
-"""Rules that the table of crashes has a row for, or says of itself."""
+"""Rules that the table of crashes has rows for, or states itself."""
 
 
 def machine_mark(machine: Machine) -> str:
-    """Return a digest of a machine: its schema, its actions, every helper that they call, what numbers there mean."""
+    """Return a digest of a machine: its schema, its actions, every helper that they call, the values of numbers."""
     return digest([*texts(machine, ()), *ends(machine, ())])
 
 
 def is_measured(mark: str) -> bool:
-    """Return whether the machine with this mark is the one that evidence is of."""
+    """Return whether evidence applies to the machine with this mark."""
     figures = load(NAME)
     return mark in {*figures.get("crashes", {}).values(), *(item["mark"] for item in figures.get("driven", ()))}
 
 
 def driven_rows(version: str, mark: str) -> list[dict[str, Any]]:
-    """Return the figures of a version of Kafka's classes, those of the machine with this mark."""
+    """Return the figures for a version of Kafka's classes and the machine with this mark."""
     known = {(item["part"], item["release"]) for item in _driven(version, mark)}
     rows = [(part, row) for part in PARTS for row in load("conformance").get(part, ())]
     return [row for part, row in rows if (part, row["release"]) in known]
 
 
 def beyond(question: Question, mark: str) -> list[str]:
-    """Return the constants of a question that are not among what was driven of its version, each with what was."""
+    """Return the constants of a question outside what was executed of its version, each with what was."""
     machine = question.protocol.machine
     declared = machine.constants.declared()
     base = {name: int(item.default) for name, item in declared.items()}
@@ -63,7 +63,7 @@ def beyond(question: Question, mark: str) -> list[str]:
 
 
 def are_driven_together(question: Question, mark: str) -> bool:
-    """Return whether all of a question's constants were driven at once: its rules and sizes, with bounds as large."""
+    """Return whether a question's constants were all executed at once: its rules and sizes, with bounds as large."""
     machine, values = question.protocol.machine, question.constants.values
     declared, bounds = machine.constants.declared(), guards_of(check(machine)).declared
     usual = {name: int(item.default) for name, item in declared.items()}
@@ -76,7 +76,7 @@ def are_driven_together(question: Question, mark: str) -> bool:
 
 
 def follows_version(question: Question) -> bool:
-    """Return whether a question has the rules of its version, whatever its sizes, or those that repair it."""
+    """Return whether a question has the rules of its version, at any size, or repaired rules."""
     machine, values = question.protocol.machine, question.constants.values
     wanted = machine.version(question.version).values
     return all(
@@ -86,7 +86,7 @@ def follows_version(question: Question) -> bool:
 
 
 def crashes_are_of(brokers: int, mark: str) -> bool:
-    """Return whether the table of crashes for this many brokers is of the machine with this mark."""
+    """Return whether the table of crashes for this many brokers belongs to the machine with this mark."""
     known: Mapping[str, str] = load(NAME).get("crashes", {})
     return known.get(str(brokers)) == mark
 
@@ -121,7 +121,7 @@ def released(version: str, min_isr: int) -> dict[str, Any] | None:
 
 
 def lost_with(row: Mapping[str, Any]) -> str:
-    """Return the fewest faults that lose a record, or that none of those tried does."""
+    """Return the fewest faults that lose a record, or that no tried combination does."""
     if row["front"]:
         return "lost with " + "; or ".join(words_of(item["faults"]) for item in row["front"])
     return f"kept with up to {words_of(row['most'])}" if not row["unknown"] else "not decided"

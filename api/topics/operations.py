@@ -1,7 +1,7 @@
-"""Operations of a cluster and what was measured of them at given settings: one row for each operation.
+"""Operations of a cluster and their measured outcomes at given settings: one row for each.
 
-A row says of these settings what was seen with them, on clusters, on Kafka's classes or in the model. What was seen
-with others stands beside it, under what differs. Nothing is concluded from one to the other.
+A row states what was seen with these settings: on clusters, on Kafka's classes or in the model. Observations with other
+settings are listed separately, under the difference. Neither is inferred from the other.
 """
 
 import re
@@ -27,9 +27,9 @@ from fencepost.model.language.machine import Version
 
 LOSS = LOSING[0]
 COMMON = "loss=none max_records=1 max_leader_epoch=8 crashes=0 fences=0 shrinks=0 lags=0"
-"""Events that happen only if an operation names them. Metadata may be late in all of them."""
+"""Events that happen only if an operation names them. Metadata may be late in all searches."""
 MOST_BROKERS = 4
-"""A search of more takes days."""
+"""A larger search takes days."""
 ELR_ALONE = ("unclean_shutdown", "last_known_leader", "last_known_leader_check")
 """Constants that mean nothing without ELR."""
 OUTCOMES = ("lost", "leaderless", "out", "not-measured", "kept", "safe", "impossible")
@@ -49,14 +49,14 @@ class Settings:
     elr: bool
     unclean_election: bool
     release: str = ""
-    """The release with its patch, as `4.1.2`, where one was named."""
+    """The release with its patch, such as `4.1.2`, if one was named."""
     brokers: int | None = None
-    """How many there are; None if it was not said."""
+    """The number of brokers; None if not given."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """Something that an operator does, or that happens to a cluster; `operations.toml` says what its fields mean."""
+    """Something that an operator does, or that happens to a cluster; `operations.toml` explains its fields."""
 
     name: str
     title: str
@@ -87,7 +87,7 @@ OPERATIONS = tuple(Operation(**item) for item in _FILE["operation"])
 
 
 def question(operation: Operation, version: str, replicas: int, min_isr: int, *, elr: bool) -> dict[str, int]:
-    """Return the constants at which an operation is searched; what changes nothing there is as it is declared."""
+    """Return the constants at which an operation is searched; constants without effect keep their declared values."""
     machine = protocol(PROTOCOL).machine
     own = _own(operation, replicas, min_isr)
     values = {name: int(value) for name, value in {**machine.version(version).values, "elr": elr, **own}.items()}
@@ -234,7 +234,7 @@ def _known(asked: Settings) -> dict[str, Json]:
 
 
 def _has(finding: str, release: str) -> bool:
-    """Say whether a release has a finding, according to its entry."""
+    """Return whether a release has a finding, according to its entry."""
     major, minor = _number(release)
     known = evidence()[finding].releases
     return not known or f"{major}.{minor}" in known
@@ -434,7 +434,7 @@ def _search(version: str, given: Mapping[str, Any]) -> str:
 
 
 def patches_read(version: str) -> list[str]:
-    """Return the patches of a release whose sources or classes were read, as `4.1.2`."""
+    """Return the patches of a release whose sources or classes were read, such as `4.1.2`."""
     sentence = protocol(PROTOCOL).machine.version(version).sentence
     return re.findall(rf"\b{re.escape(version.removeprefix('kafka-'))}\.\d+", sentence)
 
@@ -447,7 +447,7 @@ def patch_with_own_rules(release: str) -> Version | None:
 
 @cache
 def scenarios() -> tuple[Scenario, ...]:
-    """Return the stories that are played on clusters."""
+    """Return the stories that run on clusters."""
     from fencepost.kafka.clusters.reproduce import SCENARIOS
 
     return SCENARIOS

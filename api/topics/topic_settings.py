@@ -1,4 +1,4 @@
-"""The settings of a topic as a running cluster has them: read by confluent-kafka, and nothing is written."""
+"""The settings of a topic read from a running cluster with confluent-kafka; nothing is written."""
 
 import importlib.util
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from fencepost.explorers.running.files import read_named
 from fencepost.model.language.errors import UsageError
 
 SECONDS = 15.0
-"""How long a cluster has for each answer."""
+"""The time limit for each answer of a cluster."""
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
@@ -23,7 +23,7 @@ class TopicSettings(NamedTuple):
 
 
 def look_for_client() -> None:
-    """Raise UsageError where the library that asks clusters is not installed."""
+    """Raise UsageError if the library that queries clusters is not installed."""
     if importlib.util.find_spec("confluent_kafka") is None:
         raise UsageError(
             "asking a cluster needs confluent-kafka, which is not installed: run `pip install 'fencepost[advise]'`."
@@ -51,7 +51,7 @@ def client_settings(file: Path) -> dict[str, str]:
 
 
 def settings_in(file: Path) -> dict[str, TopicSettings]:
-    """Return the topics of a file, each a line `NAME REPLICAS MIN_ISR`, then `unclean` if it may elect so."""
+    """Return the topics of a file, each a line `NAME REPLICAS MIN_ISR`, plus `unclean` if such elections are on."""
     try:
         lines = read_named(file).decode("utf-8").splitlines()
     except (OSError, ValueError) as error:
@@ -74,7 +74,7 @@ def settings_in(file: Path) -> dict[str, TopicSettings]:
 def settings_of_topics(
     server: str, topic: str | None = None, more: Mapping[str, str] | None = None
 ) -> dict[str, TopicSettings]:
-    """Ask a cluster for the settings of a topic, or of all but its own; raise UsageError if it does not answer."""
+    """Query a cluster for the settings of a topic, or of all user topics; raise UsageError without an answer."""
     look_for_client()
     from confluent_kafka import KafkaException
 
@@ -83,7 +83,7 @@ def settings_of_topics(
     except KafkaException as error:
         what = f"topic {topic!r}" if topic else "its topics"
         raise UsageError(
-            f"{server} was asked for {what}: {_said(error)}. Look at the address and at what may be read."
+            f"{server} was asked for {what}: {_said(error)}. Check the address and your permissions."
         ) from error
 
 
@@ -97,9 +97,9 @@ def _asked(server: str, topic: str | None, more: Mapping[str, str]) -> dict[str,
     known = cluster.topics
     names = [topic] if topic else sorted(name for name in known if not name.startswith("__"))
     if topic and topic not in known:
-        raise UsageError(f"{server} has no topic {topic!r}: write the name of one that it has.")
+        raise UsageError(f"{server} has no topic {topic!r}: write the name of one that exists.")
     if not names:
-        raise UsageError(f"{server} has no topics of its users: there is nothing to advise on.")
+        raise UsageError(f"{server} has no user topics: there is nothing to advise on.")
     for name in names:
         if known[name].error:
             raise KafkaException(known[name].error)
@@ -119,8 +119,8 @@ def _settings(server: str, topic: str, known: Any, entries: Mapping[str, Any], c
     missing = [name for name in (MIN_ISR, UNCLEAN) if name not in values]
     if missing:
         raise UsageError(
-            f"{server} did not say what {' and '.join(missing)} of topic {topic!r} is: give the settings "
-            "themselves instead."
+            f"{server} did not say what {' and '.join(missing)} of topic {topic!r} is: give the "
+            "settings yourself instead."
         )
     return TopicSettings(replicas, int(values[MIN_ISR]), values[UNCLEAN] == "true", len(cluster.brokers))
 

@@ -1,4 +1,4 @@
-"""Notes on a verdict about a version of Kafka: its sources, its findings, and the terms of the question."""
+"""Notes on a verdict about a version of Kafka: its sources, its findings, and the limits of the question."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ from fencepost.model.language.machine import REPAIRED, Machine
 def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
     """Yield the notes on an answer about a version; nothing without a version.
 
-    `mark` is that of the question's machine, where it is known already.
+    `mark` is that of the question's machine, if already known.
     """
     machine, name = question.protocol.machine, question.version
     if not name:
@@ -36,7 +36,7 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
         yield from machine.terms(question.constants)
     open_findings = _unrepaired(question)
     if name.endswith(REPAIRED):
-        of_release = "No release has all of that: what holds here would hold of one that had."
+        of_release = "No release has all of that: a verdict of holds applies to one that would."
         yield f"{name} is {version.sentence}. {of_release if measured.is_measured(mark) else unlike_kafka(machine)}"
         if open_findings:
             yield f"It still contains {open_findings}, which no repair in the model covers."
@@ -44,12 +44,12 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
     if measured.is_measured(mark):
         yield f"{name} follows Kafka as it reads: {version.sentence}.{_compared(question, mark)}"
     else:
-        yield f"{name} has the constants of Kafka as it reads: {version.sentence}. {unlike_kafka(machine)}"
+        yield f"{name} has the constants of unrepaired Kafka: {version.sentence}. {unlike_kafka(machine)}"
     subject = "It" if measured.is_measured(mark) else name
     if left:
         found = "; ".join(f"{item.finding}, until {item.sentence}" for item in left)
         yield (
-            f"{subject} contains {found}. `version='{name}{REPAIRED}'` asks the same of it without these, and "
+            f"{subject} contains {found}. `version='{name}{REPAIRED}'` checks it without these, and "
             "`fencepost guarantees ID` shows each."
         )
     if open_findings:
@@ -57,8 +57,8 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
     modelled = {item.finding for item in machine.repairs}
     if machine.name == "replication" and (outside := [item for item in outside_models(name) if item not in modelled]):
         yield (
-            f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}, which no model has and clusters "
-            "have shown: `fencepost guarantees ID` says what they do, and how to avoid them."
+            f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}, which no model covers "
+            "but clusters have shown: `fencepost guarantees ID` says what they do, and how to avoid them."
         )
 
 
@@ -81,7 +81,7 @@ def _unrepaired(question: Question) -> str:
 
 
 def executed(question: Question, mark: str) -> Executed | None:
-    """Return what was executed of a question's machine, which has this mark, under its constants; None if nothing."""
+    """Return what was executed on Kafka for a question's machine and constants; None if nothing."""
     own = measured.driven_rows(question.version, mark)
     if not own or measured.beyond(question, mark):
         return None
@@ -116,7 +116,7 @@ def background_notes(question: Question, result: Result, *, normalize: bool) -> 
 
 
 def answer_notes(question: Question, result: Result, mark: str | None = None, *, normalize: bool) -> Iterator[str]:
-    """Yield which finding each violation of a version needs, and what crashes do without any.
+    """Yield the finding that each violation of a version needs, and the effect of crashes without any.
 
     `mark` is that of the question's machine, where it is known already.
     """
@@ -135,7 +135,7 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
         if findings:
             yield f"{Prevents(f'{findings} repaired', shown).sentence}."
         elif names:
-            yield f"No repair prevents {shown}: {why}, or it takes several findings."
+            yield f"No repair prevents {shown}: {why}, or it needs several repairs."
     if measured.crashes_are_of(int(question.constants.values.get("brokers", 0)), mark) and measured.follows_version(
         question
     ):
@@ -145,7 +145,7 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
 def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[str, list[str]]:
     """Return the violated properties by the findings whose repair prevents their shortest history: `HYP-1 or HYP-3`.
 
-    Those that no repair prevents are under an empty text.
+    Those that no repair prevents have an empty key.
     """
     machine = question.protocol.machine
     if not question.version or not machine.repairs:
@@ -165,7 +165,7 @@ def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[
 
 
 def allows(question: Question, result: Result, names: Iterable[str], *, normalize: bool) -> Allows | None:
-    """Return which of these violations are due to what a variant replaces; None if none is known to be."""
+    """Return the violations that are due to a variant's replacements; None if none are known."""
     base = question.protocol.machine.base
     found = [name for name in names if _is_of_change(question, result, name, normalize=normalize)]
     return None if base is None or not found else Allows(base.name, tuple(found))
@@ -185,12 +185,12 @@ def _is_of_change(question: Question, result: Result, name: str, *, normalize: b
 
 
 def replaced_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | None], ...]:
-    """Return the actions of the base that a variant replaces, each with the one in its place."""
+    """Return the actions of the base that a variant replaces, each with its replacement."""
     return tuple((old, new) for old, new in placed_in(machine, base) if new is not old)
 
 
 def placed_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | None], ...]:
-    """Return all actions of the base of a variant, each with the one in its place, whatever its name."""
+    """Return all actions of the base of a variant, each with its counterpart, whatever its name."""
     known, left, found = {item.name for item in base.actions}, list(machine.actions), []
     for item in base.actions:
         stays = bool(left) and (left[0].name == item.name or left[0].name not in known)
@@ -199,7 +199,7 @@ def placed_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | N
 
 
 def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path, *, normalize: bool) -> bool:
-    """Say whether the machine that a variant was made of refuses a step of a history, or has the property at its end.
+    """Return whether the machine behind a variant refuses a step of a history, or satisfies the property at its end.
 
     `normalize` may remove what only the variant would act on, and without it steps may be about what was removed.
     Nothing is known of an action with other parameters.
@@ -230,12 +230,12 @@ def _with_crashes(question: Question) -> Iterator[str]:
         for name, words in (("elr", "ELR"), ("unclean_election", "unclean elections"))
     )
     yield (
-        "What crashes alone do, with every repair of the model and every crash losing the log, to a record on "
+        "The effect of crashes alone, with every repair of the model and every crash losing the log, on a record on "
         f"{values['brokers']} brokers, {elr} and {unclean}: {told} (docs/kafka/losing-data.md)."
     )
 
 
 def is_told(note: str, told: tuple[str, ...]) -> bool:
-    """Return whether a note is about findings alone that were named before."""
+    """Return whether a note only repeats findings named before."""
     found = re.findall(r"HYP-\d+\b", note)
     return bool(found) and all(any(re.search(rf"{item}\b", line) for line in told) for item in found)

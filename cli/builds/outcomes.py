@@ -1,7 +1,7 @@
 """Outcomes for builds: passed, failed or not known, for each property. JUnit, SARIF and GitHub report the same.
 
-A violation that is expected passes. What is undetermined, and a witness that was not reached, is an error: neither
-counts as success, and neither is skipped.
+A violation that is expected passes. Undetermined properties and unreached witnesses are errors: neither counts as
+success or is skipped.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ class End(StrEnum):
 
 @dataclass(frozen=True)
 class CheckedRun:
-    """One run as JSON data, with its protocol; `diagram(property)` draws a violation, or returns an empty text."""
+    """One run as JSON data, with its protocol; `diagram(property)` draws a violation, or returns an empty string."""
 
     found: Protocol
     data: Mapping[str, Any]
@@ -42,7 +42,7 @@ class CheckedRun:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One test case: a property of a run, or the run as a whole (without `prop`)."""
+    """One test case: a property of a run, or the run as a whole, without `prop`."""
 
     report: CheckedRun
     name: str
@@ -56,7 +56,7 @@ class Outcome:
 
     @property
     def detail(self) -> str:
-        """The message, the sentence of the property, and the way to the violation."""
+        """The message, the sentence of the property, and the path to the violation."""
         lines = [self.message]
         if self.prop is not None:
             lines += [self.prop.sentence]

@@ -49,7 +49,7 @@ def _rule_id(item: Outcome) -> str:
 def _rule(item: Outcome) -> dict[str, Any]:
     """Return the rule of a guarantee: its sentence, where it is promised, and how it is known there."""
     if item.prop is None:
-        sentence = f"Runs of {item.report.found.name} find what is pinned for them."
+        sentence = f"Runs of {item.report.found.name} find the pinned results."
         return {"id": _rule_id(item), "name": item.name, "shortDescription": {"text": sentence}}
     entries = promises(item.prop)
     source = "; ".join(dict.fromkeys(entry.source for entry in entries)) or item.report.found.machine.source
@@ -123,7 +123,7 @@ LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "not
 
 
 def audit_sarif(data: dict[str, Any]) -> str:
-    """Return the findings of an audit: a rule for each kind, and the partition as its logical place."""
+    """Return the findings of an audit: a rule for each kind, with the partition as logical location."""
     rules = list({item["sort"]: _audit_rule(item) for item in data["sorts"]}.values())
     places = {rule["id"]: number for number, rule in enumerate(rules)}
     unread = [{"level": "error", "message": {"text": note["text"]}} for note in data["notes"] if note["unread"]]

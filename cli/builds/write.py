@@ -19,7 +19,7 @@ from fencepost.counterexamples.sources import near, place_of
 
 @dataclass(frozen=True)
 class Builds:
-    """Files and annotations that options ask for. Annotations go where results go, or to stderr if those are JSON."""
+    """Files and annotations requested by options. Annotations go where results go, or to stderr if those are JSON."""
 
     junit: Path | None = None
     sarif: Path | None = None
@@ -56,7 +56,7 @@ CONTROL = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:
-    """Return the XML text. Runs that were not begun are test suites with one error each."""
+    """Return the XML text. Runs that were not started are test suites with one error each."""
     root = ET.Element("testsuites", name="fencepost")
     total = dict.fromkeys(("tests", "failures", "errors"), 0)
     for report in reports:
@@ -107,14 +107,14 @@ def _clean(text: str) -> str:
 
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The variable that names the file to which a step appends its summary."""
+"""The environment variable that names the summary file of a step."""
 _MARKS = {End.PASSED: "✅", End.FAILED: "❌", End.ERROR: "⚠️"}
 ROOM = 900_000
-"""Bytes that we write into a summary: GitHub refuses more than 1 MiB in a step."""
+"""The most bytes written into a summary: GitHub refuses more than 1 MiB in a step."""
 
 
 def workflow_commands(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:
-    """Return the workflow commands that annotate what is not as it should be, a line each."""
+    """Return the workflow commands that annotate failures, one per line."""
     lines = []
     for item in (item for report in reports for item in outcomes(report)):
         if item.end is not End.PASSED:
@@ -126,7 +126,7 @@ def workflow_commands(reports: Sequence[CheckedRun], not_run: Sequence[str] = ()
 
 
 def append_summary(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> None:
-    """Append the summary to the step's file, if a workflow runs us; raise UsageError if it cannot be written."""
+    """Append the summary to the step's file, if running in a workflow; raise UsageError if it cannot be written."""
     file = os.environ.get(SUMMARY)
     if not file:
         return

@@ -1,4 +1,4 @@
-"""`fencepost ablate`: which guarantee depends on which guard."""
+"""`fencepost ablate`: which guarantees depend on which guards."""
 
 from __future__ import annotations
 
@@ -41,11 +41,13 @@ if TYPE_CHECKING:
 @click.option("--max-states", type=options.Count(1), help="End each row after N states.")
 @click.option("--memory", type=options.Size(), help="Memory for all rows together, such as 8G.")
 @options.normalize_option
-@click.option("--checkpoint", metavar="DIR", help="Keep every finished row there.")
-@click.option("--resume", is_flag=True, help="Take the rows that are finished from the checkpoint.")
+@click.option("--checkpoint", metavar="DIR", help="Keep every finished row in this folder.")
+@click.option("--resume", is_flag=True, help="Take finished rows from the checkpoint.")
 @click.option("--liveness", is_flag=True, help="Mark guards and settings that only leads-to properties depend on.")
-@click.option("--html", type=options.Writable(), help="Write the matrix there as a page; its cells open their traces.")
-@click.option("--trace", metavar="DIR", help="Write the trace of every violated cell there.")
+@click.option(
+    "--html", type=options.Writable(), help="Write the matrix to this file as a page; its cells open their traces."
+)
+@click.option("--trace", metavar="DIR", help="Write the trace of every violated cell into this folder.")
 @click.option("--master", metavar="URL", help="Explore rows on this Spark master: local[4], spark://host:port, ...")
 @click.option(
     "--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g."
@@ -53,10 +55,10 @@ if TYPE_CHECKING:
 @options.verbose_option
 @options.output_options
 def ablate(**given: Any) -> Exit:
-    """Search PROTOCOL without each guard in turn, and with each switch turned, and report violations.
+    """Search PROTOCOL without each guard in turn, and with each switch flipped, and report violations.
 
-    A guard is needed if a property is violated without it; the shortest trace says how. Of any other guard it reports
-    why: others imply it, it never refuses, it only bounds the search, or more happens and nothing breaks.
+    A guard is needed if a property is violated without it; the shortest trace shows how. For any other guard it reports
+    the reason: others imply it, it never refuses, it only bounds the search, or more happens without a violation.
 
     Exit status: 0 every row is decided, 1 the whole protocol violates a property already,
     2 bad input, 3 a row is undetermined.
@@ -128,7 +130,7 @@ def _named_traces(data: Json, folder: Path) -> dict[Path, str]:
 
 
 def exit_of_matrix(data: Json) -> Exit:
-    """Return the status of a matrix: a signal first, then the whole machine's violations, then what is missing."""
+    """Return the status of a matrix: signals first, then the whole machine's violations, then undecided rows."""
     if ended_by_signal(data["why_stopped"]):
         return Exit.UNDETERMINED
     eventual = eventual_of(data)
@@ -141,7 +143,7 @@ def exit_of_matrix(data: Json) -> Exit:
 
 
 LONG = 120
-"""Characters of a condition that are shown."""
+"""The most characters of a condition that are shown."""
 NUMBERS = "states of the shortest trace to a violation; ? where the search ended without a decision"
 _STYLES = {
     "needed": "bold green",
@@ -152,7 +154,7 @@ _STYLES = {
 
 
 def headline(data: Json) -> str:
-    """Return how many guards and settings are needed, and how many nothing depends on."""
+    """Return how many guards and settings are needed, and how many are not."""
     rows, whole = data["rows"], _whole(data)
     if any("violated" in text for text in whole):
         return f"{whole[0]}."
@@ -178,13 +180,13 @@ def _whole(data: Json) -> list[str]:
 
 
 def print_matrix(console: Console, data: Json, reach: str = "", *, legend: bool = True, verbose: bool = True) -> None:
-    """Print a matrix: the verdict, the rows of each purpose, in full if `verbose`; with a legend of the numbers."""
+    """Print a matrix: the verdict, the rows of each purpose, in full if `verbose`, with a legend."""
     from rich.text import Text
 
     print_lines(console, headline(data), style="bold")
     for text in _whole(data):
         print_lines(
-            console, f"{text}, so no row says anything of it.", style="bold red" if "violated" in text else "yellow"
+            console, f"{text}, so no row says anything about it.", style="bold red" if "violated" in text else "yellow"
         )
     if verbose:
         print_lines(console, data["sentence"], style="dim")
@@ -276,7 +278,7 @@ def _beyond(row: Json) -> list[Any]:
     if not row["departure"]:
         return []
     return [
-        ("; steps that leave a domain go no further: ", "yellow"),
+        ("; steps that leave a domain are not followed: ", "yellow"),
         row["departure"]["message"].rstrip("."),
         "; widen it to decide",
     ]

@@ -29,10 +29,17 @@ ON_OFF = click.Choice(["on", "off"])
 @click.option("--replicas", type=options.Count(1), help="Replication factor.  [default: 3]")
 @click.option("--min-isr", type=options.Count(1), help="min.insync.replicas.  [default: 1]")
 @click.option(
-    "--kafka", default="", metavar="VERSION", help="The release, such as 4.1.  [default: the newest that was read]"
+    "--kafka",
+    default="",
+    metavar="VERSION",
+    help="The release, such as 4.1.  [default: the newest release that Fencepost knows]",
 )
 @click.option(
-    "--acks", type=click.Choice(["all", "1", "0"]), default="all", show_default=True, help="What producers wait for."
+    "--acks",
+    type=click.Choice(["all", "1", "0"]),
+    default="all",
+    show_default=True,
+    help="The acknowledgement that producers wait for.",
 )
 @click.option("--elr", type=ON_OFF, help="Eligible leader replicas.  [default: as in new clusters of the release]")
 @click.option("--unclean-election", type=ON_OFF, help="unclean.leader.election.enable.  [default: off]")
@@ -41,15 +48,16 @@ ON_OFF = click.Choice(["on", "off"])
     "--bootstrap-server", metavar="HOST:PORT", help="Read replicas, min ISR and unclean elections from this cluster."
 )
 @click.option("--topic", metavar="NAME", help="The topic whose settings are read.  [default: every topic]")
-@click.option("--topics", metavar="FILE", help="Take topics from this file, a line each: NAME REPLICAS MIN_ISR.")
+@click.option("--topics", metavar="FILE", help="Take topics from this file, one per line: NAME REPLICAS MIN_ISR.")
 @click.option("--client-config", metavar="FILE", help="Settings of the client that reads them: NAME=VALUE lines.")
-@click.option("--trace", type=options.Writable(), help="Write the shortest history that loses a record there.")
+@click.option("--trace", type=options.Writable(), help="Write the shortest history that loses a record to this file.")
 @options.verbose_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exit:
-    """Say what settings mean for records: the fewest crashes that lose one, findings that apply, and what to change.
+    """Explain what settings mean for records: the fewest crashes that lose one, applicable findings, and what to
+    change.
 
-    The answer is looked up in measured tables; nothing is searched. It says which settings were not searched.
+    The answer is looked up in measured tables; nothing is searched. Settings that were not searched are named.
 
     Exit status: 0 the table has an answer, 2 bad input, 3 these settings were not searched, or a search did not end.
     """
@@ -99,8 +107,7 @@ def _read(given: dict[str, Any]) -> tuple[dict[str, TopicSettings], dict[str, st
     if own:
         wrong = " and ".join(f"--{name.replace('_', '-')}" for name in own)
         raise UsageError(
-            f"{wrong} {'was' if len(own) == 1 else 'were'} given with {where}, where that is read: "
-            "leave one of them out."
+            f"{wrong} {'was' if len(own) == 1 else 'were'} given with {where}, which reads it: leave one of them out."
         )
     if file:
         listed = settings_in(Path(file))
@@ -124,7 +131,7 @@ def _write(file: Path, data: Any) -> None:
 def print_advice(
     console: Console, made: AdviceResult, read: Mapping[str, str | None] | None = None, *, verbose: bool = True
 ) -> None:
-    """Print the answer, and a row for each operation; with `verbose` all that was seen, and what crashes do."""
+    """Print the answer, and a row for each operation; with `verbose`, all observations and the effect of crashes."""
     data = made.to_dict()
     rows: list[tuple[Text | str, ...]] = []
     print_lines(console, advice_words.headline(data), style="bold")
@@ -148,7 +155,7 @@ def print_advice(
         print_lines(console, "Release, acks and ELR are not read from there.", style="dim")
     crashes = data["crashes"]
     if crashes is None:
-        print_lines(console, f"Not searched: {data['why']}. Nothing here says that these settings are safe.")
+        print_lines(console, f"Not searched: {data['why']}. This does not show that these settings are safe.")
     else:
         print_lines(console, f"By crashes alone an acknowledged record {crashes['outcome']}.")
         for lost, steps in zip(crashes["front"], crashes["told"], strict=True):

@@ -1,4 +1,4 @@
-"""`fencepost audit`: what a real cluster's metadata log shows, judged by the guarantees."""
+"""`fencepost audit`: what a real cluster's metadata log shows, checked against the guarantees."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ from fencepost.kafka.audit.findings import SEVERITIES
 
 @options.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--output", metavar="DIR", help="Keep records, histories and findings there, as Parquet.")
-@click.option("--resume", is_flag=True, help="Add to the audit in --output: what is there is not read again.")
+@click.option("--output", metavar="DIR", help="Keep records, histories and findings in this folder, as Parquet.")
+@click.option("--resume", is_flag=True, help="Add to the audit in --output without reading its records again.")
 @click.option(
     "--severity",
     type=click.Choice(SEVERITIES),
@@ -26,38 +26,36 @@ from fencepost.kafka.audit.findings import SEVERITIES
     "--within",
     type=options.Time(),
     default="60s",
-    help="How soon after a change another one is suspicious.  [default: 60s]",
+    help="A change within this time of another is suspicious.  [default: 60s]",
 )
 @click.option(
     "--min-isr", type=options.Count(1), default=1, show_default=True, help="min.insync.replicas of server.properties."
 )
 @click.option(
-    "--partition", metavar="TOPIC-NUMBER", help="Find what its brokers must have done, in the model; goes with --trace."
+    "--partition", metavar="TOPIC-NUMBER", help="Find in the model what its brokers must have done; needs --trace."
 )
 @click.option(
-    "--trace", type=options.Writable(), help="Write the history of --partition there, as a trace of the model."
+    "--trace", type=options.Writable(), help="Write the history of --partition to this file, as a trace of the model."
 )
 @click.option("--until", type=click.IntRange(0), metavar="OFFSET", help="End that history at this offset.")
-@click.option(
-    "--kafka", metavar="VERSION", help="Decode by the classes of this release; by default of the newest that is known."
-)
-@click.option("--jars", metavar="DIR", help="Decode by the classes of the jars in this folder.")
+@click.option("--kafka", metavar="VERSION", help="Decode with the classes of this release (default: the newest known).")
+@click.option("--jars", metavar="DIR", help="Decode with the classes of the jars in this folder.")
 @options.spark_options
-@click.option("--html", type=options.Writable(), help="Write the report there, as a page with a timeline.")
-@click.option("--sarif", type=options.Writable(), help="Write the findings there, for dashboards.")
+@click.option("--html", type=options.Writable(), help="Write the report to this file, as a page with a timeline.")
+@click.option("--sarif", type=options.Writable(), help="Write the findings to this file, for dashboards.")
 @options.verbose_option
 @options.output_options
 def audit(paths: tuple[str, ...], **given: Any) -> Exit:
-    """Judge the metadata log of a Kafka cluster: what broke an invariant, and from which states records may be lost.
+    """Audit the metadata log of a Kafka cluster: which invariants were broken, and in which states records may be lost.
 
-    PATH is a folder __cluster_metadata-0 of a controller, a folder that has several such folders at any depth, or a
-    file with what kafka-dump-log.sh --cluster-metadata-decoder prints, which is read without Java. Records are decoded
-    by Kafka's own classes, and every partition is followed through them: in this process, or on Spark if there are
-    more than a million or --master is given. Copies of brokers' disks, or of a partition's folder there, are compared
-    too: what was acknowledged, where logs part, and what the leader lacks.
+    PATH is a folder __cluster_metadata-0 of a controller, a folder that contains such folders at any depth, or a file
+    with the output of kafka-dump-log.sh --cluster-metadata-decoder, which is read without Java. Records are decoded by
+    Kafka's own classes, and every partition is followed: in this process, or on Spark if there are more than a million
+    or --master is given. Copies of brokers' disks, or of a partition's folder there, are compared too: which records
+    were acknowledged, where logs diverge, and what the leader lacks.
 
-    Exit status: 0 nothing was found, 1 something was found, 2 bad input,
-    3 nothing was found, and parts could not be read or were not found in the model, 4 internal error.
+    Exit status: 0 nothing was found, 1 something was found, 2 bad input, 3 nothing was found, but parts could not be
+    read or not be found in the model, 4 internal error.
     """
     from fencepost.api.calls.audit import audit as audited
 

@@ -1,4 +1,4 @@
-"""`fencepost catalogue`: the runs of the catalogue, each compared with what it must find."""
+"""`fencepost catalogue`: the runs of the catalogue, each compared with its expected results."""
 
 from __future__ import annotations
 
@@ -37,21 +37,19 @@ PROFILES = ", ".join(Profile)
 @build_options
 @output_options
 def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, verbose: int, **given: Any) -> Exit:
-    """Make the runs of the catalogue, of all or of the named protocols, and compare each with what it must find.
+    """Make the runs of the catalogue, for all or the named protocols, and compare each with its expected results.
 
-    A profile has the runs of the smaller ones too. Runs have constants and expected verdicts of their own; --budget is
-    for all of them together. `fencepost check` without a protocol does the same.
+    A profile includes the runs of smaller profiles. Runs have their own constants and expected verdicts; --budget is
+    the total for all of them. `fencepost check` without a protocol does the same.
 
-    Exit status: 0 every run found what it must, 1 one did not, 2 bad input,
-    3 a run was cut short or not begun, 4 internal error.
+    Exit status: 0 all runs as expected, 1 one was not, 2 bad input, 3 a run was cut short or not started, 4 internal
+    error.
     """
     from fencepost.api.calls.catalogue import catalogue as run_catalogue
     from fencepost.api.calls.catalogue import choose_runs, profile_named
 
     if pin and not given["normalize"]:
-        raise UsageError(
-            "--pin was given with --no-normalize, with which there are other states: leave one of them out."
-        )
+        raise UsageError("--pin was given with --no-normalize, which changes the states: leave one of them out.")
     chosen = choose_runs(profile_named(profile), protocols)
     limits, builds = limits_of(given), Builds.from_options(given)
     with Display(quiet=given["quiet"]) as display:
@@ -109,7 +107,7 @@ WORD = max(len(item) for item in Verdict)
 
 
 class RunTable:
-    """Rows of the same columns. The constants have their names in a line above the rows that share them."""
+    """Rows of the same columns. The names of constants are in a line above the rows that share them."""
 
     def __init__(self, console: Console, chosen: tuple[Run, ...], display: Display) -> None:
         self.console, self.display = console, display
@@ -133,7 +131,7 @@ class RunTable:
         )
 
     def row(self, run: Run, data: dict[str, Any]) -> None:
-        """Print the result of one run, and below it the traces of expected violations and all differences."""
+        """Print the result of one run, followed by the traces of expected violations and all differences."""
         from rich.text import Text
 
         self.display.clear()
@@ -167,7 +165,7 @@ class RunTable:
                 print_lines(self.console, text, style=style, indent=self.protocol + 2)
 
     def summary(self, found: CatalogueResult, *, rows: bool) -> None:
-        """Print how many runs found what they must; with `rows` also the row of each run that did not."""
+        """Print how many runs were as expected; with `rows`, also the row of each run that was not."""
         self.display.clear()
         if self.headed:
             self.console.print()
@@ -198,13 +196,13 @@ class RunTable:
 
 
 def print_headline(console: Console, found: CatalogueResult) -> None:
-    """Print how many runs found what they must, in the colour of that."""
+    """Print how many runs were as expected, in the matching colour."""
     style = {Exit.FAILED: "bold red", Exit.AS_EXPECTED: "bold green", Exit.UNDETERMINED: "bold yellow"}
     print_lines(console, headline(found), style=style[exit_of_runs(found)])
 
 
 def headline(found: CatalogueResult) -> str:
-    """Return how many runs found what they must, and what that was, as one sentence."""
+    """Return how many runs were as expected, with their results, as one sentence."""
     good = [item["verdict"] for item in found.runs if item["as_expected"]]
     every = len(found.runs) + len(found.not_run)
     if len(good) < every:

@@ -1,4 +1,4 @@
-"""`fencepost check`: explore protocols and say what holds of them."""
+"""`fencepost check`: explore protocols and decide their properties."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -34,7 +34,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 )
 @options.spark_options
 @click.option(
-    "--partitions", type=options.Count(1, 1 << 20), help="Parts of a search on Spark.  [default: two a processor]"
+    "--partitions", type=options.Count(1, 1 << 20), help="Parts of a search on Spark.  [default: two per processor]"
 )
 @click.option(
     "--handover",
@@ -45,7 +45,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 @click.option(
     "--grow",
     type=options.Time(),
-    help="Then raise the bounds that were reached, one after the other, for so long in all, such as 10m.",
+    help="Then raise the bounds that were reached, one after the other, for this time in total, such as 10m.",
 )
 @options.cross_check_option
 @click.option("--deadlock", is_flag=True, help="Show a shortest trace to a state without a successor.")
@@ -54,8 +54,12 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 )
 @click.option("--pin", is_flag=True, help="As `fencepost catalogue`: write what runs find into their files.")
 @options.expect_option()
-@click.option("--strict", is_flag=True, help="Let warnings about the model be an error.")
-@click.option("--trace", type=options.Writable(), help="Write the first violation's trace there, or the worst case's.")
+@click.option("--strict", is_flag=True, help="Treat warnings about the model as errors.")
+@click.option(
+    "--trace",
+    type=options.Writable(),
+    help="Write the trace of the first violation, or of the worst case, to this file.",
+)
 @click.option("--all-traces", is_flag=True, help="Show the trace of every violation in full.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
 @click.option("-v", "--verbose", count=True, help="Show everything, of the catalogue each run; -vv also compiling.")
@@ -66,8 +70,8 @@ def check(**given: Any) -> Exit:
     """Explore every reachable state of PROTOCOL and decide each property.
 
     PROTOCOL is a name that `fencepost list` shows, a Python file that defines MACHINE and PROPERTIES, or a run of the
-    catalogue (in quotes). Without PROTOCOL, or with --profile, it is `fencepost catalogue`: the runs of the catalogue
-    are made and compared with their pinned results.
+    catalogue (in quotes). Without PROTOCOL, or with --profile, this is `fencepost catalogue`: the runs of the catalogue
+    are compared with their pinned results.
 
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 undetermined or a witness not reached, 4 internal error.
@@ -109,7 +113,7 @@ def print_stage(given: Mapping[str, Any]) -> Exit:
 
 
 def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
-    """Return where Spark runs; raise UsageError for options that the engine does not have."""
+    """Return the Spark cluster; raise UsageError for options that the engine does not have."""
     engine = given["engine"]
     refused = {
         "plain": {
@@ -130,20 +134,20 @@ def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
         for name in ("master", "conf", "partitions", "handover"):
             if given[name]:
                 raise UsageError(
-                    f"--{name} is about Spark, and the engine is {engine}: add --engine spark, or leave it out."
+                    f"--{name} applies to Spark, and the engine is {engine}: add --engine spark, or leave it out."
                 )
         return None
     cluster = options.cluster_of(given["master"], given["conf"], given["partitions"], given["handover"])
     if not cluster.is_local and not given["checkpoint"]:
         raise UsageError(
-            f"with --master {given['master']} the executors keep what they find in a folder that all of them see: "
+            f"with --master {given['master']} the executors keep their states in a folder that all of them can read: "
             "write --checkpoint with such a folder, or a URL such as hdfs://host/folder."
         )
     return cluster
 
 
 def run_checks(given: Mapping[str, Any]) -> Exit:
-    """Check the named protocols, one after the other; an error ends it after the earlier answers are printed."""
+    """Check the named protocols, one after the other; an error ends the command after printing earlier answers."""
     expected, questions = given["expect"], questions_of(given)
     cluster, limits, builds = cluster_for(given), options.limits_of(given), Builds.from_options(given)
     ends: list[Exit] = []
@@ -205,7 +209,7 @@ def _ends(result: CheckResult, expected: Verdict | None) -> Iterator[Exit]:
 
 
 def refusal(result: CheckResult) -> str:
-    """Return the error that --strict makes of warnings."""
+    """Return the error for warnings with --strict."""
     about = ", ".join(dict.fromkeys(item.about for item in result.warnings))
     return (
         f"{result.protocol}: there are warnings about {about}, and with --strict a warning is an error: "

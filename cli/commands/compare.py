@@ -41,43 +41,44 @@ if TYPE_CHECKING:
 @options.command()
 @click.argument("a", metavar="[A]", default="")
 @click.argument("b", metavar="[B]", default="")
-@click.option("--kafka", multiple=True, metavar="VERSION", help="A release of Kafka is a side (repeatable).")
-@click.option("--jars", multiple=True, metavar="DIR", help="The jars in this folder are a side (repeatable).")
+@click.option("--kafka", multiple=True, metavar="VERSION", help="Compare this release of Kafka (repeatable).")
+@click.option("--jars", multiple=True, metavar="DIR", help="Compare the jars in this folder (repeatable).")
 @click.option("--draws", type=options.Count(0), default=0, show_default=True, help="Draw N random histories, too.")
 @click.option("--seed", type=options.Count(0), default=1, show_default=True, help="Draw others.")
 @click.option(
     "--budget", type=options.Time(), metavar="TIME", help="Stop executing histories after this time, such as 10m."
 )
-@click.option("--output", metavar="DIR", help="Write the history after which builds differ there, as a trace.")
+@click.option(
+    "--output", metavar="DIR", help="Write the history after which builds differ into this folder, as a trace."
+)
 @options.constants_options
 @click.option(
     "--on", "paths", multiple=True, metavar="FIELD", help="Compare only this field of the state, such as replica.log."
 )
 @click.option("--max-pairs", type=options.Count(1), default=MOST_PAIRS, help="Give up after N pairs of sets.")
 @options.workers_option()
-@click.option("--max-states", type=options.Count(1), help="Give up after N states of a side.")
+@click.option("--max-states", type=options.Count(1), help="Give up after N states on one side.")
 @click.option(
-    "--memory", type=options.Size(), help="Give up before the states of a side take more than this, such as 4G."
+    "--memory", type=options.Size(), help="Give up before the states of one side need more than this, such as 4G."
 )
 @options.normalize_option
 @options.verbose_option
 @options.output_options
 def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
-    """Compare two models, or two builds of Apache Kafka by what their classes do.
+    """Compare two models, or two builds of Apache Kafka by the behaviour of their classes.
 
-    A and B are each written as one text: a protocol, a Python file or another machine of it (FILE.py:NAME), the name of
-    a version, settings NAME=VALUE, with blanks between them, such as "kip320 elr=on" kip279. One without a protocol
-    changes the other one: fencepost compare replication kafka-4.0. Without B, a variant is compared with the machine
-    that it was made of. What --set, --version, --with and --without say holds on both sides, where A or B does not say
-    otherwise. Both must have the same state.
+    A and B are each one argument: a protocol, a Python file or one of its machines (FILE.py:NAME), a version, settings
+    NAME=VALUE, separated by blanks, such as "kip320 elr=on" kip279. A side without a protocol changes the other one:
+    fencepost compare replication kafka-4.0. Without B, a variant is compared with its base. --set, --version, --with
+    and --without apply to both sides, unless A or B overrides them. Both must have the same state.
 
-    They are compared by their guarantees, by all that the protocol keeps (without budgets and ghosts), and by what its
-    clients can see; with --on, by the named fields.
+    They are compared by their guarantees, by everything that the protocol keeps (except budgets and ghosts), and by
+    what its clients can see; with --on, by the named fields.
 
     With --kafka and --jars, once each or one of them twice, two builds are compared, such as a release and that of your
-    pull request: fencepost compare --kafka 4.1.2 --jars DIR. Their classes say which methods differ. The histories that
-    execute one of these are executed on both builds, with --draws random ones too; the first after which they differ is
-    shortened. A changed method that no history executes is named.
+    pull request: fencepost compare --kafka 4.1.2 --jars DIR. Their class files show which methods differ. The histories
+    that execute one of these are executed on both builds, with --draws random ones too, and the first after which they
+    differ is shortened. A changed method that no history executes is named.
 
     Exit status: 0 no difference, 1 there is one, 2 bad input (or no Java, no Maven, no such release), 3 undetermined,
     or a changed method of a class that histories execute was not executed.
@@ -108,7 +109,7 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
 BUILDS = {
     "same": ("no difference was found.", "bold green", Exit.AS_EXPECTED),
     "differs": ("they differ.", "bold red", Exit.FAILED),
-    "not-exercised": ("no difference was found, and not all that changed was tried.", "bold yellow", Exit.UNDETERMINED),
+    "not-exercised": ("no difference was found, but not every change was tried.", "bold yellow", Exit.UNDETERMINED),
 }
 
 
@@ -133,9 +134,9 @@ def _compare_builds(a: str, given: dict[str, Any]) -> Exit:
 
 
 def headline(data: CompareResult) -> str:
-    """Return whether the sides differ, and what shows it."""
+    """Return whether the sides differ, with the evidence."""
     if data.same is None:
-        return "Undetermined: no difference was found, and not everything could be compared."
+        return "Undetermined: no difference was found, but not everything could be compared."
     if data.same:
         return f"No difference between A and B in their guarantees, {' and in '.join(c.title for c in data.compared)}."
     differ = f"{counted(len(data.guarantees), 'guarantee')} differ{'s' * (len(data.guarantees) == 1)}"
@@ -156,7 +157,7 @@ def _gravest(data: CompareResult) -> tuple[Comparison, OnlyOneSide]:
 
 
 def print_compared(console: Console, data: CompareResult, *, verbose: bool = True, quiet: bool = False) -> None:
-    """Print how two sides compare."""
+    """Print the comparison of two sides."""
     a, b = data.a, data.b
     style = {True: "bold green", False: "bold red", None: "bold yellow"}[data.same]
     print_lines(console, headline(data), style=style)
@@ -234,7 +235,7 @@ def _print_one_way(console: Console, item: Comparison) -> None:
     seen = item.seen
     print_lines(console, f"{seen['a']:,} sights in A, {seen['b']:,} in B, {seen['both']:,} in both")
     if item.why:
-        print_lines(console, f"Behaviours were not compared to the end: {item.why}.", style="yellow")
+        print_lines(console, f"Behaviours were not compared completely: {item.why}.", style="yellow")
     for only, words in (
         (item.state, "the first state that looks like none of the other side"),
         (

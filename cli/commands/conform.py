@@ -26,7 +26,7 @@ WORDS = {
     "undetermined": "is undetermined: the comparison ended early.",
 }
 ROWS = 16
-"""Lines of a first screen for one comparison."""
+"""The most lines of a first screen for one comparison."""
 COLOURS = {"conforms": "bold green", "differs": "bold red", "undetermined": "bold yellow"}
 PROTOCOL_OF_CLIENTS = "leader-discovery"
 BROKERS = "brokers"
@@ -45,7 +45,9 @@ OWN = ("traces", "walks", "settings", "with_", "without")
     metavar="NAME==VERSION",
     help="Play with a real client, such as librdkafka==2.6.1, or bisect a range, NAME==A..B (repeatable).",
 )
-@click.option("--bootstrap-server", metavar="HOST:PORT", help="Ask the brokers of this cluster: PROTOCOL is `brokers`.")
+@click.option(
+    "--bootstrap-server", metavar="HOST:PORT", help="Test the brokers of this cluster: PROTOCOL is `brokers`."
+)
 @options.constants_options
 @click.option("--trace", "traces", multiple=True, metavar="FILE", help="Execute the history of a trace (repeatable).")
 @click.option(
@@ -59,33 +61,36 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 @click.option("--depth", type=options.Count(1), help="Steps of a walk at most: 40, or 30 with --client.")
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Take other walks.")
 @click.option(
-    "--ablate", is_flag=True, help="See whether the comparison notices each check that is removed, each rule changed."
+    "--ablate", is_flag=True, help="Test whether the comparison notices each removed check and each changed rule."
 )
-@click.option("--refusals", type=options.Count(1), help="Try N steps on Kafka that the model refuses.")
+@click.option("--refusals", type=options.Count(1), help="Try N steps that the model refuses on Kafka.")
 @click.option(
     "--changes", is_flag=True, help="Compare each change of the partition with Kafka's PartitionChangeBuilder alone."
 )
 @click.option("--lines", is_flag=True, help="Count the lines of Kafka's classes that are executed (JaCoCo, by Maven).")
 @click.option("--budget", type=options.Time(), metavar="TIME", help="Stop after this time, such as 10m.")
 @options.workers_option("Processes that run Kafka's classes")
-@click.option("--output", metavar="DIR", help="Write each difference there, as a trace that replays.")
+@click.option(
+    "--output", metavar="DIR", help="Write each difference into this folder, as a trace that can be replayed."
+)
 @options.verbose_option
 @options.output_options
 def conform(protocol: str, **given: Any) -> Exit:
     """Execute what PROTOCOL allows on the classes of Apache Kafka, and compare the whole state after every step.
 
-    With --client, histories of leader-discovery are played by a scripted cluster on 127.0.0.1 to real clients, which
+    With --client, histories of leader-discovery are played to real clients by a scripted cluster on 127.0.0.1, which
     are judged by the rules of KIP-951 and KIP-320.
 
-    With `brokers` and --bootstrap-server, the brokers of a cluster are asked where epochs end, about other epochs, and
-    for fetches, on a topic that is made and removed. A cluster that is not on this machine is asked once you agree.
+    With `brokers` and --bootstrap-server, the brokers of a cluster are queried for ends of epochs, other epochs and
+    fetches, on a topic that is created and removed. A cluster that is not on this machine is queried only after you
+    agree.
 
     A controller and brokers of Kafka's classes, or nodes of its raft client, run in one Java process, without network
-    and without threads. By default walks that together take every transition of a small state graph are executed.
+    or threads. By default, walks that together take every transition of a small state graph are executed.
 
-    Exit status: 0 Kafka does as the model does, 1 they differ, 2 bad input (or no Java, no Maven, no such
-    release), 3 time ran out before the end. With --client: 0 every rule is kept, 1 one is broken each time that
-    its history is played, 3 one is broken now and then, or a client could not be run.
+    Exit status: 0 Kafka agrees with the model, 1 they differ, 2 bad input (or no Java, no Maven, no such release), 3
+    time ran out before the end. With --client: 0 every rule is kept, 1 one is broken every time its history is played,
+    3 one is broken sometimes, or a client could not be run.
     """
     with Display(quiet=given["quiet"]) as display:
         found = _compare(protocol, given, display)
@@ -144,8 +149,8 @@ def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformR
         _refuse(
             given,
             others,
-            "--client goes with --walks, --depth, --seed, --trace, --story, --budget and --output: the machines of its "
-            "histories are fixed. Leave out the others.",
+            "--client goes with --walks, --depth, --seed, --trace, --story, --budget and --output: its histories come "
+            "from fixed machines. Leave out the others.",
         )
         chosen = _taken(given, "walks", "depth", "seed", "traces", "stories", "budget", "output")
         return conform_clients(clients, progress=display, **chosen)
@@ -158,15 +163,16 @@ def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformR
         _refuse(
             given,
             (*OWN, "ablate", "refusals", "lines", "output", "budget"),
-            "--changes chooses its images and constants itself: leave out all options but --kafka, --jars and --json.",
+            "--changes chooses its images and constants itself: leave out all options except --kafka, --jars and "
+            "--json.",
         )
         return conform_changes(protocol, **release)
     if given["ablate"] or given["refusals"]:
         _refuse(
             given,
             (*OWN, "lines", "output", "budget"),
-            "--ablate and --refusals choose their histories, constants and end themselves: leave out --trace, --walks, "
-            "--set, --with, --without, --lines, --output and --budget.",
+            "--ablate and --refusals choose their histories, constants and limits themselves: leave out --trace, "
+            "--walks, --set, --with, --without, --lines, --output and --budget.",
         )
         return conform_guards(protocol, **release, **_taken(given, "ablate", "refusals", "seed"))
     constants = parse_constants(binding(protocol).machine, given["settings"], given["with_"], given["without"])
@@ -198,7 +204,9 @@ def _ask_brokers(protocol: str, given: dict[str, Any], display: Display) -> Conf
     )
     anywhere = not is_here(servers)
     if anywhere and not (sys.stdin.isatty() and click.confirm(f"Make and remove a topic on {servers}?", err=True)):
-        raise UsageError(f"{servers} is not on this machine, and no terminal has agreed that a topic is made there.")
+        raise UsageError(
+            f"{servers} is not on this machine, and the creation of a topic there was not confirmed on a terminal."
+        )
     return conform_brokers(servers, anywhere=anywhere, progress=display)
 
 

@@ -14,16 +14,16 @@ from fencepost.cli.views.console import Display, print_text
     type=click.IntRange(0, 65535),
     default=0,
     metavar="PORT",
-    help="The port on this machine; any that is free if not given.",
+    help="The port on this machine; any free one if not given.",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
+@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 def explore(what: str | None, port: int, no_browser: bool) -> Exit:
     """Open PROTOCOL, an archived trace or a trace file in the browser: see a state, take any step, go back.
 
-    The page says of each action why it cannot happen, and of each property whether it holds. It is served on this
-    machine alone, until Ctrl-C, and asks for nothing from elsewhere. Pyodide comes from npm the first time.
+    The page shows why an action cannot happen, and whether each property holds. It is served on this machine only,
+    until Ctrl-C, and requests nothing from elsewhere. Pyodide is installed from npm the first time.
 
-    Exit status: 0 it was ended by Ctrl-C, 2 bad input, or Pyodide cannot be had.
+    Exit status: 0 ended by Ctrl-C, 2 bad input, or Pyodide is not available.
     """
     from fencepost.api.calls.explore import explore as serve
 

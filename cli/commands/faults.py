@@ -1,4 +1,4 @@
-"""`fencepost faults`: the fewest faults that break a property, and what settings tolerate."""
+"""`fencepost faults`: the fewest faults that break a property, and the faults that settings tolerate."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "kinds",
     multiple=True,
     metavar="NAME",
-    help="Count this kind of fault; all that can happen if none is named.",
+    help="Count this kind of fault (default: all that can happen).",
 )
 @click.option("--cost", "costs", multiple=True, metavar="KIND=N", help="Cost of a fault of this kind.  [default: 1]")
 @click.option(
@@ -49,16 +49,16 @@ if TYPE_CHECKING:
 @click.option("--memory", type=options.Size(), help="End a search before its states need more than this, such as 8G.")
 @options.compact_option
 @options.normalize_option
-@click.option("--checkpoint", metavar="DIR", help="Keep every finished setting there.")
-@click.option("--resume", is_flag=True, help="Take the settings that are finished from the checkpoint.")
-@click.option("--trace", metavar="DIR", help="Write the trace of every minimal set of faults there.")
+@click.option("--checkpoint", metavar="DIR", help="Keep every finished setting in this folder.")
+@click.option("--resume", is_flag=True, help="Take finished settings from the checkpoint.")
+@click.option("--trace", metavar="DIR", help="Write the trace of every minimal set of faults into this folder.")
 @options.verbose_option
 @options.output_options
 def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: Any) -> Exit:
     """Find the fewest faults, in total and by kind, that break a property of PROTOCOL.
 
-    Faults are the budgets of the protocol's state, such as crashes and fences. The constants say how many of each are
-    tried at most. Kinds that are not counted may happen as often as their constants allow.
+    Faults are the budgets of the protocol's state, such as crashes and fences. The constants limit how many of each are
+    tried. Uncounted kinds may happen as often as their constants allow.
 
     Exit status: 0 found, or nothing breaks the property up to the constants, 2 bad input,
     3 a search ended without a decision.
@@ -104,11 +104,11 @@ def _costs(costs: tuple[str, ...]) -> dict[str, int]:
 
 
 SETTINGS = 12
-"""Settings that a first screen shows."""
+"""The most settings on a first screen."""
 
 
 def headline(data: Json, properties: Iterable[Property]) -> str:
-    """Return which faults break the property, or that none of those that were tried does."""
+    """Return which faults break the property, or that none of the tried ones does."""
     points, name = data["grid"], data["property"]["name"]
     broken = [point for point in points if point["front"]]
     if broken:
@@ -116,7 +116,7 @@ def headline(data: Json, properties: Iterable[Property]) -> str:
         where = f"in {len(broken)} of {len(points)} settings; {name_of(least['setting'])} "
         return violation(properties, name, f"{where if len(points) > 1 else ''}with {breaks_with(least)}")
     if any(point["undetermined"] for point in points) or not points:
-        return f"Undetermined: no fault that was tried breaks `{name}`, and not all could be."
+        return f"Undetermined: no tried combination of faults breaks `{name}`, and not all could be tried."
     settings = f", in all {len(points)} settings" if len(points) > 1 else ""
     return f"`{name}` tolerates {tolerated(points[0])}{settings}."
 
@@ -129,7 +129,7 @@ def print_faults(
     verbose: bool = True,
     quiet: bool = False,
 ) -> None:
-    """Print the faults that every setting tolerates, and how it breaks; without `properties` those that ship."""
+    """Print the faults that every setting tolerates, and how it breaks; `properties` default to the shipped ones."""
     if properties is None:
         properties = PROTOCOLS[data["protocol"]].properties if data["protocol"] in PROTOCOLS else ()
     print_lines(console, headline(data, tuple(properties)), style=_style(data))

@@ -1,4 +1,4 @@
-"""`fencepost fuzz`: random histories of Kafka's own classes, and what they violate."""
+"""`fencepost fuzz`: random histories of Kafka's own classes, and their violations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENDS = {
 }
 COLOURS = {"unknown": "bold red", "known": "bold yellow", "nothing": "bold green", "undetermined": "bold yellow"}
 SHOWN = 13
-"""Steps that fit the first screen."""
+"""The most steps on the first screen."""
 
 
 @command()
@@ -29,23 +29,25 @@ SHOWN = 13
 @click.option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
 @click.option("--histories", type=Count(1), help="Stop after N histories.  [default: 1000]")
 @click.option("--budget", type=Time(), metavar="TIME", help="Stop after this time, such as 10m.")
-@click.option("--seed", type=Count(0), default=1, show_default=True, help="Begin with this one.")
+@click.option("--seed", type=Count(0), default=1, show_default=True, help="Begin with this seed.")
 @click.option(
     "--profile", default="mixed", metavar="NAME", show_default=True, help="disks, crashes, operators, all, or mixed."
 )
-@click.option("--replay", metavar="FILE", help="Take the steps of one history, which --output has written.")
-@click.option("--output", metavar="DIR", help="Write the shortest histories there, as scripts and as Parquet.")
+@click.option("--replay", metavar="FILE", help="Replay one history that --output has written.")
+@click.option(
+    "--output", metavar="DIR", help="Write the shortest histories into this folder, as scripts and as Parquet."
+)
 @output_options
 def fuzz(**given: Any) -> Exit:
-    """Draw random histories of a controller and brokers of Apache Kafka's classes, and judge them after every step.
+    """Draw random histories of a controller and brokers of Apache Kafka's classes, and check them after every step.
 
-    No model leads them. One Java process holds the classes, without network and threads: clients write, followers
-    fetch, requests are late, directories fail, brokers crash and restart from their files, operators do what operators
-    do. The faults of a history are so few that no acknowledged record may be lost. A violation is shortened to the
-    fewest steps, and replayed with the repair of each known finding: what a repair ends is that finding.
+    No model guides them. One Java process holds the classes, without network and threads: clients write, followers
+    fetch, requests are late, directories fail, brokers crash and restart from their files, operators intervene. A
+    history has so few faults that no acknowledged record may be lost. A violation is shortened to the fewest steps, and
+    replayed with the repair of each known finding, which identifies it.
 
     Exit status: 0 no violation, or known findings only, 1 a violation that no known finding explains, 2 bad input (or
-    no Java, no Maven, no such release), 3 too few histories in the time to say anything.
+    no Java, no Maven, no such release), 3 too few histories in the time for a statement.
     """
     from fencepost.api.calls.fuzz import fuzz as draw
 

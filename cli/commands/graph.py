@@ -1,4 +1,4 @@
-"""`fencepost graph`: the whole graph of states of a small machine."""
+"""`fencepost graph`: the complete state graph of a small machine."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,10 @@ FORMATS = ("dot", "graphml")
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
 @click.option(
-    "--property", "prop", metavar="NAME", help="Mark the states that violate it, or where it begins and ends."
+    "--property",
+    "prop",
+    metavar="NAME",
+    help="Mark the states that violate this property, or where it begins and ends.",
 )
 @click.option(
     "--format", "form", default=FORMATS[0], show_default=True, metavar="NAME", help=f"One of: {', '.join(FORMATS)}."
@@ -30,11 +33,11 @@ FORMATS = ("dot", "graphml")
 def graph(prop: str | None, form: str, max_states: int, output: Path | None, **given: Any) -> Exit:
     """Write every reachable state of PROTOCOL and every step between them.
 
-    A state is labelled with the fields that are not the same in all states, a step with its action. Initial states have
-    the attribute `initial`. With --property a state has the attribute `mark`: `violated`, or of a property of whole
-    behaviours `when` and `then`.
+    A state is labelled with the fields that differ between states, a step with its action. Initial states have the
+    attribute `initial`. With --property, a state has the attribute `mark`: `violated`, or, for a property of whole
+    behaviours, `when` and `then`.
 
-    Exit status: 0 it was written, 2 bad input, or there are more states than --max-states.
+    Exit status: 0 written, 2 bad input, or more states than --max-states.
     """
     if form not in FORMATS:
         raise UsageError(

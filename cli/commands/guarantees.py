@@ -42,12 +42,12 @@ def print_settled(console: Console) -> None:
     )
     console.print()
     print_lines(
-        console, "`fencepost check` runs a selection of these; `--profile ci` all that fit a build.", style="dim"
+        console, "`fencepost check` runs a selection of these; `--profile ci` all that fit into a build.", style="dim"
     )
 
 
 def print_entry(console: Console, entry: Entry) -> None:
-    """Print an entry with every run that decides it: its constants, how far it reached, and its trace."""
+    """Print an entry with every run that decides it: its constants, its reach, and its trace."""
     _head(console, entry)
     if entry.same_as:
         print_lines(console, f"same as {', '.join(entry.same_as)}", indent=2)
@@ -100,7 +100,7 @@ def guarantees(names: tuple[str, ...], as_json: bool, table: str | None) -> Exit
     given = [name for name, is_given in asked.items() if is_given]
     if len(given) > 1:
         raise UsageError(
-            f"{' and '.join(given)} were given together, and each is an action of its own: write one of them."
+            f"{' and '.join(given)} were given together, but each is a command of its own: write one of them."
         )
     if names:
         for entry in find_entries(*names):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("list")
 @click.argument("protocol", required=False, metavar="[PROTOCOL_OR_FILE]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON of one or of all protocols.")
+@click.option("--json", "as_json", is_flag=True, help="Print one protocol, or all of them, as JSON.")
 def list_protocols(protocol: str | None, as_json: bool) -> Exit:
     """Show the protocols; with PROTOCOL its constants, versions, actions and properties."""
     chosen = listed(protocol or "")
@@ -42,9 +42,7 @@ def print_all(console: Console, chosen: list[Protocol]) -> None:
         if item.machine.versions:
             print_lines(console, f"versions: {', '.join(v.name for v in item.machine.versions)}", style="dim", indent=2)
     console.print()
-    print_lines(
-        console, "`fencepost list PROTOCOL` says what each of these means; `fencepost check PROTOCOL` checks it."
-    )
+    print_lines(console, "`fencepost list PROTOCOL` explains each of these; `fencepost check PROTOCOL` checks it.")
 
 
 def print_one(console: Console, item: Protocol) -> None:

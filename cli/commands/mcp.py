@@ -1,4 +1,4 @@
-"""`fencepost mcp`: tools for agents on the standard streams."""
+"""`fencepost mcp`: tools for agents over the standard streams."""
 
 from fencepost.cli.commands.options import command
 from fencepost.cli.status import Exit
@@ -8,7 +8,7 @@ from fencepost.cli.status import Exit
 def mcp() -> Exit:
     """Serve check, explain, why_not, compare, advise and audit as tools for agents (Model Context Protocol, stdio).
 
-    Name `fencepost mcp` as a server in the settings of your client. Answers are short, say what they rest on, and
+    Name `fencepost mcp` as a server in the settings of your client. Answers are short and name their evidence, and
     searches end after some seconds. It needs `pip install "fencepost[mcp]"`.
 
     \b

@@ -1,4 +1,4 @@
-"""`fencepost new NAME`: a model to begin with."""
+"""`fencepost new NAME`: a model to start from."""
 
 import click
 from fencepost.api.calls.new import new as written
@@ -12,10 +12,10 @@ from fencepost.cli.views.console import print_text
 def new(name: str) -> Exit:
     """Write a small running model to NAME.py and a test of it to test_NAME.py, in this folder.
 
-    It has messages, a value that may be NONE, a budget of faults, and properties of every kind: edit it into a model of
-    your own.
+    It has messages, a value that may be NONE, a budget of faults, and properties of every kind: edit it into your own
+    model.
 
-    Exit status: 0 they were written, 2 bad input, or there are files of these names.
+    Exit status: 0 written, 2 bad input, or files of these names exist.
     """
     model, test = written(name)
     print_text(

@@ -1,6 +1,6 @@
-"""Options that several commands share, and kinds of values: declared once, and read in one place.
+"""Options that several commands share, and types of values: declared once, parsed in one place.
 
-Constants as they are typed (`--set NAME=VALUE`, `--with` and `--without` a switch) become values here.
+Constants as typed (`--set NAME=VALUE`, `--with` and `--without` a switch) become values here.
 """
 
 import re
@@ -29,7 +29,7 @@ OPPOSITE = {"true": "false", "false": "true", "on": "off", "off": "on"}
 def parse_constants(
     machine: Machine, settings: Iterable[str], switched_on: Iterable[str] = (), switched_off: Iterable[str] = ()
 ) -> dict[str, int]:
-    """Return constants by name; raise UsageError for an unknown name, and for one that is given two values."""
+    """Return constants by name; raise UsageError for an unknown name, and for two values of one constant."""
     given: dict[str, tuple[str, int]] = {}
     for text in settings:
         name, value = parse_setting(machine, "--set", text)
@@ -82,13 +82,13 @@ GROUPS = {
         "--sarif --github --json --quiet --help"
     ),
 }
-"""The headings of `--help` with the options that stand below them."""
+"""The headings of `--help` and their options."""
 MANY = 12
-"""Options from which on `--help` has groups."""
+"""The fewest options for which `--help` has groups."""
 
 
 class Grouped(click.Command):
-    """A command whose help has its options in groups."""
+    """A command whose help groups its options."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, those of each group under its heading."""
@@ -110,7 +110,7 @@ command = partial(click.command, cls=Grouped)
 
 
 class Count(click.IntRange):
-    """A whole number, also written as 20k, 1.5m or 1e6."""
+    """A whole number, which may be written as 20k, 1.5m or 1e6."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number that a text means."""
@@ -135,7 +135,7 @@ class Time(click.ParamType):  # type: ignore[type-arg]  # generic in the newest 
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the seconds that a text means; nothing for an empty one."""
+        """Return the seconds that a text means; None for an empty one."""
         return parse_duration(value, _named(param)) if value else None
 
 
@@ -145,7 +145,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic in the newest 
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the bytes that a text means; nothing for an empty one."""
+        """Return the bytes that a text means; None for an empty one."""
         return parse_size(value, _named(param)) if value else None
 
 
@@ -164,7 +164,7 @@ class Sample(click.ParamType):  # type: ignore[type-arg]  # generic in the newes
 
 
 class Expected(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
-    """A verdict that is expected."""
+    """An expected verdict."""
 
     name = "verdict"
 
@@ -180,11 +180,11 @@ class Expected(click.ParamType):  # type: ignore[type-arg]  # generic in the new
 
 
 OUTPUTS = "fencepost.outputs"
-"""Where click keeps which files the options of a command name as outputs."""
+"""Where click keeps the output files that the options of a command name."""
 
 
 class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
-    """A file that is written."""
+    """An output file."""
 
     name = "file"
 
@@ -193,7 +193,7 @@ class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the new
         """Whether a Python file may be replaced."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path; raise UsageError if nothing could be written there, or if something would be lost."""
+        """Return the path; raise UsageError if nothing could be written there, or if a file would be lost."""
         option, path = _named(param), Path(value)
         target = path.resolve()
         if not self.programs:
@@ -202,15 +202,15 @@ class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the new
         outputs = ctx.meta.setdefault(OUTPUTS, {}) if ctx is not None else {}
         other = outputs.setdefault(target, option)
         if other != option and (target.is_file() or not target.exists()):
-            raise UsageError(f"{other} and {option} name the same file, {value}. Name another one for one of them.")
+            raise UsageError(f"{other} and {option} name the same file, {value}. Name another file for one of them.")
         return path
 
 
 def refuse_program(option: str, value: Path) -> None:
-    """Raise UsageError if an option names a Python file that is there already, under whatever name."""
+    """Raise UsageError if an option names a Python file that already exists, under any name."""
     target = value.resolve()
     if target.suffix == ".py" and target.exists():
-        raise UsageError(f"{option} names {value}, a Python file that is there already. Name another file.")
+        raise UsageError(f"{option} names {value}, a Python file that exists already. Name another file.")
 
 
 def _named(param: click.Parameter | None) -> str:
@@ -241,7 +241,9 @@ normalize_option = click.option(
     "--normalize/--no-normalize", default=True, help="Merge states that have no observable difference.  [default: on]"
 )
 compact_option = click.option(
-    "--compact", is_flag=True, help="Keep 64-bit fingerprints instead of states; prints the probability of an omission."
+    "--compact",
+    is_flag=True,
+    help="Keep 64-bit fingerprints instead of states; prints the probability of missing a state.",
 )
 spark_options = _together(
     click.option("--master", metavar="URL", help="Spark master: local[2], spark://host:port, ...  [default: local[*]]"),
@@ -257,7 +259,7 @@ output_options = _together(
 
 
 def workers_option(what: str = "Threads", most: int = 1024) -> Callable[[Any], Any]:
-    """Return the option for how much works at a time; its value is 0 if it is not given."""
+    """Return the option for the number of workers; its default is 0."""
     return click.option(
         "--workers",
         type=Count(1, most),
@@ -267,8 +269,8 @@ def workers_option(what: str = "Threads", most: int = 1024) -> Callable[[Any], A
 
 
 def expect_option(verdicts: Iterable[Verdict] = Verdict) -> Callable[[Any], Any]:
-    """Return the option for the verdict that a command succeeds with."""
-    return click.option("--expect", type=Expected(), help=f"Succeed if this is the verdict: {', '.join(verdicts)}.")
+    """Return the option for the verdict that means success."""
+    return click.option("--expect", type=Expected(), help=f"Succeed only with this verdict: {', '.join(verdicts)}.")
 
 
 search_options = _together(
@@ -285,32 +287,36 @@ search_options = _together(
     click.option("--stop-on-violation", is_flag=True, help="End after the level of the first violation."),
     normalize_option,
     click.option(
-        "--checkpoint", metavar="DIR", help="Keep an unfinished search there, so that --resume can continue it."
+        "--checkpoint",
+        metavar="DIR",
+        help="Keep an unfinished search in this folder, so that --resume can continue it.",
     ),
     click.option("--resume", is_flag=True, help="Continue from the checkpoint."),
 )
 cross_check_option = click.option(
     "--cross-check",
     type=Sample(),
-    help="Expand N stored states once more by the plain semantics: a number, or all.  [default: as many as fit "
+    help="Expand N stored states again with the plain semantics: a number, or all.  [default: as many as fit "
     "into a tenth of the time]",
 )
 LIMITS = (
     *("workers", "compact", "memory", "budget", "max_depth", "max_states"),
     *("stop_on_violation", "normalize", "checkpoint", "resume"),
 )
-"""The parameters that `search_options` give to a check."""
+"""The parameters that `search_options` passes to a check."""
 build_options = _together(
-    click.option("--junit", type=Writable(), help="Write JUnit XML there: a test case for each property."),
+    click.option("--junit", type=Writable(), help="Write JUnit XML to this file: a test case for each property."),
     click.option(
-        "--sarif", type=Writable(), help="Write SARIF 2.1.0 there: each violation with its trace, for code scanning."
+        "--sarif",
+        type=Writable(),
+        help="Write SARIF 2.1.0 to this file: each violation with its trace, for code scanning.",
     ),
     click.option("--github", is_flag=True, help="Annotate a GitHub workflow and write its step's summary."),
 )
 
 
 def limits_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the limits of a search, as arguments of a check; raise UsageError if its checkpoint cannot be kept."""
+    """Return the limits of a search, as arguments of a check; raise UsageError if its checkpoint cannot be saved."""
     if given["resume"] and not given["checkpoint"]:
         raise UsageError("--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume.")
     if given["checkpoint"] and "://" not in given["checkpoint"]:
@@ -319,7 +325,7 @@ def limits_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refuse_beyond(own: Collection[str | None], given: Mapping[str, Any], why: str) -> None:
-    """Raise UsageError for an option of the current command that was given and is not among its `own` here."""
+    """Raise UsageError for a given option of the current command that is not among its `own` here."""
     context = click.get_current_context()
     for param in context.command.params:
         if param.name not in own and given[str(param.name)] not in (None, (), param.get_default(context)):
@@ -329,7 +335,7 @@ def refuse_beyond(own: Collection[str | None], given: Mapping[str, Any], why: st
 
 @dataclass(frozen=True)
 class Target:
-    """The protocol that a command is about, and its constants, as they were typed."""
+    """The protocol of a command and its constants, as typed."""
 
     protocol: str
     settings: tuple[str, ...] = ()
@@ -343,7 +349,7 @@ class Target:
         return cls(**{name: given.pop(name) for name in ("protocol", "settings", "version", "with_", "without")})
 
     def question(self, properties: Sequence[str] = (), *, walks: bool = False) -> Question:
-        """Return the question; `walks` have an end, so whole behaviours are left out unless they are named."""
+        """Return the question; `walks` are finite, so whole behaviours are left out unless named."""
         subject = find_subject(self.protocol)
         values = parse_constants(subject.protocol.machine, self.settings, self.with_, self.without)
         return ask(subject, constants=values, version=self.version or "", only=properties, walks=walks)
@@ -363,14 +369,14 @@ class Target:
 
 
 def command_line(*words: str) -> str:
-    """Return a command as it is typed."""
+    """Return a command as typed."""
     return shlex.join(["fencepost", *words])
 
 
 def cluster_of(
     master: str | None, conf: Sequence[str], partitions: int | None = None, handover: int | None = None
 ) -> Cluster:
-    """Return where Spark runs."""
+    """Return the Spark cluster."""
     from fencepost.explorers.spark.session import HANDOVER, Cluster
 
     if master and not SPARK_URL.fullmatch(master):

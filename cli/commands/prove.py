@@ -39,27 +39,32 @@ if TYPE_CHECKING:
 @options.command()
 @click.argument("protocol", required=False, metavar="[PROTOCOL_OR_FILE]")
 @click.option(
-    "--property", "properties", multiple=True, metavar="NAME", help="Prove this property or lemma; several together."
+    "--property",
+    "properties",
+    multiple=True,
+    metavar="NAME",
+    help="Prove this property or lemma (repeatable: proved together).",
 )
 @options.constants_options
 @click.option(
     "--unbounded",
     multiple=True,
     metavar="NAMES",
-    help="Constants without a fixed value, such as max_leader_epoch, or a domain, such as epoch; with commas.",
+    help="Leave these without a bound: constants such as max_leader_epoch, or a domain such as epoch "
+    "(comma-separated).",
 )
 @click.option("--int64", multiple=True, metavar="NAMES", help="The same, up to the greatest number of 64 bits.")
 @click.option(
     "--havoc-loops",
     is_flag=True,
-    help="Let loops that --unbounded makes endless write any value, instead of refusing them.",
+    help="Assume that loops made endless by --unbounded write any value, instead of refusing them.",
 )
 @click.option("--k", type=options.Count(1, 50), default=1, show_default=True, help="Induction over N steps.")
 @click.option("--depth", type=options.Count(0, 200), help="No induction: check every run of N steps.")
 @click.option("--every-state", is_flag=True, help="No induction: check every state of the domains, reachable or not.")
 @click.option("--timeout", default="60s", show_default=True, metavar="TIME", help="Time limit of each question to z3.")
 @options.workers_option("Processes", 256)
-@click.option("--strengthen", is_flag=True, help="Look for lemmas that make the properties inductive.")
+@click.option("--strengthen", is_flag=True, help="Search for lemmas that make the properties inductive.")
 @click.option(
     "--reach",
     default="30s",
@@ -68,7 +73,9 @@ if TYPE_CHECKING:
     help="Time to search for a state that breaks the induction; 0s for none.",
 )
 @options.expect_option()
-@click.option("--trace", type=options.Writable(), help="Write the step that breaks the induction there, or the run.")
+@click.option(
+    "--trace", type=options.Writable(), help="Write the step that breaks the induction, or the run, to this file."
+)
 @click.option("--cache/--no-cache", default=True, help="Reuse earlier proofs of the same text.  [default: on]")
 @options.verbose_option
 @options.output_options
@@ -76,7 +83,7 @@ def prove(**given: Any) -> Exit:
     """Prove properties of PROTOCOL by induction: they hold initially, and every step keeps them.
 
     Constants named by --unbounded have any value; all others keep theirs. Without PROTOCOL, the proofs of the catalogue
-    are made, and those of the same protocols with a rule broken, which must fail.
+    are made, and their twins with a broken rule, which must fail.
 
     Exit status: 0 proved, 1 violated or not as expected, 2 bad input,
     3 undetermined: no induction, or z3 timed out, 4 internal error.
@@ -166,7 +173,7 @@ def print_row(row: dict[str, Any]) -> None:
 
 
 def print_summary(made: TheoremsResult) -> None:
-    """Print how many proofs there are, and what they took."""
+    """Print the number of proofs and their cost."""
     from fencepost.api.calls.theorems import verdict_of
 
     rows = made.proofs
@@ -180,11 +187,11 @@ def print_summary(made: TheoremsResult) -> None:
 
 
 SHOWN = 6
-"""Moves that are listed where many break an induction."""
+"""The most moves listed if many break an induction."""
 
 
 def verdict_sentence(report: proof_report.ProveResult) -> str:
-    """Return the verdict as a sentence on the worst finding, or on all that are proved."""
+    """Return the verdict as a sentence on the worst finding, or on all proved properties."""
     proof = report.proof
     if proof.history is not None:
         trace = proof_report.trace_of(report)
@@ -208,15 +215,18 @@ def print_report(
     strengthened: bool = False,
     verbose: bool = True,
 ) -> None:
-    """Print the verdict on each property, how far it reaches, what breaks the induction, and what to do about it.
+    """Print the verdict on each property, its limits, the step that breaks the induction, and what to do about it.
 
-    `command(option)` asks the same with one option more; `strengthened` says whether lemmas were looked for already.
+    `command(option)` is the same command with one more option; `strengthened` says whether lemmas were searched for
+    already.
     """
     proof, style = report.proof, verdict_style(report.proof.verdict)
     print_lines(console, verdict_sentence(report), style=style)
     if proof.why_stopped:
         print_lines(
-            console, f"Partial: {proof.why_stopped}. What was not decided by then is undetermined.", style="yellow"
+            console,
+            f"Partial: {proof.why_stopped}. Everything not decided by then is undetermined.",
+            style="yellow",
         )
     if verbose:
         print_lines(console, report.found.machine.sentence, style="dim")
@@ -295,6 +305,6 @@ def _print_next(console: Console, command: Callable[[str], str], *, strengthened
         console,
         "",
         "An induction that breaks is not a violation: it lacks a lemma, which excludes the state before the step. "
-        f"{looks}write what excludes it as an @always property, and name both with --property. "
-        f"`{command('--depth=10')}` asks about every run of 10 steps from an initial state.",
+        f"{looks}write a condition that excludes it as an @always property, and name both with --property. "
+        f"`{command('--depth=10')}` checks every run of 10 steps from an initial state.",
     )

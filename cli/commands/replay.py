@@ -29,10 +29,10 @@ MODEL_HELP = "The Python file that defines the trace's protocol, if it is your o
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--rewrite", is_flag=True, help="Write the states again; header and actions stay as they are.")
+@click.option("--rewrite", is_flag=True, help="Write the states again; keep header and actions.")
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
 def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
-    """Replay the trace in FILE and check that it ends in its verdict.
+    """Replay the trace in FILE and check that it ends as it claims.
 
     Exit status: 0 all replay, 2 a file is not a trace or a step cannot be taken,
     4 internal error.
@@ -72,15 +72,15 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
     metavar="NAME",
     help=f"One of: {', '.join((TEXT, *FORMATS, KAFKA_TEST))}.",
 )
-@click.option("--output", type=Writable(programs=True), help="Write it to this file instead of printing it.")
+@click.option("--output", type=Writable(programs=True), help="Write the result to this file instead of printing it.")
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
-@click.option("--kafka", metavar="VERSION", help="The release that a kafka-test is for; the newest known if not given.")
+@click.option("--kafka", metavar="VERSION", help="The release for a kafka-test (default: the newest known).")
 def show(file: str, form: str, output: Path | None, model: str | None, kafka: str | None) -> Exit:
     """Show the trace in FILE step by step, with what each step changed.
 
     As a diagram, a page or data, with --format: mermaid (a sequence diagram), html (a page to click through), itf (JSON
     for Apalache's and Quint's viewers), pytest (a test to paste), kafka-test (a JUnit test of a leader's `Partition` or
-    of the controller: of a variant it passes on a release and fails with the change, of a finding with a known repair
+    of the controller: for a variant it passes on a release and fails with the change, for a finding with a known repair
     the reverse).
     """
     known = (TEXT, *FORMATS, KAFKA_TEST)
@@ -112,7 +112,7 @@ def _refuse_loss(output: Path, form: str, trace: str, model: str | None) -> None
         refuse_program("--output", output)
     for name in filter(None, (trace, model)):
         if Path(name).exists() and output.exists() and output.samefile(name):
-            raise UsageError(f"--output names {output}, which is what is read. Name another file.")
+            raise UsageError(f"--output names {output}, which is the file that is read. Name another file.")
 
 
 def _rendered(made: ReplayResult, form: str, model: str | None, written: Path | None) -> str:
@@ -139,7 +139,9 @@ BUDGET, MEMORY = "60s", "2G"
 
 @click.command()
 @click.argument("file", metavar="FILE")
-@click.option("--trace", "output", type=Writable(), help="Write the shortened trace there; FILE itself may be given.")
+@click.option(
+    "--trace", "output", type=Writable(), help="Write the shortened trace to this file, which may be FILE itself."
+)
 @click.option("--budget", type=Time(), default=BUDGET, show_default=True, help="Time limit, compilation not counted.")
 @click.option(
     "--memory", type=Size(), default=MEMORY, show_default=True, help="Memory limit for the states of one search."
@@ -148,12 +150,13 @@ BUDGET, MEMORY = "60s", "2G"
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
 @output_options
 def shrink(file: str, output: Path | None, model: str | None, **given: Any) -> Exit:
-    """Shorten the trace in FILE: fewer steps, smaller constants, and a search that says whether a shorter one exists.
+    """Shorten the trace in FILE: fewer steps, smaller constants, and a search for an even shorter one.
 
-    Sizes and budgets are lowered, fewer brokers included; switches, versions and other choices stay as they are.
+    Sizes and budgets, such as the number of brokers, are lowered; switches, versions and other choices stay as they
+    are.
 
-    Exit status: 0 shortened, or found to be shortest as far as reported; 2 FILE is not a trace or does not replay,
-    4 internal error.
+    Exit status: 0 shortened, or found to be shortest within the reported limits; 2 FILE is not a trace or does not
+    replay, 4 internal error.
     """
     budget, memory = given["budget"], given["memory"]
     trace = replayed(file, model=model)

@@ -25,33 +25,35 @@ COLOURS = {
 @click.argument("name", required=False)
 @click.option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
 @click.option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
-@click.option("--control", is_flag=True, help="Leave out what the finding needs; nothing must be lost then.")
-@click.option("--repaired", is_flag=True, help="Run Kafka with the repair of the finding; nothing must be lost then.")
+@click.option("--control", is_flag=True, help="Leave out what the finding needs; then nothing may be lost.")
+@click.option("--repaired", is_flag=True, help="Run Kafka with the repair of the finding; then nothing may be lost.")
 @click.option(
-    "--repair", multiple=True, metavar="NAME", help="Run Kafka with this repair only, of a finding that has several."
+    "--repair", multiple=True, metavar="NAME", help="Run Kafka with only this repair of a finding that has several."
 )
 @click.option(
     "--expect",
     type=click.Choice(["lost", "out", "leaderless", "kept"]),
-    help="Expect this verdict, whatever is known of the release.",
+    help="Expect this verdict, whatever is known about the release.",
 )
 @click.option("--budget", type=Time(), metavar="TIME", help="Stop after this time.  [default: 170s]")
 @click.option(
     "--port", type=click.IntRange(1024, 65_000), metavar="N", help="The first port of the cluster.  [default: 19200]"
 )
-@click.option("--output", metavar="DIR", help="Keep logs, settings and disks of all nodes there, for an audit.")
+@click.option(
+    "--output", metavar="DIR", help="Keep logs, settings and disks of all nodes in this folder, for an audit."
+)
 @output_options
 def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: Any) -> Exit:
-    """Play the finding NAME on a cluster of Apache Kafka on this machine, and say what was lost.
+    """Reproduce the finding NAME on a cluster of Apache Kafka on this machine, and report what was lost.
 
     One controller and some brokers start as processes on 127.0.0.1, with their files in a temporary folder. A proxy
-    delays messages where the story needs it; the operator's commands are Kafka's own. Finally what was acknowledged
-    is compared with what can be read, and brokers that cannot come back are named. Without NAME the findings are
+    delays messages where the story needs it; the operator's commands are Kafka's own. Finally the acknowledged records
+    are compared with the readable ones, and brokers that cannot come back are named. Without NAME the findings are
     listed.
 
     Exit status: 0 the verdict is as expected (a record is lost, a broker stays out, or a partition stays without a
     leader; with --control, with --repaired and on releases that are known to be safe, nothing is), 1 it is not, 2 bad
-    input (or no Java, no Maven, a port that is taken), 3 the story could not be brought to its end in time.
+    input (or no Java, no Maven, a port in use), 3 the story did not finish in time.
     """
     from fencepost.api.calls.conform import list_findings
     from fencepost.api.calls.conform import reproduce as play

@@ -28,15 +28,19 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 FOUND = (Verdict.NOT_FOUND, Verdict.VIOLATED)
-"""The verdicts that walks have."""
+"""The possible verdicts of walks."""
 
 
 def walk_options(walks: str) -> Callable[[Any], Any]:
-    """Return the options for random walks; `walks` says of which they are the number."""
+    """Return the options for random walks; `walks` describes the option for their number."""
     made = (
         click.option("--walks", type=options.Count(1), default=WALKS, show_default=True, help=walks),
         click.option(
-            "--depth", type=options.Count(1, 1_000_000), default=DEPTH, show_default=True, help="Most steps of a walk."
+            "--depth",
+            type=options.Count(1, 1_000_000),
+            default=DEPTH,
+            show_default=True,
+            help="Maximum steps of a walk.",
         ),
         click.option("--seed", type=options.Count(0), default=0, show_default=True, help="Seed of the random walks."),
         click.option(
@@ -44,7 +48,7 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
             "weights",
             multiple=True,
             metavar="ACTION=W",
-            help="Choose actions by weight; that of others is 1.",
+            help="Choose actions by weight (1 for all others).",
         ),
     )
     return lambda function: reduce(lambda inner, option: option(inner), reversed(made), function)
@@ -60,17 +64,17 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
 @click.option("--stop-on-violation", is_flag=True, help="End soon after the first violation.")
 @options.normalize_option
 @options.expect_option(FOUND)
-@click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the trace that is shown.  [default: on]")
-@click.option("--trace", type=options.Writable(), help="Write the trace of the gravest violation there.")
+@click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the shown trace.  [default: on]")
+@click.option("--trace", type=options.Writable(), help="Write the trace of the gravest violation to this file.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired.")
 @options.verbose_option
 @options.output_options
 def simulate(**given: Any) -> Exit:
     """Take random walks through PROTOCOL and check its properties along them.
 
-    Every step is one of those that are enabled, all equally likely, or of the actions by --weight. A walk ends after
-    --depth steps, or where no action is enabled. Protocol, constants, weights, seed and its number determine it.
-    What no walk violated is not-found: walks never show that something holds.
+    Every step is drawn from the enabled ones, all equally likely, or by action with --weight. A walk ends after --depth
+    steps, or where no action is enabled. Protocol, constants, weights, seed and number determine a walk. What no walk
+    violated is not-found: walks never show that something holds.
 
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 nothing was found, 4 internal error.
@@ -129,7 +133,7 @@ def weight_of(text: str) -> tuple[str, int]:
 
 
 def verdict_sentence(sample: SimulateResult) -> str:
-    """Return the verdict: what the gravest violation means, or how far the walks went without one."""
+    """Return the verdict: the meaning of the gravest violation, or the extent of the walks without one."""
     violated = _violated(sample)
     if violated:
         worst = sample.shown or violated[0]
@@ -137,7 +141,7 @@ def verdict_sentence(sample: SimulateResult) -> str:
         how = f"{counted(found.length, 'state') if found else ''}, found in walk {worst.walk}"
         return violation(sample.question.properties, worst.result.name, how)
     what = "a property" if sample.question.file else "a guarantee"
-    return f"No walk violated {what}, in {counted(sample.walks, 'walk')}. Walks never show that something holds."
+    return f"No walk violated {what}, in {counted(sample.walks, 'walk')}. Walks never prove that a property holds."
 
 
 def _violated(sample: SimulateResult) -> list[Sampled]:
@@ -237,7 +241,7 @@ def _facts(sample: SimulateResult, *, verbose: bool) -> Iterator[tuple[str, Text
 
 
 def print_shrunk(console: Console, shrunk: ShrinkResult) -> None:
-    """Print a shortened trace, and how it was shortened."""
+    """Print a shortened trace and how it was shortened."""
     print_trace(console, shrunk.trace, shrunk.path)
     console.print()
     print_lines(console, shrunk.summary, style="dim")

@@ -8,15 +8,18 @@ from fencepost.cli.status import Exit
 
 @click.command()
 @click.option(
-    "--output", required=True, metavar="DIR", help="Build it there: a new or empty folder, or a site to be replaced."
+    "--output",
+    required=True,
+    metavar="DIR",
+    help="Build the site in this folder: new, empty, or with a site to be replaced.",
 )
 @click.option(
-    "--docs", default="docs", show_default=True, metavar="DIR", help="The prose: the folder of a clone of Fencepost."
+    "--docs", default="docs", show_default=True, metavar="DIR", help="Take the pages from this clone of Fencepost."
 )
-@click.option("--workers", type=Count(1), default=2, show_default=True, help="Processes that draw traces.")
+@click.option("--workers", type=Count(1), default=2, show_default=True, help="Number of processes that draw traces.")
 @click.option("--quiet", is_flag=True, help="Do not show progress.")
 def site(output: str, docs: str, workers: int, quiet: bool) -> Exit:
-    """Build a static site that any file server can serve, and that asks for nothing elsewhere.
+    """Build a static site that any file server can serve, and that makes no requests elsewhere.
 
     It has every protocol with its actions and guards, every guarantee with its runs and traces, findings, settings, the
     documentation, and an explorer that runs the models in the browser.

@@ -33,25 +33,25 @@ if TYPE_CHECKING:
 @options.properties_option
 @walk_options("Walks in each cell.")
 @click.option(
-    "--output", metavar="DIR", help="Keep the walks there, as Parquet: a folder, or a URL that all executors see."
+    "--output", metavar="DIR", help="Keep the walks there, as Parquet: a folder, or a URL that all executors can read."
 )
-@click.option("--resume", is_flag=True, help="Add to the walks in --output: those that are there are not walked again.")
+@click.option("--resume", is_flag=True, help="Add to the walks in --output without repeating them.")
 @options.spark_options
 @click.option("--budget", type=options.Time(), help="Start no further round after this time, such as 10m.")
 @options.normalize_option
 @options.expect_option(FOUND)
 @click.option(
-    "--trace", metavar="DIR", help="Write a trace there for each property that is violated, from its smallest cell."
+    "--trace", metavar="DIR", help="Write a trace for each violated property, from its smallest cell, into this folder."
 )
 @click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the traces.  [default: on]")
-@click.option("--html", type=options.Writable(), help="Write the report there, as a page with a heat map.")
+@click.option("--html", type=options.Writable(), help="Write the report to this file, as a page with a heat map.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired in each cell.")
 @options.output_options
 def sweep(**given: Any) -> Exit:
     """Take random walks through PROTOCOL with every combination of the grid's values, and report violations.
 
-    The walks of a cell are those of `fencepost simulate` with its constants and the same seed. A cell in which no walk
-    violated anything is safe as far as was searched, and no further.
+    The walks of a cell are those of `fencepost simulate` with its constants and the same seed. A cell without a
+    violation is safe only as far as it was searched.
 
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 nothing was found, 4 internal error.
@@ -86,7 +86,7 @@ def sweep(**given: Any) -> Exit:
 
 
 FEW = 100
-"""States below which an estimate says nothing."""
+"""The fewest states for a meaningful estimate."""
 
 
 def print_sweep(console: Console, data: Json, *, coverage: bool, output: str | None = None) -> None:
@@ -130,7 +130,7 @@ def print_sweep(console: Console, data: Json, *, coverage: bool, output: str | N
         if data["why_stopped"].startswith(WRONG):
             words = data["why_stopped"]
         print_lines(console, words, style="yellow")
-    print_lines(console, "What no walk violated is not-found: walks never show that something holds.", style="dim")
+    print_lines(console, "A property that no walk violated is not-found: walks never prove that it holds.", style="dim")
 
 
 def _table(data: Json) -> Table:
@@ -156,7 +156,7 @@ def _table(data: Json) -> Table:
 
 
 def about(distinct: int) -> str:
-    """Return an estimate, which rests on a sixteenth of the states seen, and is meaningless for a few states."""
+    """Return an estimate from a sixteenth of the states seen, meaningless for few states."""
     return f"~{distinct:,}" if distinct >= FEW else f"< {FEW}"
 
 
@@ -181,7 +181,7 @@ DARKEST = 0.85
 
 
 class Square(NamedTuple):
-    """A cell of a heat map; `shade` is the share of walks that violated something."""
+    """A cell of a heat map; `shade` is the share of walks with a violation."""
 
     kind: str
     text: str

@@ -1,4 +1,4 @@
-"""`fencepost vacuity`: properties never violated, actions never taken, guards never needed, as measured before."""
+"""`fencepost vacuity`: properties never violated, actions never taken, guards never needed, as measured earlier."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 @click.option(
     "--row", metavar="GUARD", help="Show what was measured without this guard, or with a setting such as elr=off."
 )
-@click.option("--trace", metavar="FILE", help="With --row: write its shortest history there, as a trace.")
+@click.option("--trace", metavar="FILE", help="With --row: write its shortest history to this file, as a trace.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="Print only protocols of which there is something to say.")
+@click.option("--quiet", is_flag=True, help="Print only protocols with something to report.")
 def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool, quiet: bool) -> Exit:
-    """List for each PROTOCOL (all if none is named) properties that no variant violates and guards that nothing needs.
+    """For each PROTOCOL (default: all), list properties that no variant violates and guards that nothing needs.
 
     It lists properties that no run of the catalogue and no row of a measured matrix violates, witnesses that no run
     reaches, actions that never happen, and guards that no property depends on. Nothing is searched: for other
-    constants, or a protocol of your own, `fencepost ablate` reports the same of one matrix.
+    constants, or your own protocol, `fencepost ablate` reports the same for one matrix.
 
-    Exit status: 0 every guarantee that holds was seen to fail in some variant, 1 one was not, 2 bad input,
-    3 a matrix is stale: the protocol has changed since.
+    Exit status: 0 every guarantee that holds failed in some variant, 1 one did not, 2 bad input, 3 a matrix is stale:
+    the protocol has changed since.
     """
     if row is not None:
         return _show_row(measured_row(names, row), trace, as_json=as_json)

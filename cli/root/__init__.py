@@ -30,4 +30,6 @@ def first_screen(answer: Any) -> str:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *import_module("fencepost.api").__all__})
+    return sorted(
+        {*globals(), *import_module("fencepost.api").__all__} - {"Any", "TYPE_CHECKING", "annotations", "import_module"}
+    )

@@ -20,27 +20,27 @@ if TYPE_CHECKING:
 
 STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "dim"}
 EACH = 3
-"""Findings of a sort that are shown; all are in the JSON and in the Parquet files."""
+"""The most findings of each sort shown; all are in the JSON and the Parquet files."""
 LEGEND = (
-    "Times are UTC. ISR: the replicas in sync. ELR: eligible leader replicas, who may lead without loss though they "
-    "are not in sync. "
-    "Min ISR: how many must be in sync for acks=all. Epoch: the leader epoch, which rises with each election."
+    "Times are UTC. ISR: the in-sync replicas. ELR: eligible leader replicas, which may "
+    "lead without loss although they are not in sync. "
+    "Min ISR: the number of replicas that must be in sync for acks=all. Epoch: the leader epoch, which rises with each "
+    "election."
 )
 KINDS = (
-    "A violation: the controller broke a rule of its own. An exposure: Kafka's rules allow it, and records can be lost "
-    "from there, or were."
+    "A violation: the controller broke one of its own rules. An exposure: Kafka's rules allow it, but "
+    "records can be lost from there, or were."
 )
 LIMITS = (
-    "What the metadata log does not have, and the audit therefore did not see: the contents of replicas' logs of which "
-    "no copies are given, requests that were refused, failures of disks, and all that is older than its first offset "
-    "and oldest snapshot."
+    "Not in the metadata log, and so not seen by the audit: the contents of replicas' logs without a given "
+    "copy, refused requests, disk failures, and everything older than its first offset and oldest snapshot."
 )
 SORTS = 5
-"""Sorts of findings that a first screen names."""
+"""The most sorts of findings on a first screen."""
 PARTITIONS = 20
-"""Partitions whose copies are shown; all are in the JSON."""
+"""The most partitions whose copies are shown; all are in the JSON."""
 FILES = 6
-"""Files that are named; all are in the JSON."""
+"""The most files named; all are in the JSON."""
 VERDICTS = {
     "violated": "the controller broke a rule that it must keep",
     "exposed": "the cluster passed through states from which records may be lost, or were",
@@ -50,7 +50,7 @@ VERDICTS = {
 
 
 def print_screen(console: Console, data: dict[str, Any]) -> None:
-    """Print the verdict, what was found, what to do, and the last changes of the partition that is concerned most."""
+    """Print the verdict, the findings, what to do, and the last changes of the most affected partition."""
     sentence = headline(data)
     print_lines(console, f"{sentence[0].upper()}{sentence[1:]}.", style=_style(data))
     print_lines(console, *data["warnings"], style="bold yellow")
@@ -120,7 +120,7 @@ def print_audit(console: Console, data: dict[str, Any]) -> None:
 
 
 def headline(data: dict[str, Any]) -> str:
-    """Say the worst in an operator's words."""
+    """Return the worst finding in an operator's words."""
     if not data["sorts"]:
         if data["milder"]:
             return f"nothing is {data['severity']} or worse; {counted(data['milder'], 'milder finding')} left out"
@@ -146,7 +146,7 @@ def headline(data: dict[str, Any]) -> str:
 
 
 def describe_coverage(data: dict[str, Any]) -> str:
-    """Return which files, records and partitions were read and followed, as a sentence."""
+    """Return the files, records and partitions that were read, as a sentence."""
     names = [item["path"] for item in data["inputs"]]
     files = ", ".join(names[:FILES]) + (
         f" and {counted(len(names) - FILES, 'more file')}" if len(names) > FILES else ""
@@ -168,7 +168,7 @@ def named(item: dict[str, Any]) -> str:
 
 
 def ranked(data: dict[str, Any]) -> list[str]:
-    """Return which topics and brokers most findings are about."""
+    """Return the topics and brokers with most findings."""
     topics = ", ".join(
         f"{row['topic']} ({counted(int(str(row['count'])), 'finding')} "
         f"in {counted(int(str(row['partitions'])), 'partition')})"
@@ -230,7 +230,7 @@ def _sort(console: Console, data: dict[str, Any], found: list[dict[str, Any]]) -
 
 
 def lost_of(item: dict[str, Any]) -> list[str]:
-    """Say which offsets of a partition its leader lacks, and who has them."""
+    """Return the offsets of a partition that its leader lacks, and the copies that have them."""
     made = []
     for one in item["lost"]:
         who = ", ".join(f"broker {broker}" for broker in one["brokers"]) or "copies"
@@ -303,7 +303,7 @@ def _history(console: Console, history: dict[str, Any], found: list[dict[str, An
 
 
 def lines_of(history: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the lines of a table: a change each, gaps, what is not shown, and the partition as the log ends."""
+    """Return the lines of a table: changes, gaps, omissions, and the partition at the end of the log."""
     made = []
     gaps = [tuple(gap) for gap in history["gaps"]]
     before: dict[str, Any] | None = None
@@ -351,7 +351,7 @@ def _state(step: dict[str, Any]) -> tuple[str, ...]:
 
 
 def describe_step(before: dict[str, Any] | None, step: dict[str, Any]) -> str:
-    """Say in words what a change did."""
+    """Return a change in words."""
     if step["election"] in ("unjudged", "deleted"):
         has = f"; the record itself has {step['why']}" if step["why"] else ""
         return f"not judged: the state before is not known{has}" if step["election"] == "unjudged" else "deleted"
@@ -395,36 +395,36 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
     console.print(heading(f"{trace['partition']} in the model"))
     print_lines(
         console,
-        f"What was recorded from offset {trace['first']:,} to {trace['last']:,} can happen by the rules of "
-        f"{trace['version']}: {trace['recorded']} states of the controller, with what brokers did in between, found by "
-        f"search, {trace['states']} states ({trace['searched']:,} were examined).",
+        f"The record from offset {trace['first']:,} to {trace['last']:,} is possible by the rules of "
+        f"{trace['version']}: {trace['recorded']} states of the controller, with the "
+        f"brokers' steps in between, found by search, {trace['states']} states ({trace['searched']:,} were examined).",
         indent=2,
     )
     if trace["left_out"]:
-        print_lines(console, f"What was before is left out: {trace['left_out']}.", indent=2)
+        print_lines(console, f"Earlier history is left out: {trace['left_out']}.", indent=2)
     if trace["next"] is not None:
         print_lines(
             console,
-            f"No path leads to offset {trace['next']:,} among them: the brokers did what was not tried, or the model "
-            "has no such thing. The trace ends before it.",
+            f"No path leads to offset {trace['next']:,} among them: the brokers did something "
+            "that was not tried, or that the model lacks. The trace ends before it.",
             indent=2,
         )
     brokers = ", ".join(f"{number} is broker {broker}" for number, broker in enumerate(trace["brokers"]))
     print_lines(console, f"The trace numbers the brokers from 0: {brokers}.", indent=2)
     steps = ", ".join(f"{item['step']} (offset {item['offset']:,}, {clock(item['time'])})" for item in trace["steps"])
     print_hanging(
-        console, styled("  Recorded steps: ", "bold"), styled(f"{steps or 'none'}. All others are supposed.", "")
+        console, styled("  Recorded steps: ", "bold"), styled(f"{steps or 'none'}. All others are assumed.", "")
     )
     if trace["broken"]:
         print_lines(
             console,
-            "This is one way of possibly many: the controller's steps are recorded, what brokers and clients do in "
-            "between is supposed. On it:",
+            "This is one of possibly many histories: the controller's steps "
+            "are recorded, those of brokers and clients in between are assumed. On it:",
             indent=2,
         )
     for item in trace["broken"]:
         words = f"{item['sentence']} ({item['property']})"
-        print_hanging(console, styled(f"  not so from step {item['step']} on: ", "bold"), styled(words, ""))
+        print_hanging(console, styled(f"  violated from step {item['step']} on: ", "bold"), styled(words, ""))
     print_lines(console, f"See it with: fencepost show {trace['file']}", indent=2)
 
 
@@ -452,11 +452,11 @@ def _rest(console: Console, data: dict[str, Any]) -> None:
 
 COLOURS = {"critical": "#b71c1c", "high": "#e65100", "medium": "#f9a825", "low": "#90a4ae"}
 LINES = 40
-"""Partitions that have a line of their own; the worst come first."""
+"""The most partitions with their own line, the worst first."""
 
 
 def look_for_plotly() -> None:
-    """Raise UsageError where the library that draws is not installed."""
+    """Raise UsageError if the plotting library is not installed."""
     if importlib.util.find_spec("plotly") is None:
         raise UsageError("--html needs Plotly, which is not installed: run `pip install 'fencepost[audit]'`.")
 
@@ -489,7 +489,7 @@ def _found(data: dict[str, Any], sort: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def timeline(data: dict[str, Any]) -> str:
-    """Return the timeline as HTML with the library in it: a line for each partition, a mark for each finding."""
+    """Return the timeline as HTML, including the library: a line for each partition, a mark for each finding."""
     import plotly.graph_objects as go
 
     if not data["findings"]:

@@ -1,4 +1,4 @@
-"""The consoles: results on stdout, in colours if it is a terminal that wants them, and progress on stderr.
+"""The consoles: results on stdout, in colour if the terminal supports it, and progress on stderr.
 
 Progress is live only on a terminal.
 """
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 GAP = 2
-"""Blanks between two columns."""
+"""The number of blanks between two columns."""
 NARROWEST = 24
-"""Columns that a paragraph gets at the least, even where the terminal has fewer."""
+"""The minimum width of a paragraph, even on a narrower terminal."""
 COLOURS = {"red": "color(160)", "green": "color(28)", "yellow": "color(130)", "cyan": "color(31)"}
-"""The colours that are used, by numbers that every terminal shows alike: readable on black and on white."""
+"""The colours, by numbers that all terminals show alike: readable on black and on white."""
 _STYLES = {
     Verdict.HOLDS: "green",
     Verdict.PROVED: "green",
@@ -46,13 +46,13 @@ _STYLES = {
 
 
 SCREEN = 80
-"""Columns of a first screen at most: those of a terminal of the usual size."""
+"""The maximum width of a first screen: that of a usual terminal."""
 
 
 def results(*, must_be_read: bool = False, narrow: bool = False) -> Console:
     """Return the console for results, `narrow` for a first screen. Rich reads NO_COLOR itself.
 
-    If the reader is gone the rest is printed nowhere, and the status is still that of the result; with `must_be_read`
+    If the reader is gone, the rest is discarded, and the status is still that of the result; with `must_be_read`,
     BrokenPipeError is raised.
     """
     from rich.console import Console
@@ -79,7 +79,7 @@ def _reader_gone() -> NoReturn:
 
 
 def close_stdout() -> None:
-    """Send what is left of the output nowhere, or the interpreter complains when it ends."""
+    """Discard the remaining output; otherwise the interpreter complains when it exits."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -90,7 +90,7 @@ def print_json(data: Mapping[str, object]) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print text on stdout; if the reader is gone the rest is printed nowhere."""
+    """Print text on stdout; if the reader is gone, the rest is discarded."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -99,7 +99,7 @@ def print_text(text: str) -> None:
 
 
 def print_lines(console: Console, *lines: Text | str, style: str = "", indent: int = 0) -> None:
-    """Print paragraphs in one style, each wrapped to the width and indented."""
+    """Print paragraphs in one style, wrapped and indented."""
     from rich.text import Text
 
     for line in lines:
@@ -120,12 +120,12 @@ def print_rows(console: Console, rows: Sequence[Sequence[Text | str]], *, indent
 
 
 def print_facts(console: Console, facts: Iterable[tuple[str, Text | str]], *, indent: int = 0) -> None:
-    """Print labels, dim, each with its fact."""
+    """Print dim labels with their facts."""
     print_rows(console, [(styled(name, "dim"), text) for name, text in facts], indent=indent)
 
 
 def render_page(template: str, **values: Any) -> str:
-    """Return a page of HTML that needs nothing else; its `data` are in the words of the command line."""
+    """Return a self-contained HTML page, with its `data` in the words of the command line."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("fencepost.cli.views")
@@ -134,7 +134,7 @@ def render_page(template: str, **values: Any) -> str:
 
 
 def print_hanging(console: Console, head: Text, body: Text) -> None:
-    """Print `body` after `head`, wrapped so that its lines stand under each other; no line ends in blanks."""
+    """Print `body` after `head`, with aligned lines and no trailing blanks."""
     from rich.text import Text
 
     start = head
@@ -146,7 +146,7 @@ def print_hanging(console: Console, head: Text, body: Text) -> None:
 
 
 def print_bare(console: Console, content: RenderableType) -> None:
-    """Print a layout of Rich, without the blanks that it fills lines with."""
+    """Print a layout of Rich, without trailing blanks."""
     print_text(bare(console, content))
 
 
@@ -163,30 +163,30 @@ def heading(text: str) -> Text:
 
 
 def verdict_text(verdict: Verdict) -> Text:
-    """Return a verdict in its colour."""
+    """Return a verdict in colour."""
     return styled(str(verdict), verdict_style(verdict))
 
 
 def verdict_style(verdict: Verdict) -> str:
-    """Return the style of statements on a verdict."""
+    """Return the style for statements about a verdict."""
     return f"bold {_STYLES[verdict]}"
 
 
 def print_trace(console: Console, trace: Trace, path: Path) -> None:
-    """Print a trace for people: numbered steps, each with only what it changed."""
+    """Print a readable trace: numbered steps with their changes."""
     from fencepost.counterexamples.text import render
 
     print_bare(console, render(trace, path))
 
 
 PERIOD = 0.125
-"""Seconds between two updates: faster than this is not readable."""
+"""Seconds between two updates; faster ones are not readable."""
 BARS = "▁▂▃▄▅▆▇█"
 MOST_BARS = 40
 
 
 class Display(Watch):
-    """Notes, and on a terminal one block of lines that is rewritten in place."""
+    """Notes and, on a terminal, one block of lines that is updated in place."""
 
     def __init__(self, *, quiet: bool) -> None:
         self.quiet = quiet
@@ -208,13 +208,13 @@ class Display(Watch):
             self._console().print(reword(text), style="dim", soft_wrap=True)
 
     def clear(self) -> None:
-        """Take the live block off the screen, so that results can be printed."""
+        """Remove the live block from the screen, so that results can be printed."""
         if self._block is not None:
             self._block.stop()
             self._block = None
 
     def show(self, content: RenderableType) -> None:
-        """Put this into the live block; nothing happens without a live block."""
+        """Update the live block, if there is one."""
         if not self.live:
             return
         if self._block is None:
@@ -232,7 +232,7 @@ class Display(Watch):
 
     @contextmanager
     def busy(self, text: str) -> Iterator[None]:
-        """Show an activity for as long as it lasts: with a spinner, or as a note."""
+        """Show an activity while it lasts, with a spinner or as a note."""
         self._began = time.monotonic()
         if self.live:
             self.spin(text)
@@ -242,7 +242,7 @@ class Display(Watch):
         self.clear()
 
     def spin(self, text: str) -> None:
-        """Show an activity and its duration; without a live block nothing happens."""
+        """Show an activity and its duration; do nothing without a live block."""
         if self.live:
             self.show(Busy(text, self._began))
 
@@ -286,7 +286,7 @@ class Busy:
 
 
 def progress_text(title: str, progress: Progress) -> Text:
-    """Return the display of a running search: its progress, its speed, and how its levels grow."""
+    """Return the display of a running search: progress, speed, and growth of levels."""
     from rich.text import Text
 
     levels = progress.levels
@@ -302,7 +302,7 @@ def progress_text(title: str, progress: Progress) -> Text:
 
 
 def walks_text(title: str, done: int, walks: int, steps: int, seconds: float) -> Text:
-    """Return the display of running walks: how many are done, and how fast."""
+    """Return the display of running walks: their number and speed."""
     from rich.text import Text
 
     rate = show_rate(steps, seconds, "steps")
@@ -310,7 +310,7 @@ def walks_text(title: str, done: int, walks: int, steps: int, seconds: float) ->
 
 
 def sparkline(levels: list[int]) -> str:
-    """Return one bar per level, the last levels if there are many, as high as the level is large."""
+    """Return one bar per level, the last levels if there are many, with its height showing the level's size."""
     shown = levels[-MOST_BARS:]
     top = max(shown, default=0) or 1
     return "".join(BARS[(len(BARS) - 1) * size // top] for size in shown)

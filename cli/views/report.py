@@ -1,4 +1,4 @@
-"""The page that answers one check: the verdict, each property, how far the search reached, and every violation."""
+"""The page that answers one check: the verdict, each property, the reach of the search, and every violation."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ KINDS = {
     Kind.AT_MOST: "must come at a limited cost, in every fair behaviour",
 }
 PARENT, SPARK_PARENT = 4, 8
-"""Bytes by which a state names the one that it was reached from first."""
+"""Bytes that store a state's predecessor."""
 MANY = 10_000
-"""States from which on the memory of each says something: before, it is what was reserved."""
+"""The fewest states for which memory per state is meaningful: below, it is what was reserved."""
 
 
 def print_page(
@@ -88,7 +88,7 @@ def print_page(
 
 
 def print_gravest(console: Console, result: CheckResult) -> None:
-    """Print the trace of the gravest violation, a line for each step, and the way to the deadlock if there is one."""
+    """Print the trace of the gravest violation, a line for each step, and the path to the deadlock if there is one."""
     worst = gravest(result)
     if worst is not None:
         _print_steps(console, result.traces[worst.name], f"{worst.name} is violated")
@@ -103,7 +103,7 @@ def _print_steps(console: Console, trace: Counterexample, what: str) -> None:
 
 
 def print_traces(console: Console, result: CheckResult) -> None:
-    """Print the path to each violation, one way only once, and the way to the deadlock on request."""
+    """Print the path to each violation, each path once, and the path to the deadlock if requested."""
     shown: dict[Path, str] = {}
     for trace, what in _ways(result):
         path = trace.path
@@ -144,7 +144,7 @@ def _nth(number: int) -> str:
 
 
 def print_verdict(console: Console, result: CheckResult, expected: Verdict | None, *, verbose: bool) -> None:
-    """Print the verdict, and below it what a reader of it must know; `verbose`: all notes."""
+    """Print the verdict and the notes that it needs; with `verbose`, all notes."""
     style = verdict_style(Verdict.UNDETERMINED if result.base is Base.SAME else result.verdict)
     print_lines(console, headline(result), style=style)
     if verbose:
@@ -158,13 +158,14 @@ def print_verdict(console: Console, result: CheckResult, expected: Verdict | Non
     if not result.complete:
         print_lines(
             console,
-            f"Partial: {result.why_stopped}. What lies beyond was not visited, so no property is reported as holding.",
+            f"Partial: {result.why_stopped}. The states beyond were not visited, so no property is reported as "
+            "holding.",
             style="yellow",
         )
 
 
 def print_properties(console: Console, result: CheckResult, *, legend: bool = True) -> None:
-    """Print a row for each property, and below it the sentence that it stands for; with a legend of the kinds."""
+    """Print a row and the sentence for each property, with a legend of the kinds."""
     from rich.text import Text
 
     question = result.question
@@ -172,7 +173,7 @@ def print_properties(console: Console, result: CheckResult, *, legend: bool = Tr
     width = max((len(item.name) for item in result.properties), default=0)
     console.print()
     if not result.properties:
-        print_lines(console, "No property was asked for: the states were counted.")
+        print_lines(console, "No property was named, so the states were only counted.")
     shared = _shared_fairness(question)
     for item in result.properties:
         head = Text.assemble(f"{item.name:{width}}  ", (f"{item.kind!s:9}  ", "dim"))
@@ -234,7 +235,7 @@ def _found(item: PropertyResult, *, exact: bool) -> tuple[Text, str]:
 
 
 def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
-    """Yield the lines that say how far a verdict reaches: (label, text)."""
+    """Yield the lines on the limits of a verdict: (label, text)."""
     if result.question.version:
         yield "version", result.question.version
     yield "constants", " ".join(f"{name}={str(value).lower()}" for name, value in result.constants.items()) or "none"
@@ -301,7 +302,7 @@ def _memory(result: Result) -> str:
 
 
 def print_numbers(console: Console, rows: list[tuple[Text, Text]]) -> None:
-    """Print rows of a number, aligned to the right, and what it counts."""
+    """Print rows of right-aligned numbers and what they count."""
     width = max(number.cell_len for number, _ in rows)
     for number, _ in rows:
         number.pad_left(width - number.cell_len)
@@ -310,7 +311,7 @@ def print_numbers(console: Console, rows: list[tuple[Text, Text]]) -> None:
 
 
 def print_coverage(console: Console, result: Result) -> None:
-    """Print how often each action fired, and how often each of its guards was the first to refuse."""
+    """Print how often each action fired, and how often each guard was the first to refuse."""
     from rich.text import Text
 
     rows: list[tuple[Text, Text]] = [(styled("fired", "bold"), styled("action", "bold"))]
@@ -329,14 +330,14 @@ def print_coverage(console: Console, result: Result) -> None:
     if idle:
         print_lines(
             console,
-            f"{counted(len(idle), 'guard')} refused nothing that the guards before it let through: "
-            "idle under these constants.",
+            f"{counted(len(idle), 'guard')} refused nothing that the guards "
+            "before it allowed: idle under these constants.",
             style="yellow",
         )
 
 
 def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> None:
-    """Print the result of raising the bounds; larger values of `unshared` bounds that are not reached add no state."""
+    """Print the result of raising the bounds; larger values of unreached `unshared` bounds add no states."""
     console.print()
     console.print(heading("bounds raised"), soft_wrap=True)
     raised = raised_in(growth)
@@ -375,7 +376,7 @@ def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text
 
 
 def beyond_bounds(shown: Mapping[str, str], unshared: Container[str]) -> str:
-    """Return the statement about larger values of bounds that were not reached; `shown` has each by name."""
+    """Return the statement about larger values of bounds that were not reached; `shown` has the results by name."""
     free = [text for name, text in shown.items() if name in unshared]
     read = [text for name, text in shown.items() if name not in unshared]
     words = [NeverMatters(free).sentence] if free else []

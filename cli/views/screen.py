@@ -1,4 +1,4 @@
-"""First screens: the verdict in one sentence, what it rests on, the trace of the gravest violation."""
+"""First screens: the verdict in one sentence, its basis, and the trace of the gravest violation."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 FEW = 8
-"""Up to this many constants are all shown; of more, those that differ from the declared ones."""
+"""Up to this many constants are all shown; otherwise, those that differ from the declared ones."""
 ROWS = 4
-"""Violations that have a row each; more are one paragraph."""
+"""The most violations with a row each; more become one paragraph."""
 NAMES = 20
-"""Names in a paragraph at most."""
+"""The most names in a paragraph."""
 STEPS = 12
-"""Steps of a trace that are shown: the last ones."""
+"""The number of steps of a trace that are shown, the last ones."""
 
 
 def gravest(result: CheckResult) -> PropertyResult | None:
-    """Return the violation to show first: a loss before an inner invariant, and then the shortest trace."""
+    """Return the violation to show first: a loss before an inner invariant, then the shortest trace."""
     by_name = {prop.name: prop for prop in result.question.properties}
     return min(result.violated, key=lambda item: gravity(by_name[item.name]), default=None)
 
@@ -47,7 +47,7 @@ def headline(result: CheckResult) -> str:
 
 
 def verdict_sentence(result: CheckResult) -> str:
-    """Return the verdict alone, as one sentence."""
+    """Return only the verdict, as one sentence."""
     worst, doubt = gravest(result), ""
     if worst is not None:
         return violation(result.question.properties, worst.name, _size(worst))
@@ -63,7 +63,7 @@ def verdict_sentence(result: CheckResult) -> str:
         return f"No reachable state or step shows {names}{doubt}."
     searched = "no state was left to visit" if result.omission else f"all {result.distinct:,} states were searched"
     if not result.properties:
-        return f"No property was asked for: {searched}."
+        return f"No property was named: {searched}."
     guarantees = _guarantees(result)
     if not guarantees:
         return f"{_all(len(result.properties), 'witness', 'witnesses')} reached{doubt}: {searched}."
@@ -93,7 +93,7 @@ def _counts(result: CheckResult) -> Iterator[str]:
 
 
 def share(violated: Sequence[Any], guarantees: Sequence[Any], question: Question) -> str:
-    """Return how many of the guarantees are violated."""
+    """Return the number of violated guarantees."""
     are = "is" if len(violated) == 1 else "are"
     return f"{len(violated)} of {len(guarantees)} {_word(question)} {are} violated"
 
@@ -129,7 +129,7 @@ def _named(result: CheckResult, verdict: Verdict) -> list[PropertyResult]:
 
 
 def plain_notes(result: CheckResult) -> list[str]:
-    """Return the notes that a first screen keeps: those on this search, and those of a user's own machine."""
+    """Return the notes that a first screen keeps: those on this search and on a user's own machine."""
     machine = result.question.protocol.machine
     if result.question.file and machine.base is None:
         return list(result.notes)
@@ -140,12 +140,12 @@ def plain_notes(result: CheckResult) -> list[str]:
 
 
 def print_screen(console: Console, result: CheckResult, *, hint: bool) -> None:
-    """Print the violated and the holding properties, the constants, and how far the search reached."""
+    """Print the violated and the holding properties, the constants, and the reach of the search."""
     print_answer(console, _facts(result), hint="sentences, notes, statistics, and every trace in full" if hint else "")
 
 
 def print_answer(console: Console, facts: Iterable[tuple[str, Text | str]], *, hint: str) -> None:
-    """Print the labelled facts of a first screen, and what `-v` shows beside them."""
+    """Print the labelled facts of a first screen, and what `-v` adds."""
     console.print()
     print_facts(console, facts)
     if hint:
@@ -208,7 +208,7 @@ def checked(question: Question, *, normalize: bool = True) -> str:
 
 
 def constants_text(machine: Machine, constants: Constants, version: str, name: str, off: str = "") -> str:
-    """Return a name with the constants that are not as in the version, or as declared; of few constants all."""
+    """Return a name with the constants that differ from the version or the declared ones; all if few."""
     declared = machine.constants.declared()
     usual = dict(machine.version(version).values) if version else {}
     shown = {item: f"{item}={str(value).lower()}" for item, value in constants.shown.items()}
@@ -224,7 +224,7 @@ def constants_text(machine: Machine, constants: Constants, version: str, name: s
 
 
 def reached(result: CheckResult) -> str:
-    """Return how far the search reached: states, whether that is all of them, and the bounds that ended it."""
+    """Return the reach of the search: states, whether it is complete, and the bounds that ended it."""
     if not result.distinct:
         return "no state"
     words = f"{counted(result.distinct, 'state')}, depth {result.depth}, "
@@ -252,7 +252,7 @@ def print_steps(
         print_lines(console, f"{counted(first, 'earlier step')}: `-v`{again}", style="dim", indent=5)
     for number, text in enumerate(texts[first:], first + 1):
         if loop == number - 1:
-            print_lines(console, "from here on, for ever:", style="dim", indent=5)
+            print_lines(console, "from here on, forever:", style="dim", indent=5)
         _print_cut(console, f"{number:>3}  {text}")
     if loop == len(texts):
         print_lines(console, "Nothing happens any more.", style="dim", indent=5)

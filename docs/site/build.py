@@ -1,4 +1,4 @@
-"""The builder of the site: pages gathered in a folder, rendered and joined by links, beside traces and the explorer."""
+"""The builder of the site: pages gathered in a folder, rendered and linked, with traces and the explorer."""
 
 import importlib.util
 import logging
@@ -24,14 +24,14 @@ STATIC = ("site.css", "settings.js")
 STAGES = 5
 BUTTONS = "[Explore](explore/index.html){ .md-button .md-button--primary } [Settings](settings.md){ .md-button }"
 ABOUT_ENTRIES = ("guarantees/", "kafka/findings")
-"""How the places of pages about entries of the catalogue begin: stories may be about these."""
+"""The prefixes of pages about catalogue entries, which stories may be about."""
 OURS = ("settings.html", "protocols/kip320.html", "explore/index.html")
-"""Files by which a site that was built before is known."""
+"""Files that identify an earlier site."""
 
 
 @dataclass(frozen=True)
 class SiteResult:
-    """A site that was built: its folder, how many pages it has, its size in bytes, and the seconds that it took."""
+    """A built site: its folder, number of pages, size in bytes, and seconds of building."""
 
     output: Path
     pages: int
@@ -42,7 +42,7 @@ class SiteResult:
 def build_site(
     output: str | Path, docs: str | Path = "docs", *, workers: int = 2, tell: Callable[[str], None] = lambda _: None
 ) -> SiteResult:
-    """Build the site into a folder; raise UsageError if something is missing. `tell` is called with every stage."""
+    """Build the site into a folder; raise UsageError if a requirement is missing. `tell` is called with every stage."""
     output, docs, began = Path(output), Path(docs).resolve(), time.monotonic()
     require_generator()
     if not (docs / "glossary.md").is_file():
@@ -80,7 +80,7 @@ def _require_ours(output: Path) -> None:
 
 
 def gather(folder: Path, docs: Path) -> None:
-    """Write all pages as Markdown, and what they show, into a folder."""
+    """Write all pages as Markdown, with their files, into a folder."""
     for place, text in gathered(docs).items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         (folder / place).write_text(text, encoding="utf-8")
@@ -104,12 +104,12 @@ def gathered(docs: Path) -> dict[str, str]:
 
 
 def built() -> dict[str, str]:
-    """Return the pages of entries of the catalogue and of checks, by their place, with links as pages in docs/ have."""
+    """Return the pages of entries of the catalogue and of checks, by their place, with links as in docs/."""
     return {place: text_of(lines) for place, lines in {**entries.pages(), **checks.pages()}.items()}
 
 
 def join(output: Path) -> None:
-    """Make links of the words that name something, on all pages."""
+    """Turn words that name something into links, on all pages."""
     for file in sorted(output.rglob("*.html")):
         place = file.relative_to(output).as_posix()
         if place.startswith(("traces/", "explore/", "source/")) or place == "settings.html":
@@ -128,7 +128,7 @@ FEATURES = [
 
 
 def require_generator() -> None:
-    """Raise UsageError where the generator is not installed."""
+    """Raise UsageError if the generator is not installed."""
     if any(importlib.util.find_spec(name) is None for name in ("mkdocs", "material")):
         raise UsageError(
             "the site needs MkDocs with Material, which is not installed: run `pip install 'fencepost[site]'`."
@@ -197,7 +197,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Use": ("use/",),
     "Developing": ("architecture.md", "developing/", "decisions/", "changelog.md"),
 }
-"""Pages by group; a folder stands for those of its pages that are in no group by name."""
+"""Pages by group; a folder stands for its pages that no group names."""
 
 
 def navigation(pages: Path) -> list[Any]:

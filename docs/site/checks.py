@@ -83,9 +83,9 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
 
 
 def without_it(found: Found) -> str:
-    """Return the first violation, after how many steps, and at which constants.
+    """Return the first violation, with its steps and constants.
 
-    If nothing is violated, return why nothing was decided, or where steps left a domain.
+    If nothing is violated, return why, or where steps left a domain.
     """
     data, base = found
     if not data["broken"]:
@@ -142,12 +142,12 @@ def _example(name: str, best: dict[str, Found]) -> Iterator[str]:
 
 
 SHORTEST = 3
-"""Steps from which on a history is worth a picture."""
+"""The fewest steps for which a history gets a picture."""
 
 # -- the checks of each KIP: whether they were shown necessary, or the reason why not at the bounds
 
 Best = dict[str, dict[str, tuple[dict[str, Any], dict[str, Any]]]]
-"""By protocol and row: the row where most was found, and the base at whose constants that was."""
+"""By protocol and row: the row with most findings, and its base."""
 
 ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "KIP-320": {
@@ -228,7 +228,7 @@ def _asks(name: str, row: str) -> str:
 
 
 def necessity(best: Best, name: str, row: str, reason: str) -> tuple[str, str]:
-    """Return the result of a check, and its source, or why there is no result."""
+    """Return the result of a check and its source, or why it is missing."""
     found, base = best.get(name, {}).get(row, ({"purpose": "not measured", "broken": {}}, {"run": ""}))
     if found["broken"]:
         prop, length = next(iter(found["broken"].items()))
@@ -241,7 +241,7 @@ def necessity(best: Best, name: str, row: str, reason: str) -> tuple[str, str]:
 
 
 def of_catalogue(name: str, row: str) -> Run | None:
-    """Return the run with the shortest trace that differs in this setting alone from one where its violations hold."""
+    """Return the run with the shortest trace that differs only in this setting from one without its violations."""
     constant, mark, text = row.partition("=")
     if not mark:
         return None
@@ -278,7 +278,7 @@ def _values(name: str) -> list[tuple[Run, dict[str, int]]]:
 
 
 def crashes_page() -> Iterator[str]:
-    """Yield the lines of the page: what settings tolerate, and what that says of KIP-966's claim."""
+    """Yield the lines of the page: the faults that settings tolerate, and the result for KIP-966's claim."""
     known = crashes_measured()
     yield from ("# How many crashes an acknowledged record survives", "")
     yield "KIP-966 says that with ELR an acknowledged record survives min ISR - 1 unclean shutdowns. So"

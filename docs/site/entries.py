@@ -33,7 +33,7 @@ from fencepost.site.tables import seconds_of
 
 
 def details(entry: Entry, page: str) -> str:
-    """Return the evidence of an entry as an element that opens; empty without any."""
+    """Return the evidence of an entry as a collapsible element; empty if missing."""
     parts = [part for part in _parts(entry, page) if part]
     if not parts:
         return ""
@@ -90,7 +90,7 @@ def _guards(entry: Entry) -> list[tuple[str, str]]:
 # -- stories: on the first page, on the page of a KIP or a finding, and below the entries that they are about
 
 FIRST = "kip-903"
-"""The story to begin with: a released bug that everybody who runs Kafka can follow."""
+"""The first story to show: a released bug that any operator can follow."""
 
 
 @cache
@@ -101,7 +101,7 @@ def all_stories() -> tuple[Story, ...]:
 
 @cache
 def by_entry() -> dict[str, tuple[Story, ...]]:
-    """Return the stories of an entry: those called after it, and those whose trace is evidence for it."""
+    """Return the stories of an entry: those named after it, and those whose trace is evidence for it."""
     found: dict[str, dict[str, Story]] = {}
     for story in all_stories():
         about = [story.name.upper()] if story.name.upper() in entries() else []
@@ -119,7 +119,7 @@ def card() -> str:
 
 
 def with_stories(text: str, page: str) -> str:
-    """Return a page with the stories of its subject below its title, and those of an entry below its heading."""
+    """Return a page with stories inserted below its title and below the headings of entries."""
     subject = [story for story in all_stories() if story.name == PurePosixPath(page).stem]
     lines: list[str] = []
     for line in text.split("\n"):
@@ -144,7 +144,7 @@ STATUS = {
     "known-gap": ("Known gap", "known gaps"),
     "open": ("Open", "open"),
 }
-"""Each status of an entry in words, and the title of a column that counts it."""
+"""The wording of each status, and the title of its column."""
 NOT_KEPT = {
     "finding": "Guarantees that Kafka was seen to break",
     "conjecture": "Guarantees that a conjecture breaks, which was not seen on real Kafka",
@@ -189,7 +189,7 @@ def pages() -> dict[str, Iterator[str]]:
 
 
 def index() -> Iterator[str]:
-    """Yield the lines of the index: what holds, what is broken, and on which page it is."""
+    """Yield the lines of the index: what holds, what is broken, and the page."""
     yield from ("# Guarantees", "")
     yield from (INTRODUCTION, "", "[Coverage](coverage.md) has the verdict of every entry on one page.", "")
     counts = {name: Counter(status(entries()[item]) for item in own(name)) for name in PAGES}
@@ -379,13 +379,13 @@ def _twin(case: Case, own: Sequence[Case]) -> Run | None:
 
 
 def difference(run: Run, twin: Run) -> list[str]:
-    """Return the constants of a run that are not as in another, as they are set."""
+    """Return the constants of a run that differ from another's, as settings."""
     mine, others = constants_of(run), constants_of(twin)
     return [f"{name}={str(value).lower()}" for name, value in mine.items() if value != others[name]]
 
 
 def coverage() -> Iterator[str]:
-    """Yield the lines of the page that has the verdict of every entry: decided, a known gap, or open."""
+    """Yield the lines of the page with every verdict: decided, a known gap, or open."""
     yield from ("# Coverage", "", COVERAGE, "")
     yield from (*table(("kind", "entries", "decided", "not built", "known gap", "open"), _counts()), "")
     found = [item.classes for item in evidence().values() if item.classes]

@@ -45,7 +45,7 @@ def audit() -> Table:
 
 
 def builds() -> Table:
-    """Return the table of changes that were made to a release, and what `compare` says of each."""
+    """Return the table of changes made to a release, and the result of `compare` for each."""
     columns: dict[str, Column] = {
         "change": "{name}",
         "verdict": "{verdict}",
@@ -57,7 +57,7 @@ def builds() -> Table:
 
 
 def releases_compared() -> Table:
-    """Return the table of releases that follow each other: the kinds of differences, with Kafka's issue if known."""
+    """Return the table of successive releases: kinds of differences, with Kafka's issue if known."""
     rows = load("releases-compared").get("rows", [])
     head = ["releases", "methods that differ", "histories executed", "what differs", "issue"]
     return head, (
@@ -73,7 +73,7 @@ def releases_compared() -> Table:
 
 
 def explorer() -> Table:
-    """Return how long the explorer's page takes, a row for each thing that a user waits for."""
+    """Return the waiting times of the explorer's page, one row each."""
     return table_of(load("explore").get("rows", []), {name: f"{{{name}}}" for name in ("what", "measured", "wanted")})
 
 
@@ -91,7 +91,7 @@ def searches() -> Table:
 
 
 def wanted() -> Table:
-    """Return the ratios of speed beside what is wanted, and how long an answer takes as an operator asks for it."""
+    """Return the ratios of speed with their goals, and the times of an operator's commands."""
     rows = [[row["what"], row["wanted"], row["measured"]] for row in load("speed")["ratios"]]
     if warm := load("switches").get("warm"):
         rows.append([f"`{warm['command']}`, compiled before, seconds in all", "at most 10", str(warm["seconds"])])
@@ -99,13 +99,13 @@ def wanted() -> Table:
 
 
 def steps() -> Table:
-    """Return how far each step of the back end went, in nanoseconds of processor time a state."""
+    """Return the progress of the back end by step, in nanoseconds of processor time per state."""
     names = {"step": "step", "kip320": "kip320", "3 brokers": "three brokers", "kept": "kept"}
     return table_of(load("speed")["steps"], {title: f"{{{name}}}" for title, name in names.items()})
 
 
 def switches_off() -> Table:
-    """Return the cost of kafka-4.1 with the newer switches off, and with the model from before them."""
+    """Return the cost of kafka-4.1 with the newer switches off, and with the model before them."""
     rows = load("switches").get("off", ())
     columns: dict[str, Column] = {
         "model of": "{commit}",
@@ -140,18 +140,18 @@ def moving() -> Table:
 EXECUTORS = (10, 100, 1000)
 STATES = (10**9, 10**10, 10**11, 10**12)
 LEVELS = 60
-"""Levels of the searches that are predicted."""
+"""The number of levels of the predicted searches."""
 BANDWIDTH = 125e6
-"""Bytes a second that an executor can send: a tenth of a link of 10 Gbit/s, which ten executors of a host share."""
+"""Bytes per second that an executor can send: a tenth of a link of 10 Gbit/s, which ten executors of a host share."""
 PARTITIONS_EACH = 2
 DRIVER_TASKS = 500.0
-"""Tasks a second that a driver hands out; a level has two for each partition."""
+"""Tasks per second that a driver starts; a level has two for each partition."""
 MEASURED_CORES = 2
-"""Of the machine on which the levels were measured."""
+"""Cores of the machine on which the levels were measured."""
 
 
 def spark_cost() -> Table:
-    """Return the measurements beside the goals."""
+    """Return the measurements with their goals."""
     found = load("spark")
     search, spark, native = found["search"], found["search"]["spark"], found["search"]["native_seconds"]
     few, many = found["levels"]["partitions"].values()
@@ -181,7 +181,7 @@ def spark_cost() -> Table:
 
 
 def spark_levels() -> Table:
-    """Return the levels of the large search that Spark did: what moved is what was generated, not what was visited."""
+    """Return the levels of the large search on Spark: generated states move, visited ones do not."""
     levels = load("spark")["search"]["spark"]["levels"]
     visited = accumulate(item["fresh"] for item in levels)
     columns: dict[str, Column] = {
@@ -238,13 +238,13 @@ def spark_figures() -> Table:
 
 
 def fixed(executors: int) -> float:
-    """Return the seconds of a level however few states it has, on executors of one core each."""
+    """Return the fixed seconds of a level, on executors of one core each."""
     of = unit()
     return of["level"] + of["partition"] * PARTITIONS_EACH + 2 * PARTITIONS_EACH * executors / DRIVER_TASKS
 
 
 def predicted(states: int, executors: int) -> float:
-    """Return the seconds that a search is predicted to take on executors of one core each."""
+    """Return the predicted seconds of a search on executors of one core each."""
     of = unit()
     return LEVELS * fixed(executors) + states / executors * (of["core"] + of["shuffle"] / BANDWIDTH)
 
@@ -283,7 +283,7 @@ def _bytes(value: float) -> str:
 # -- proofs: what `fencepost prove` prints as JSON
 
 MOST_NAMES = 4
-"""Names in a cell; `fencepost prove` prints all of them."""
+"""The most names in a cell; `fencepost prove` prints all."""
 
 
 def measured_proofs() -> dict[str, Figures]:
@@ -292,7 +292,7 @@ def measured_proofs() -> dict[str, Figures]:
 
 
 def proofs() -> Table:
-    """Return the table of proofs: which constants are unbounded, the size of the question, and what breaks the twin."""
+    """Return the table of proofs: unbounded constants, the size of the question, and the step that breaks the twin."""
     head = ["proof", "verdict", "for any", "at", "steps", "branches", "questions", "solver s", "fails without"]
     return head, (_proof(item.name) for item in THEOREMS)
 
@@ -324,7 +324,7 @@ def _sizes(text: str) -> str:
 
 
 def statements() -> Iterable[str]:
-    """Yield the claim of each proof, its properties, and the entries of the catalogue that it is about."""
+    """Yield the claim of each proof, its properties, and its entries of the catalogue."""
     for item in THEOREMS:
         goals = ", ".join(f"`{name}`" for name in item.goals)
         entries = f" Entries: {', '.join(item.entries)}." if item.entries else ""
@@ -339,7 +339,7 @@ def lemmas(name: str) -> Table:
 
 
 def loops() -> Table:
-    """Return the functions whose loops have no end in a proof, so that what they write may be anything."""
+    """Return the functions with unbounded loops in a proof, whose results may be anything."""
     found = ((item.name, measured_proofs().get(item.name, {}).get("havoc_loops", [])) for item in THEOREMS)
     rows = ([f"`{name}`", ", ".join(f"`{item}`" for item in names)] for name, names in found if names)
     return ["proof", "loops of"], rows
@@ -355,7 +355,7 @@ def cuts(name: str) -> Table:
 
 
 def losses() -> Table:
-    """Return the losses of each release where crashes leave the disk as it is; releases that are alike share a row."""
+    """Return the losses of each release if crashes keep the disk; equal releases share a row."""
     alike: dict[tuple[str, ...], Row] = {}
     rows = load("versions")["losses"]["rows"]
     for name in dict.fromkeys(row["version"] for row in rows):
@@ -365,7 +365,7 @@ def losses() -> Table:
 
 
 def by_version() -> Table:
-    """Return a table with a column for each version; findings of which all versions do the same share a row."""
+    """Return a table with a column for each version; findings with equal results share a row."""
     rows = load("versions").get("findings", [])
     columns = list(dict.fromkeys(name for row in rows for name in row["by"]))
     alike: dict[tuple[str, ...], Row] = {}
@@ -384,7 +384,7 @@ def _verdict(cell: Figures | None) -> str:
 
 
 def finding_faults(which: str = "") -> Table:
-    """Return the fewest faults that lose a record by each finding, a row for each min ISR; or by those called so."""
+    """Return the fewest faults that lose a record by each finding (or the named ones), one row per min ISR."""
     found: dict[str, Figures] = load("finding-faults").get("findings", {})
     points = (
         {"name": name, "fewest": breaks_with(point) or "nothing that was tried", **point}
@@ -403,7 +403,7 @@ def finding_faults(which: str = "") -> Table:
 
 
 def operations_by_release(replicas: int = 3, min_isr: int = 2) -> Table:
-    """Return what each operation does in each release, with ELR as new clusters have it, in the words of `advise`."""
+    """Return the effect of each operation in each release, with ELR as in new clusters, in the words of `advise`."""
     made = {name: advise(replicas, min_isr, kafka=name).to_dict() for name in versions()}
     rows = {name: {item["operation"]: item for item in data["operations"]} for name, data in made.items()}
     last = made[versions()[-1]]["operations"]
@@ -432,7 +432,7 @@ def crashes_in_short(replicas: int = 3) -> Table:
     """Return the outcome of crashes, a row for each min ISR, in the words of `fencepost advise`."""
 
     def shown(min_isr: int, **asked: bool) -> str:
-        """Return the outcome of a setting; both where ELR makes a difference that was not asked for."""
+        """Return the outcome of a setting; both outcomes if ELR matters and was not given."""
         points = [item for item in cells(replicas) if item["setting"].items() >= {"min_isr": min_isr, **asked}.items()]
         return "; or ".join(dict.fromkeys(map(outcome, points))) or "not searched"
 

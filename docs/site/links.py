@@ -1,4 +1,4 @@
-"""Links of the site: those of the pages in docs/ stay inside it, and words that name something become links to it."""
+"""Links of the site: those between pages of docs/ stay inside, and words that name something become links."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,17 +14,17 @@ from fencepost.site.tables import with_tables
 from fencepost.site.traces import names
 
 FRONT = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
-"""The pages of the repository outside of docs/ that are on the site, and their places."""
+"""The repository's pages outside docs/ that are on the site, and their places."""
 READ = (".py", ".java", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
 """Files that a page links to and that are shown as text."""
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)\s#]*)(#[^)\s]*)?", re.MULTILINE)
 _LIST = re.compile(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", re.MULTILINE)
-"""A line right before a list: MkDocs wants a blank line between them, and GitHub does not."""
+"""A line directly before a list: MkDocs wants a blank line between them, and GitHub does not."""
 _FENCED = re.compile(r"^(```.*?^```\n?)", re.MULTILINE | re.DOTALL)
 
 
 def pages(docs: Path, built: Mapping[str, str]) -> dict[str, str]:
-    """Return the text of every page by its place on the site: written by hand, built, and source files linked to."""
+    """Return the text of every page by its place on the site: written by hand, built, and linked source files."""
     root = docs.parent
     files = {FRONT[name]: root / name for name in FRONT if (root / name).is_file()}
     files |= {file.relative_to(docs).as_posix(): file for file in sorted(docs.rglob("*.md"))}
@@ -91,11 +91,11 @@ _ISSUE = re.compile(r"\bKAFKA-\d+")
 _TRACKER = r'<a class="known" href="https://issues.apache.org/jira/browse/\g<0>">\g<0></a>'
 _ARTICLE = re.compile(r"(<article[^>]*>)(.*?)(</article>)", re.DOTALL)
 CLOSED = ("a", "pre", "script", "style", "summary", "svg", "h1", "h2", "h3", "h4", "select", "label", "button")
-"""Elements in which words stay as they are."""
+"""Elements in which words are not linked."""
 
 
 def linked(html: str, page: str, protocol: str = "") -> str:
-    """Return a page with links in its article; a name that several protocols have is taken from `protocol`."""
+    """Return a page with links in its article; an ambiguous name refers to `protocol`."""
     return _ARTICLE.sub(lambda found: found[1] + "".join(_pieces(found[2], page, protocol)) + found[3], html, count=1)
 
 

@@ -1,7 +1,7 @@
 """Where everything is on the site: one place for each protocol, guard, run, entry, trace and source file.
 
-Places are paths from the root of the site, of pages before they are rendered: `protocols/kip320.md#follower-fetch-1`.
-Pages are written as Markdown, with the tables of `table`.
+Places are paths from the root of the site, before rendering: `protocols/kip320.md#follower-fetch-1`. Pages are written
+as Markdown, with the tables of `table`.
 """
 
 import posixpath
@@ -22,14 +22,14 @@ Row = list[str]
 Table = tuple[Row, Iterable[Row]]
 """The head of a table, and its rows."""
 Figures = dict[str, Any]
-"""A row as it was measured."""
+"""A row as measured."""
 Column = str | Callable[[Figures], str]
-"""A format of a row's figures, or a function that makes a cell of them."""
+"""A format of a row's figures, or a function that makes a cell from them."""
 _NUMBER = re.compile(r"\**[\d.,]*\**")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table; columns of numbers are set to the right."""
+    """Yield the lines of a table; columns of numbers are right-aligned."""
     found = list(rows)
     columns = list(zip(*found, strict=True)) or [("-",)] * len(head)
     yield row(head)
@@ -73,12 +73,12 @@ PAGES = {
     "bugs": ("Historic bugs", ("Historic bugs",)),
     "hypotheses": ("Hypotheses", ("Hypotheses",)),
 }
-"""The pages of entries: title, and words by which a heading of the entries is known to belong there."""
+"""The pages of entries: title, and words that assign a heading of entries to it."""
 
 
 @cache
 def page_of() -> dict[str, str]:
-    """Return the page of each entry by id; a heading that no page claims is on the page of replication."""
+    """Return the page of each entry by id; headings that no page claims belong to replication."""
     found: dict[str, str] = {}
     for title, ids in sections().items():
         page = next((name for name, (_, words) in PAGES.items() if any(word in title for word in words)), "replication")
@@ -87,12 +87,12 @@ def page_of() -> dict[str, str]:
 
 
 def link_to(name: str, folder: str = "") -> str:
-    """Return a link to an entry, from a page that sees the pages in this folder."""
+    """Return a link to an entry, from a page relative to this folder."""
     return f"[{name}]({folder}{page_of()[name]}.md#{name.lower()})"
 
 
 def slug(text: str) -> str:
-    """Return the anchor that GitHub gives a heading: links between pages of docs/ are written with these."""
+    """Return the anchor that GitHub gives a heading: links between pages of docs/ use these."""
     return re.sub(r"[^\w\- ]", "", text.lower()).strip().replace(" ", "-")
 
 
@@ -132,7 +132,7 @@ def of_entry(name: str) -> str:
 
 
 def of_trace(file: str) -> str:
-    """Return the place of an archived trace, by the name of its file."""
+    """Return the place of an archived trace, by file name."""
     return f"traces/{file.rpartition('/')[2].removesuffix('.trace')}.html"
 
 
@@ -144,7 +144,7 @@ def in_explorer(
 
 
 def around_explorer() -> dict[str, Any]:
-    """Return where the site's pages are as the explorer sees them; of a property, what its name is put behind."""
+    """Return the addresses of the site's pages relative to the explorer; for properties, the prefix."""
     names = {
         name: {"page": rendered(of_protocol(name), EXPLORER), "property": rendered(of_property(name, ""), EXPLORER)}
         for name in PROTOCOLS
@@ -169,7 +169,7 @@ def links_to_entries(names: Iterable[str], page: str) -> str:
 
 
 def mark(place: str) -> str:
-    """Return the anchor of a place, to stand on its page."""
+    """Return the anchor of a place on its page."""
     return f'<a id="{place.partition("#")[2]}"></a>'
 
 
@@ -188,19 +188,19 @@ Asked = tuple[str, str]
 
 @cache
 def entries_by_property() -> dict[Asked, tuple[str, ...]]:
-    """Return the entries that runs on a property decide."""
+    """Return the entries decided by runs on a property."""
     return _entries_by(lambda case: (case.run.protocol, case.prop))
 
 
 @cache
 def entries_by_run() -> dict[str, tuple[str, ...]]:
-    """Return the entries that a run is evidence for, by its name."""
+    """Return the entries that a run (by name) is evidence for."""
     return _entries_by(lambda case: case.run.name)
 
 
 @cache
 def entries_by_trace() -> dict[str, tuple[str, ...]]:
-    """Return the entries that an archived trace is evidence for, by the name of its file."""
+    """Return the entries that an archived trace is evidence for, by file name."""
     return _entries_by(lambda case: case.run.traces[case.prop] if case.expect == "violated" else None)
 
 
@@ -217,7 +217,7 @@ def _entries_by(key: Callable[[Case], Key | None]) -> dict[Key, tuple[str, ...]]
 
 @cache
 def guards_by_property() -> dict[Asked, tuple[str, ...]]:
-    """Return the guards without which a property is violated that holds with them, as matrices found it."""
+    """Return the guards that a property needs, from the matrices."""
     found: dict[Asked, dict[str, None]] = {}
     for protocol, data in measured().items():
         for name, (row, _) in best_of(data).items():
@@ -229,7 +229,7 @@ def guards_by_property() -> dict[Asked, tuple[str, ...]]:
 
 @cache
 def same() -> dict[str, tuple[str, ...]]:
-    """Return by entry the claims of KIPs that say the same, or a part of it."""
+    """Return, by entry, the claims of KIPs with the same or a part of its meaning."""
     found: dict[str, list[str]] = {}
     for name, entry in entries().items():
         for other in entry.same_as:

@@ -1,4 +1,4 @@
-"""Tables of histories of the model on real Kafka: classes of releases, clients, and clusters."""
+"""Tables of model histories on real Kafka: classes of releases, clients, and clusters."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from fencepost.site.places import Column, Figures, Row, Table, table_of
 # -- releases of Kafka
 
 FINDINGS = ("hyp-", "q3", "b16", "b07", "b26")
-"""How the names of traces of open questions begin; all others are of known bugs, of planted ones, and examples."""
+"""Prefixes of traces of open questions; all others are known or planted bugs, and examples."""
 TRACES_OF_A_ROW = 5
 ARCHIVE = "../counterexamples/archive/replication-"
 
@@ -24,7 +24,7 @@ CONFORMANCE = {
     "quorum": "release|with|transitions executed|steps|set aside|differences",
     "seen": "release|protocol|noticed|of them with others|refusals tried|taken otherwise",
 }
-"""Titles of the columns of each part of the figures on conformance, in the order in which rows are stored."""
+"""Titles of the columns of each part of the figures on conformance, in the order of storage."""
 
 
 def conformance(part: str) -> Table:
@@ -42,7 +42,7 @@ def verdicts_on_findings() -> Table:
 
 
 def reasons(*, of_findings: bool) -> Table:
-    """Return a row for each thing that the classes of releases do with traces of findings, or with the others."""
+    """Return a row for each outcome of the traces of findings, or of the others, on the classes of releases."""
     alike: dict[tuple[str, str, str], Row] = {}
     for name, by in _settled(of_findings=of_findings).items():
         for row in _reasons_of(by):
@@ -83,7 +83,7 @@ def _span(which: Row, releases: Row) -> str:
 # -- real clients
 
 SHOWN = 3
-"""Names of histories in a cell."""
+"""The most names of histories in a cell."""
 
 
 def _played(table: str) -> list[Figures]:
@@ -92,7 +92,7 @@ def _played(table: str) -> list[Figures]:
 
 
 def client_rules() -> Table:
-    """Return in how many of the histories in which it could each client broke each rule."""
+    """Return, by client and rule, the number of histories that broke the rule, of those that could."""
     found = {(row["rule"], row["client"]): row for row in _played("rules")}
     clients = dict.fromkeys(client for _, client in found)
     names = dict.fromkeys(rule for rule, _ in found)
@@ -109,7 +109,7 @@ def _broken(row: Figures) -> str:
 
 
 def client_runs() -> Table:
-    """Return how many histories were played with each client."""
+    """Return the number of histories played with each client."""
     flaky = Counter(row["client"] for row in _played("flaky"))
     columns: dict[str, Column] = {
         "client": "{client}",
@@ -153,7 +153,7 @@ def client_stories() -> Table:
 
 
 REPORT = re.compile(r"([\w-]+/[\w.-]+)#(\d+)")
-"""An issue or a pull request of GitHub, as stories name it."""
+"""An issue or a pull request of GitHub, as named in stories."""
 
 
 def _rule(name: str) -> str:
@@ -169,7 +169,7 @@ def client_duties() -> Table:
 
 
 def client_mutants() -> Table:
-    """Return which mutants of our own client were caught."""
+    """Return the mutants of our own client that were caught."""
     columns: dict[str, Column] = {
         "mutant": "{mutant}",
         "rule": lambda row: f"`{row['rule']}`" if row["rule"] else "",
@@ -181,7 +181,7 @@ def client_mutants() -> Table:
 
 
 def client_deviations() -> Table:
-    """Return the histories in which rules were broken each time, or now and then; the most frequent ones first."""
+    """Return the histories in which rules were broken always or sometimes, the most frequent ones first."""
     groups: dict[tuple[str, str], dict[str, Row]] = {}
     for table in ("steady", "flaky"):
         for row in sorted(_played(table), key=lambda row: -row["again"]):
@@ -204,7 +204,7 @@ HARMS = ("lost", "out", "leaderless")
 
 
 def clusters(*, as_they_are: bool) -> Table:
-    """Return the outcome of the stories that were played on clusters: as they are, or as controls and repairs."""
+    """Return the outcomes of the stories on clusters: unchanged, or as controls and repairs."""
     groups: dict[tuple[str, str, str], list[Figures]] = {}
     for run in load("clusters").get("runs", []):
         if (run["mode"] == "played") == as_they_are:

@@ -1,4 +1,4 @@
-"""The page on settings: every answer of `fencepost advise`; a form shows the pieces of the chosen one."""
+"""The page on settings: every answer of `fencepost advise`; a form shows the chosen one."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from fencepost.site.places import EXPLORER, of_entry, rendered
 
 PLACE = "settings.md"
 MOST_REPLICAS = 5
-"""Replicas that may be chosen: more than were searched, so that one sees that they were not."""
+"""The choices of replicas: more than were searched, so that this is visible."""
 RELEASES = tuple(item.removeprefix("kafka-") for item in versions())
 NUMBERS = tuple(str(number) for number in range(1, MOST_REPLICAS + 1))
 CHOICES = (
@@ -47,7 +47,7 @@ def page() -> Iterator[str]:
 
 
 def answers() -> tuple[dict[str, list[int]], list[str]]:
-    """Return for each choice of settings the numbers of its pieces in order, and the pieces, each once."""
+    """Return the piece numbers for each choice of settings, and the distinct pieces."""
     index: dict[str, list[int]] = {}
     numbers: dict[str, int] = {}
     for chosen in product(*(values for _, _, values, _ in CHOICES)):

@@ -1,4 +1,4 @@
-"""Which figures are stale: the questions whose answers were measured, and whether their model has changed since.
+"""Which figures are stale: the measured questions, and whether their model has changed since.
 
 Programs in `benchmarks/figures/` take the questions from here, and store the mark of each beside its answer.
 """
@@ -33,15 +33,15 @@ SIZES = {
     "2": "brokers=2 initial_isr=2 fences=2 crashes=2 max_leader_epoch=4",
     "3": "brokers=3 initial_isr=3 fences=3 crashes=3 max_leader_epoch=8",
 }
-"""More constants, by the number of replicas. As many fences as replicas: a crashed broker registers once it is
+"""Additional constants, by number of replicas. As many fences as replicas: a crashed broker registers once it is
 fenced."""
 GRID = ("elr=off,on", "unclean_election=off,on")
 MOST_STATES = 20_000_000
-"""A search may take this many states; kept as fingerprints they take less than 4 GiB."""
+"""A search may take this many states; as fingerprints they take less than 4 GiB."""
 
 
 def grid_of(replicas: str) -> tuple[str, ...]:
-    """Return the grid: every min ISR, with ELR and without, with unclean elections and without."""
+    """Return the grid: every min ISR, with and without ELR, with and without unclean elections."""
     return (f"min_isr={','.join(str(number) for number in range(1, int(replicas) + 1))}", *GRID)
 
 
@@ -51,13 +51,13 @@ def constants_of(replicas: str) -> Constants:
 
 
 def constants_in(text: str) -> Constants:
-    """Return the constants of replication that a text of `name=value` words sets."""
+    """Return the constants of replication set by `name=value` words."""
     machine = protocol(PROTOCOL).machine
     return machine.set_constants(read_values(machine, dict(word.split("=") for word in text.split())))
 
 
 def crashes_mark(replicas: str) -> str:
-    """Return a digest of all that the table of crashes depends on."""
+    """Return a digest of everything the table of crashes depends on."""
     values = [(name, int(value)) for name, value in constants_of(replicas).values.items()]
     return digest([*_model_of_loss(), repr(values), repr((grid_of(replicas), MOST_STATES))])
 
@@ -68,7 +68,7 @@ def crashes_measured() -> dict[str, Any]:
 
 
 def stale_crashes() -> list[str]:
-    """Return the numbers of replicas whose table was measured with another model, not those never measured."""
+    """Return the numbers of replicas whose table was measured with another model (not those never measured)."""
     known = crashes_measured()
     return [name for name in SIZES if name in known and known[name].get("mark") != crashes_mark(name)]
 
@@ -77,7 +77,7 @@ def stale_crashes() -> list[str]:
 
 
 class Question(NamedTuple):
-    """The constants at which a finding is looked for, with all others repaired, and the faults that are counted."""
+    """The constants at which a finding is searched, with all others repaired, and the counted faults."""
 
     constants: str
     kinds: tuple[str, ...]
@@ -144,12 +144,12 @@ QUESTIONS = {
 
 
 def faults_mark() -> str:
-    """Return a digest of all that the faults of findings depend on."""
+    """Return a digest of everything the faults of findings depend on."""
     return digest([*_model_of_loss(), repr(QUESTIONS)])
 
 
 def faults_are_stale() -> bool:
-    """Say whether the faults of findings were measured with another model, or other questions, than there are now."""
+    """Return whether the faults of findings were measured with an older model or other questions."""
     return bool(load("finding-faults")) and load("finding-faults")["mark"] != faults_mark()
 
 
@@ -157,7 +157,7 @@ def faults_are_stale() -> bool:
 
 
 def operations_mark() -> str:
-    """Return a digest of all that the figures of operations depend on, but for the constants of each row."""
+    """Return a digest of everything the figures of operations depend on, except each row's constants."""
     return digest([*_model_of_loss(), _versions()])
 
 
@@ -182,12 +182,12 @@ def versions_mark() -> str:
 
 
 def losses_mark() -> str:
-    """Return a digest of all that the losses of releases depend on."""
+    """Return a digest of everything the losses of releases depend on."""
     return digest([*_model_of_loss(), _versions(), repr(DISK_STAYS)])
 
 
 def versions_are_stale() -> bool:
-    """Return whether the verdicts on versions were measured with another model, or other runs, than there are now."""
+    """Return whether the verdicts on versions were measured with an older model or other runs."""
     found = load("versions")
     return bool(found) and (found["mark"], found["losses"]["mark"]) != (versions_mark(), losses_mark())
 
@@ -206,7 +206,7 @@ def _model_of_loss() -> list[str]:
 
 
 def stale() -> Iterator[str]:
-    """Yield a line for each file of figures whose model has changed since: which one, and how to measure it again."""
+    """Yield a line for each file of figures whose model has changed since: its name, and how to measure it again."""
     found = [(f"matrices/{name}", f"matrices {name}") for name in matrices.stale()]
     found += [("versions", "versions")] if versions_are_stale() else []
     found += [("finding-faults", "finding_faults")] if faults_are_stale() else []
@@ -221,7 +221,7 @@ def stale() -> Iterator[str]:
 
 
 def stale_proofs() -> Iterator[str]:
-    """Yield a line for the proofs whose question has changed since they were measured; comparing them takes z3."""
+    """Yield a line for the proofs whose question has changed since they were measured; the comparison needs z3."""
     try:
         from fencepost.explorers.symbolic.cache import digest
     except ModuleNotFoundError:
@@ -244,7 +244,7 @@ def stale_proofs() -> Iterator[str]:
 
 
 def refuted() -> Iterator[str]:
-    """Yield a line for each verdict of stale figures whose history is impossible, or violates nothing."""
+    """Yield a line for each stale verdict whose history is impossible or violates nothing."""
     known = matrices.measured()
     claimed = [
         (f"matrices/{name}.json: {row['row']} is said to be needed", partial(matrices.history, name, (row, base)))

@@ -1,12 +1,11 @@
-"""The tables of measured figures and of runs that pages written by hand ask for.
+"""Tables of measured figures and runs, for pages written by hand.
 
 The place of a table is between `<!-- cases NAME ... -->` and `<!-- end -->`: ids of entries, a word of `_WORDS` or
 `_LISTS`, or one of `_OF_PROOF` with the name of a proof. Seconds, rates and memory were measured by
 `python -m benchmarks.figures.catalogue`.
 
-Two runs of each row of the table of delays differ in how many ticks a message takes. The worst cases of both determine
-how many maximum waits of a fetch, or idle intervals, and how many messages there are on the worst path; a round trip is
-two messages.
+Each row of the table of delays has two runs, which differ in the ticks of a message. Their worst cases determine the
+number of maximum waits of a fetch, or idle intervals, and of messages on the worst path; a round trip is two messages.
 """
 
 import re
@@ -28,7 +27,7 @@ from fencepost.site.places import Column, Row, Table, number, table, table_of
 
 
 def recovery() -> Table:
-    """Return the losses of each rule of unclean recovery, by whom it waits for and by faults."""
+    """Return the losses of each rule of unclean recovery, by the replicas it waits for and by faults."""
     kinds = ("nobody-who-answered-had-more", "nobody-had-more", "leader-has-committed")
     losses = ("lost: one that answered had it", "lost: some broker had it", "lost")
     rows = []
@@ -63,7 +62,7 @@ def _place_in_table(run: Run) -> tuple[int, int, int, str, int]:
 
 
 def propagation() -> Table:
-    """Return the cost until a follower learns of a commit, and the number of fetches for all records."""
+    """Return the cost before a follower learns of a commit, and the number of fetches for all records."""
     names = ("messages-until-known", "waits-until-known", "fetches-in-all")
     return ["run", "messages", "waits", "fetches for two records", "distinct"], (
         [run.name.partition(" ")[2], *(str(run.worst.get(name, "")) for name in names), number(run.distinct)]
@@ -84,11 +83,11 @@ def operations() -> Table:
 CASES = {1: "1 uncommitted", 2: "2 unavailable", 3: "3 too small", 4: "4 too large"}
 DESIGNS = {"kip392-older": "older text", "kip392-newer": "newer text", "kafka-4.1": "code"}
 CONTRADICTION = "†"
-"""Marks where the two texts, which the page mixes, do not lead to the same."""
+"""Marks where the two texts, which the page combines, have different results."""
 
 
 class Cell(NamedTuple):
-    """One cell: design, policy and case; whether epochs are known; what may happen, the worst first; the run."""
+    """One cell: design, policy and case; whether epochs are known; the outcomes, worst first; the run."""
 
     version: str
     policy: str
@@ -99,7 +98,7 @@ class Cell(NamedTuple):
 
 
 def every_cell() -> list[Cell]:
-    """Return the cells, from the runs that watch one case."""
+    """Return the cells from the runs on one case."""
     return [_cell(run) for run in runs_of("follower-reads") if "watched_case" in run.constants]
 
 
@@ -135,14 +134,14 @@ def _outcomes(cell: Cell, *, marked: bool) -> str:
 # -- how long a new high watermark of the metadata log may be unknown
 
 MAX_WAIT_MS = 500
-"""How long a fetch is parked at most: MAX_FETCH_WAIT_MS of KafkaRaftClient, and the default of
+"""The maximum time that a fetch is parked: MAX_FETCH_WAIT_MS of KafkaRaftClient, and the default of
 metadata.max.idle.interval.ms."""
 ROUND_TRIP_MS = 10
 """A round trip in one data centre, with slack; chosen so that a message takes a hundredth of a maximum wait."""
 
 DELAY = "commit-is-known-in-time"
 SLOW = ", two ticks"
-"""How the second run of a pair is called, in which a message takes two ticks."""
+"""The name of a pair's second run, in which a message takes two ticks."""
 _SAME = {"nodes", "voters", "max_epoch", "max_records", "clock", "max_wait", "latency", "longest_delay"}
 
 
@@ -177,7 +176,7 @@ def _differing(run: Run) -> str:
 
 
 def shares(fast: Run, slow: Run) -> tuple[int, int]:
-    """Return how many maximum waits and how many messages there are on the worst way; raise if two runs do not tell."""
+    """Return the maximum waits and messages on the worst path; raise an error if two runs do not determine them."""
     one, other = fast.worst[DELAY], slow.worst[DELAY]
     if isinstance(one, str) or isinstance(other, str):
         if one != other:
@@ -196,14 +195,14 @@ def shares(fast: Run, slow: Run) -> tuple[int, int]:
 MARK = "<!-- cases "
 """The mark before each table."""
 _TABLE = re.compile(r"(<!-- cases ([^\n]*?) -->\n)(?:(?!<!-- cases ).)*?(<!-- end -->)", re.DOTALL)
-"""A table with its subject, up to its end."""
+"""A table with its subject and end."""
 _LARGEST = 8
 
 
 def with_tables(text: str, page: str = "") -> str:
-    """Return the text of a page (its path in the folder of documentation) with its tables built.
+    """Return the text of a page (by path in docs/) with its tables built.
 
-    Raises UsageError for a table that has no end, or that nothing is called as.
+    Raises UsageError for a table without an end or with an unknown name.
     """
     if len(_TABLE.findall(text)) != text.count(MARK):
         raise UsageError(f"{page}: a line `{MARK}... -->` has no line `<!-- end -->` behind its table: write it there.")
@@ -216,7 +215,7 @@ def with_tables(text: str, page: str = "") -> str:
 
 
 def table_of_name(name: str) -> str:
-    """Return the table, or the list, of a name; raise UsageError if nothing has it."""
+    """Return the table, or the list, of a name; raise UsageError for an unknown name."""
     first, *others = name.split() or [""]
     if first in _OF_PROOF:
         only(others or [""], [item.name for item in THEOREMS], "proof")

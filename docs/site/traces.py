@@ -18,10 +18,10 @@ INTRODUCTION = (
     "Every archived history, a shortest one for its question. The length counts its states, the initial one included."
 )
 EVERY = 40
-"""Traces after which progress is reported."""
+"""Progress is reported after this many traces."""
 END_OF_HEAD, END_OF_META = "</header>", "</head>"
 ICON = '<link rel="icon" href="../assets/images/favicon.png">'
-"""Without it a browser asks for one at the root of the server."""
+"""Without an icon a browser asks for one at the root of the server."""
 WAYS = (
     '<style>.ways a {{ color: var(--accent); margin-right: 1em; }}</style><nav class="ways" aria-label="Fencepost"><p>'
     '<a href="{explore}">Open in the explorer</a>{others}</p></nav>'
@@ -70,7 +70,7 @@ def page(name: str) -> str:
 
 
 def write(folder: Path, workers: int, tell: Callable[[str], None] = lambda _: None) -> None:
-    """Write the pages of all traces into a folder, on this many processes, and show progress."""
+    """Write the pages of all traces into a folder, with this many processes, and show progress."""
     (folder / "traces").mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         for number, (name, text) in enumerate(zip(names(), pool.map(page, names(), chunksize=8), strict=True)):

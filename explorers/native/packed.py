@@ -52,7 +52,6 @@ FINGERPRINT_BITS = 59
 """Bits of a fingerprint without those that name the owner."""
 
 
-
 @helper
 def ones(bits):
     """Return a number of this many bits, up to 64 and at least one, that are all set."""
@@ -173,7 +172,7 @@ def sought(table, bits, size, slots, width):
 
 @helper
 def is_at(table, bits, slot, width):
-    """Say whether a key is at the place that was sought for it."""
+    """Return whether a key is at the place that was sought for it."""
     entry = field(table, slot * width, width)
     return entry != np.uint64(0) and (entry ^ bits) << np.uint64(65 - width) == np.uint64(0)
 

@@ -166,7 +166,7 @@ def _send(number: int) -> None:
 
 
 def _would_be_lost(frame: FrameType | None) -> bool:
-    """Say whether an exception would only be printed: in a destructor, as of z3's terms, or in a callback of LLVM."""
+    """Return whether an exception would only be printed: in a destructor (of z3's terms) or in a callback of LLVM."""
     at = frame
     while at is not None:
         code = at.f_code

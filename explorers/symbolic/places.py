@@ -172,7 +172,7 @@ class Endless:
 
 
 def _is_quantified(index: Any) -> bool:
-    """Say whether an index has the variable of a "for all" in it. Parts of a term may stand in it many times over."""
+    """Return whether an index contains the variable of a "for all". A subterm may occur in it many times."""
     seen, left = set(), [index]
     while left:
         item = left.pop()

@@ -1,4 +1,4 @@
-"""Reading and writing figures: JSON with one row a line, so that a change is a small diff."""
+"""Reading and writing figures: JSON with one row per line, so that a change is a small diff."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def file_of(name: str) -> Path:
 
 @cache
 def load(name: str) -> dict[str, Any]:
-    """Return the figures of this name; none where nothing was measured. They are shared: do not change them."""
+    """Return the figures of this name; empty if nothing was measured. They are shared: do not change them."""
     file = file_of(name)
     found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     return found
 
 
 def save(name: str, figures: dict[str, Any]) -> None:
-    """Replace the figures of this name, and forget what was read before."""
+    """Replace the figures of this name, and forget the cached ones."""
     file = file_of(name)
     file.parent.mkdir(exist_ok=True)
     file.write_text(text_of(figures) + "\n", "utf-8")
@@ -32,7 +32,7 @@ def save(name: str, figures: dict[str, Any]) -> None:
 
 
 def text_of(value: Any, inset: str = "") -> str:
-    """Return a value as JSON: each row of what has rows on a line of its own, all else on one line."""
+    """Return a value as JSON: each row on its own line, everything else on one line."""
     if not _has_rows(value):
         return json.dumps(value, ensure_ascii=False)
     deeper = inset + " "
@@ -43,7 +43,7 @@ def text_of(value: Any, inset: str = "") -> str:
 
 
 def _has_rows(value: Any) -> bool:
-    """Say whether a value is a list of objects, an object of objects, or an object that holds one of these."""
+    """Return whether a value is a list of objects, an object of objects, or an object that holds one of these."""
     if isinstance(value, list):
         return any(isinstance(item, dict) for item in value)
     if isinstance(value, dict):

@@ -1,1 +1,1 @@
-"""Audit of a real cluster's metadata log, judged by the guarantees."""
+"""Audit of a real cluster's metadata log, checked against the guarantees."""

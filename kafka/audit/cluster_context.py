@@ -1,6 +1,6 @@
-"""The cluster around the partitions, by offset: brokers that come and go, configurations, topics, features.
+"""The cluster around the partitions, by offset: brokers joining and leaving, configurations, topics, features.
 
-There is little of it beside the partitions' own records, so that it is gathered in one place and given to every task.
+It is small compared with the partitions' own records, so it is collected in one place and given to every task.
 """
 
 import json
@@ -31,11 +31,11 @@ TYPES = (
     "END_TRANSACTION_RECORD",
     "ABORT_TRANSACTION_RECORD",
 )
-"""The types of records that this is made of."""
+"""The types of records that the context is built from."""
 MIN_ISR, UNCLEAN, CLEANUP = "min.insync.replicas", "unclean.leader.election.enable", "cleanup.policy"
 ELR_FEATURE, METADATA_FEATURE = "eligible.leader.replicas.version", "metadata.version"
 SHRINK_OPENS_BEFORE = 12
-"""The level of metadata.version, 3.6-IV0, from which on an ISR that shrinks opens no leader epoch (KAFKA-15021)."""
+"""The level of metadata.version, 3.6-IV0, from which an ISR shrink opens no leader epoch (KAFKA-15021)."""
 LEVELS = (
     (12, "kafka-3.5"),
     (20, "kafka-3.7"),
@@ -45,7 +45,7 @@ LEVELS = (
     (30, "kafka-4.2"),
     (31, "kafka-4.3"),
 )
-"""The versions of the model by the level of metadata.version: each up to the level before this one."""
+"""The versions of the model by the level of metadata.version: each below its level."""
 NEWEST = MACHINE.versions[-1].name
 TOPIC, BROKER = 2, 4
 """Types of resources in a ConfigRecord."""
@@ -56,7 +56,7 @@ TOGETHER = 1000
 
 
 class LogRecord(NamedTuple):
-    """A record. What a snapshot says counts as after the last offset that it covers."""
+    """A record. The content of a snapshot counts as of the last offset that it covers."""
 
     offset: int
     snapshot: bool
@@ -66,7 +66,7 @@ class LogRecord(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A broker from an offset on: whether it is fenced and shutting down, and how often it has registered."""
+    """A broker from an offset on: whether it is fenced and shutting down, and its number of registrations."""
 
     offset: int
     time: int
@@ -86,7 +86,7 @@ class Away(NamedTuple):
 
 @dataclass
 class Presence:
-    """A broker: when it was away, when a new incarnation of it registered, and how it stood. It begins unregistered."""
+    """A broker: its absences, the registrations of new incarnations, and its states. It begins unregistered."""
 
     away: list[Away] = field(default_factory=lambda: [Away(-1, -1, FOREVER, FOREVER)])
     registered: list[tuple[int, int]] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Presence:
     stopping: bool = False
 
     def change(self, offset: int, time: int) -> None:
-        """Note that the broker is as it is now from here on."""
+        """Record the broker's state from here on."""
         self.standings.append(Standing(offset, time, self.fenced, self.stopping, len(self.registered)))
         last = self.away[-1] if self.away else None
         is_away = last is not None and last.end == FOREVER
@@ -111,12 +111,12 @@ class Presence:
         self._offsets: list[int] = []
 
     def done(self) -> None:
-        """Make it ready to be asked."""
+        """Prepare it for queries."""
         self._ends = [item.end for item in self.away]
         self._offsets = [offset for offset, _ in self.registered]
 
     def why_away(self, offset: int, time: int) -> str:
-        """Return why it is away at a change of a partition; empty if it is not.
+        """Return why the broker is away at a change of a partition; empty if it is not.
 
         The change may be written just before that of the broker.
         """
@@ -134,7 +134,7 @@ class Presence:
         return ""
 
     def away_within(self, first: int, end: int) -> list[Away]:
-        """Return when it is away within a range of offsets."""
+        """Return the broker's absences within a range of offsets."""
         found = []
         for item in self.away[bisect_right(self._ends, first) :]:
             if item.first >= end:
@@ -143,7 +143,7 @@ class Presence:
         return found
 
     def registered_within(self, first: int, end: int) -> list[tuple[int, int]]:
-        """Return its registrations after an offset and before another one."""
+        """Return the broker's registrations between two offsets."""
         at = bisect_right(self._offsets, first)
         return self.registered[at : bisect_right(self._offsets, end - 1)] if at < len(self._offsets) else []
 
@@ -158,14 +158,14 @@ class Moment(NamedTuple):
     clears: bool
     removed: bool
     whose: str = ""
-    """Who says that unclean elections are allowed, and since when."""
+    """Where unclean elections were allowed, and since when."""
     unclean_offset: int = -1
     unclean_time: int = -1
 
 
 @dataclass
 class Topic:
-    """A topic by its id; another one of the same name has another id."""
+    """A topic by its id; a later one with the same name has another id."""
 
     name: str
     created: int
@@ -174,7 +174,7 @@ class Topic:
 
 @dataclass
 class ClusterContext:
-    """Everything of it, and how far the log reaches. `gaps` are offsets that are missing."""
+    """The context, and the end of the log. `gaps` are missing offsets."""
 
     brokers: dict[int, Presence] = field(default_factory=dict)
     topics: dict[str, Topic] = field(default_factory=dict)
@@ -190,10 +190,10 @@ class ClusterContext:
     """Events of the cluster."""
 
     supported: dict[int, int] = field(default_factory=dict)
-    """The newest level of metadata.version that each controller supports, which is that of its release."""
+    """The newest level of metadata.version that each controller supports, which depends on its release."""
 
     def version_at(self, offset: int) -> str:
-        """Return the version of the model that goes with the level of metadata.version at an offset."""
+        """Return the version of the model for the level of metadata.version at an offset."""
         return version_of(self._level(METADATA_FEATURE, offset))
 
     def _level(self, feature: str, offset: int) -> int | None:
@@ -202,7 +202,7 @@ class ClusterContext:
 
     @property
     def release(self) -> dict[str, Any]:
-        """Return the rules in force at the end of the log, as JSON; null where the log does not say."""
+        """Return the rules in force at the end of the log, as JSON; null if the log does not show it."""
         level, supported = self._level(METADATA_FEATURE, self.end), min(self.supported.values(), default=None)
         on = [bool(value) for _, _, kind, value in self.common if kind == ELR_FEATURE]
         return {
@@ -243,12 +243,12 @@ class ClusterContext:
         return found
 
     def is_compacted(self, topic_id: str) -> bool:
-        """Say whether a topic was ever compacted, as far as the log has it."""
+        """Return whether a topic was ever compacted, as far as the log shows."""
         own = self.own.get(self.topics[topic_id].name, [])
         return any(kind == CLEANUP and "compact" in str(value) for _, _, kind, value in [*own, *self.common])
 
     def registered_near(self, brokers: Iterable[int], offset: int, time: int) -> Brokers:
-        """Return those of some brokers that registered with a change: in a batch of the same second."""
+        """Return the given brokers that registered together with a change: in a batch of the same second."""
         return tuple(
             broker
             for broker in brokers
@@ -266,14 +266,14 @@ class ClusterContext:
 
 
 def version_of(level: int | None) -> str:
-    """Return the version of the model that goes with a level of metadata.version, the newest if it is not known."""
+    """Return the version of the model for a level of metadata.version, the newest if unknown."""
     return NEWEST if level is None else next((name for below, name in LEVELS if level < below), NEWEST)
 
 
 def gather_context(
     events: Iterable[LogRecord], *, gaps: list[tuple[int, int]], end: int, until: int, min_isr: int
 ) -> ClusterContext:
-    """Return the surroundings that records make."""
+    """Return the context built from records."""
     made = ClusterContext(gaps=gaps, end=end, until=until, min_isr=min_isr)
     own: dict[str, list[tuple[int, int, str, Any]]] = defaultdict(list)
     ordered = sorted(events, key=lambda event: (event.offset, event.snapshot))

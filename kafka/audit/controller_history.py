@@ -1,6 +1,6 @@
-"""A partition's recorded history as the controller of `replication` would have it, in the model's own numbers.
+"""A partition's recorded history as seen by the controller of `replication`, in the model's numbers.
 
-Only the controller is recorded. `reconstruction` looks for what the brokers may have done.
+Only the controller is recorded. `reconstruction` searches for the brokers' steps.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,11 +20,11 @@ from fencepost.model.language.errors import UsageError
 
 NAME = "replication"
 MOST = 5
-"""Brokers that `replication` may have."""
+"""The most brokers that `replication` may have."""
 ABSENT = -2
-"""A broker of the model that the cluster does not have: the model has two at least, and one may have no replica."""
+"""A broker of the model that the cluster does not have: the model has at least two, and one may have no replica."""
 ENDS = ("deleted", "unjudged")
-"""Rows of a history after which nothing is known of the partition."""
+"""Rows of a history after which the partition is unknown."""
 
 
 class ControllerState(NamedTuple):
@@ -46,7 +46,7 @@ class ControllerState(NamedTuple):
 
     @property
     def assignment(self) -> tuple[int, int, int]:
-        """Replicas that are added and removed, and brokers without one."""
+        """Added and removed replicas, and brokers without one."""
         return (self.adding, self.removing, self.missing)
 
 
@@ -60,7 +60,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class ControllerHistory:
-    """A recorded history, how its brokers are numbered, and the constants under which it may be found in the model."""
+    """A recorded history, the numbers of its brokers, and the constants under which to search for it in the model."""
 
     topic: str
     partition: int
@@ -69,7 +69,7 @@ class ControllerHistory:
     values: dict[str, int]
     version: str
     left_out: str = ""
-    """Why it begins only here; empty if it begins where the partition does."""
+    """Why it begins late; empty if it begins with the partition."""
 
     def describe(self, last: int) -> str:
         """Return the identity of this history up to one of its places."""
@@ -101,16 +101,16 @@ class _Item(NamedTuple):
 
 
 def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | None) -> ControllerHistory:
-    """Return the history of a partition from its rows, as far back as the model can begin and has room for.
+    """Return the history of a partition from its rows, as far back as the model can begin and has room.
 
-    Raises UsageError if the model can begin nowhere.
+    Raises UsageError if the model cannot begin anywhere.
     """
     piece, end = _last_piece(
         [row for row in rows if until is None or row["offset"] <= until], _end(rows, around, until)
     )
     if not piece:
         raise UsageError(
-            "the beginning of the partition is in no file, nor a snapshot that has it: name another one, or "
+            "no file has the beginning of the partition or a snapshot with it: name another partition, or "
             "a later end as `until=`."
         )
     why = ""

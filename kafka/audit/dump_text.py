@@ -1,4 +1,4 @@
-"""Text that `kafka-dump-log.sh --cluster-metadata-decoder` prints, checked and turned into our decoder's lines."""
+"""Output of `kafka-dump-log.sh --cluster-metadata-decoder`, checked and converted into our decoder's lines."""
 
 import json
 import re
@@ -24,13 +24,13 @@ OTHERS = {
 }
 """The subject of each kind of note."""
 LONGEST = 1 << 24
-"""Characters of a line."""
+"""The most characters of a line."""
 
 
 def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], after: int = -1) -> Iterator[bytes]:
     """Yield a line for each record after an offset.
 
-    Runs of offsets, and notes on what could not be understood, are added to the lists.
+    Runs of offsets, and notes on unparsable text, are added to the lists.
     """
     last, epoch, control = -1, -1, False
     with path.open(encoding="utf-8", errors="replace") as opened:
@@ -184,7 +184,7 @@ FIELDS: dict[str, tuple[dict[str, Shape], dict[str, Shape]]] = {
     "CLEAR_ELR_RECORD": ({}, {"topicName": _or_none(_text)}),
     "FEATURE_LEVEL_RECORD": ({"name": _text, "featureLevel": _INT16}, {}),
 }
-"""For each type of record the fields that it must have, and those that it may have."""
+"""The required and optional fields of each type of record."""
 
 
 def fits(kind: object, version: object, data: object) -> bool:

@@ -1,4 +1,4 @@
-"""A partition followed from record to record: its history, broken invariants, and states that may lose records."""
+"""A partition followed record by record: its history, broken invariants, and states that may lose records."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -24,10 +24,10 @@ from fencepost.kafka.audit.judging import (
 from fencepost.kafka.formatting import show_brokers, when
 
 SETTLES = 1000
-"""Milliseconds that a change of many partitions may take: the controller writes it in several batches."""
+"""The milliseconds that a change of many partitions may take, since the controller writes it in several batches."""
 
 OF_A_CHANGE = ("elr-not-by-rule", "not-electable")
-"""Faults of a change and not of the partition after it: reported for each change."""
+"""Faults of a change, not of the resulting partition: reported for each change."""
 OF_BROKERS = ("inactive-member", "stale-member", "nobody-elected")
 """Faults of brokers between the records of a partition."""
 
@@ -61,7 +61,7 @@ class Row(NamedTuple):
 class Follower:
     """One partition.
 
-    `within`: how soon, in milliseconds, after a change of min ISR or of the leader something is suspicious.
+    `within`: the milliseconds after a change of min ISR or of the leader in which another is suspicious.
     """
 
     def __init__(
@@ -81,16 +81,16 @@ class Follower:
         self._found: list[Found] = []
         self._tainted: dict[int, str] = {}
         self._cleared: dict[int, int] = {}
-        """Who is in the controller's index of the ELR though a change of min ISR cleared it there, with the offset
-        of that (HYP-13)."""
+        """Brokers left in the controller's index of the ELR although a change of min ISR cleared it, with its offset
+        (HYP-13)."""
         self._emptied: tuple[int, Brokers] | None = None
-        """Where the assignment of a directory emptied the ELR, and who was in it (HYP-17)."""
+        """The offset at which a directory assignment emptied the ELR, and its members (HYP-17)."""
         self._turned_off = -1
         self._lost: dict[int, tuple[int, int]] = {}
         self._raised: tuple[int, int, int] | None = None
         self._spells = Conditions()
         self._blamed: set[tuple[str, Brokers]] = set()
-        """Reported conditions that still last, each with its brokers."""
+        """Ongoing reported conditions, each with its brokers."""
 
     def take(self, offset: int, time: int, epoch: int, text: str, *, creates: bool, snapshot: bool) -> Iterator[Row]:
         """Follow a record; yield a row for it, and for what happened to the partition before it."""
@@ -440,7 +440,7 @@ def _last(core: Core) -> str:
 
 
 def follow(around: ClusterContext, within: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Row]:
-    """Follow partitions whose records come one partition after the other, each in the order of the log.
+    """Follow partitions whose records are grouped by partition, each in log order.
 
     A record is (topic id, partition, offset, time, epoch, whether it creates, whether it is of a snapshot, its fields).
     """

@@ -1,6 +1,7 @@
-"""A partition as records make it, after Kafka's PartitionRegistration, and each change judged by the model's own rules.
+"""A partition built from records, after Kafka's PartitionRegistration, with each change judged by the model's own
+rules.
 
-The predicates of `invariants.replication` that speak of the controller's image, and the rules of
+The predicates of `invariants.replication` about the controller's image, and the rules of
 `model.cluster.partition_change`, read a state by its attributes. `Held` has those of the controller; brokers are
 numbered by their place in the replica list, which is the order in which the controller elects.
 """
@@ -23,7 +24,7 @@ from fencepost.model.language import NONE, bits
 
 NO_LEADER = -1
 SAME_LEADER = -2
-"""The leader in a change that leaves the leader and its epoch as they are."""
+"""The leader in a change that keeps the leader and its epoch."""
 RECOVERING = 1
 Brokers = tuple[int, ...]
 
@@ -42,7 +43,7 @@ class Core(NamedTuple):
 
 
 class PartitionChange(NamedTuple):
-    """Changes of a record; None for unchanged fields. `leader` is SAME_LEADER if it stays."""
+    """Changes of a record; None for unchanged fields. `leader` is SAME_LEADER if unchanged."""
 
     replicas: Brokers | None
     isr: Brokers | None
@@ -57,7 +58,7 @@ class PartitionChange(NamedTuple):
 
 
 CLEARED = PartitionChange(None, None, None, None, SAME_LEADER, None, (), ())
-"""The effect of a ClearElrRecord on a partition that has something to forget
+"""The effect of a ClearElrRecord on a partition with something to forget
 (ReplicationControlManager.removeTopicElrs)."""
 
 
@@ -85,7 +86,7 @@ def change_of(text: str) -> PartitionChange:
 
 
 def read_partition(text: str) -> tuple[Core, int, int]:
-    """Return a partition as a PartitionRecord has it, with its leader epoch and its partition epoch."""
+    """Return the partition in a PartitionRecord, with its leader epoch and its partition epoch."""
     found = json.loads(text)
     core = Core(
         tuple(found["replicas"]),
@@ -115,11 +116,11 @@ def merge_change(core: Core, change: PartitionChange) -> Core:
 
 
 LONG = 60_000
-"""Milliseconds below min ISR from which on that is more than a restart."""
+"""The milliseconds below min ISR that are more than a restart."""
 
 
 class Condition(NamedTuple):
-    """Something that has begun: where, with which members of the ISR, and with which min ISR."""
+    """A condition that has begun: its offset, the ISR, and the min ISR."""
 
     offset: int
     time: int
@@ -128,13 +129,13 @@ class Condition(NamedTuple):
 
 
 class Conditions:
-    """Conditions of one partition. Without a leader nothing is acknowledged: then only that is reported."""
+    """Conditions of one partition. Without a leader nothing is acknowledged, so then only that is reported."""
 
     def __init__(self) -> None:
         self._open: dict[str, Condition] = {}
 
     def watch(self, core: Core, min_isr: int, offset: int, time: int) -> Iterator[Found]:
-        """Yield the conditions that end with a change, and note those that begin."""
+        """Yield the conditions that end with a change, and record those that begin."""
         now = _going_on(core, min_isr)
         for sort, spell in tuple(self._open.items()):
             if sort not in now or (sort == "last-replica" and spell.isr != core.isr):
@@ -143,7 +144,7 @@ class Conditions:
             self._open.setdefault(sort, Condition(offset, time, core.isr, min_isr))
 
     def close(self, offset: int, time: int, why: str) -> Iterator[Found]:
-        """Yield everything that goes on, since the history ends."""
+        """Yield all ongoing conditions at the end of the history."""
         for sort in tuple(self._open):
             yield self._end(sort, offset, time, f", {why}")
 
@@ -177,7 +178,7 @@ def _told(sort: str, spell: Condition, lasted: str) -> str:
 
 
 class Rules(NamedTuple):
-    """Rules in force when a record is written: min ISR, eligible leader replicas or not, what opens an epoch."""
+    """Rules in force when a record is written: min ISR, ELR on or off, the changes that open an epoch."""
 
     min_isr: int
     elr: bool
@@ -245,7 +246,7 @@ def _constants() -> dict[str, int]:
 
 @lru_cache(maxsize=4096)
 def constants(brokers: int, min_isr: int, elr: bool, shrink: bool, within: bool) -> C:  # noqa: FBT001 (keys of a cache)
-    """Return the constants that a recorded change is judged by. They may be larger than those of a search."""
+    """Return the constants for judging a recorded change. They may be larger than those of a search."""
     more = {"brokers": brokers, "min_isr": min_isr, "elr": int(elr), "bump_leader_epoch_on_shrink": int(shrink)}
     return cast("C", SimpleNamespace(**{**_constants(), **more, "elr_within_replicas": int(within)}))
 
@@ -270,7 +271,7 @@ def _effective(core: Core, rules: Rules) -> int:
 
 @lru_cache(maxsize=1 << 16)
 def standing(core: Core, rules: Rules) -> tuple[str, ...]:
-    """Return which invariants a partition breaks by itself, whatever its brokers do."""
+    """Return the invariants that a partition breaks regardless of its brokers."""
     names = _names(core)
     state, c = (
         model_state(core, names),
@@ -282,7 +283,7 @@ def standing(core: Core, rules: Rules) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
-    """Return whether a partition is as it should be while these brokers are fenced or shutting down."""
+    """Return whether a partition is valid while these brokers are fenced or shutting down."""
     names = _names(core, fenced)
     c = constants(len(names.order), _effective(core, rules), rules.elr, rules.opens_on_shrink, False)
     return isr_is_sane(model_state(core, names, fenced), c) or not isr_is_sane(model_state(core, names), c)
@@ -290,7 +291,7 @@ def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def with_stale(core: Core, rules: Rules, broker: int) -> bool:
-    """Return whether a partition is as it should be once this member of its ISR has registered again and stayed."""
+    """Return whether a partition is valid after this member of its ISR has registered again and stayed."""
     exempt = len(core.isr) == 1 and not rules.elr
     names = _names(core)
     c = constants(len(names.order), rules.min_isr, rules.elr, rules.opens_on_shrink, False)
@@ -299,7 +300,7 @@ def with_stale(core: Core, rules: Rules, broker: int) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def electable(core: Core, rules: Rules, active: Brokers) -> int:
-    """Return the clean leader of a partition that has none, with these brokers active; NO_LEADER without one."""
+    """Return the clean leader of a partition that has none, with these brokers active; or NO_LEADER."""
     names = _names(core, active)
     state = model_state(core, names)
     c = constants(len(names.order), _effective(core, rules), rules.elr, rules.opens_on_shrink, False)
@@ -311,7 +312,7 @@ def electable(core: Core, rules: Rules, active: Brokers) -> int:
 
 
 class JudgedChange(NamedTuple):
-    """A judged change: the partition, the rise of its leader epoch, how its leader was elected, and what is broken."""
+    """A judged change: the partition, the rise of its leader epoch, the kind of election, and the broken invariants."""
 
     core: Core
     opens: int

@@ -1,6 +1,6 @@
-"""Which files of a metadata log there are and how far each was read; and copies of brokers' logs beside them.
+"""The files of a metadata log and how far each was read; and copies of brokers' logs.
 
-Checkpoints say how far copies go, and Kafka's classes where they part.
+Checkpoints show the ends of copies, and Kafka's classes where they diverge.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CLUSTER = re.compile(r"^cluster\.id=(\S+)", re.MULTILINE)
 ARCHIVES = (b"\x1f\x8b", b"PK\x03\x04", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd")
 TEXT = frozenset(range(32, 127)) | {9, 10, 13}
 HEADER = 61
-"""Bytes of a batch's header, which has its checksum: the first of them identifies the log."""
+"""The size of a batch header, which has a checksum: the first one identifies the log."""
 Kind = Literal["segment", "snapshot", "dump"]
 
 
@@ -49,7 +49,7 @@ class Note:
 
 @dataclass
 class File:
-    """A file of the log. `runs` are the offsets that it has, as first and last ones; `end` is that of a snapshot."""
+    """A file of the log. `runs` has its offsets, as first and last ones; `end` is that of a snapshot."""
 
     number: int
     path: str
@@ -63,16 +63,16 @@ class File:
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> File:
-        """Return a file as a manifest has it."""
+        """Return a file as in a manifest."""
         return cls(**{**data, "notes": [Note(**note) for note in data["notes"]]})
 
     def data(self) -> dict[str, Any]:
-        """Return it as a manifest has it."""
+        """Return the log as in a manifest."""
         return asdict(self)
 
 
 def files_in(paths: Sequence[Path]) -> tuple[list[tuple[Path, Kind, int]], list[Note]]:
-    """Return the files of a log with what they are, and the end of a snapshot; and what cannot be opened."""
+    """Return the files of a log with their kinds, and the end of a snapshot; and the files that cannot be opened."""
     found: list[tuple[Path, Kind, int]] = []
     notes: list[Note] = []
     for path in paths:
@@ -86,15 +86,17 @@ def files_in(paths: Sequence[Path]) -> tuple[list[tuple[Path, Kind, int]], list[
     look_for_one_cluster([file for file, _, _ in found])
     if not found and not notes:
         raise UsageError(
-            f"no metadata log was found in {', '.join(map(str, paths))}: name a folder {TOPIC}, one that has some, "
-            "or a file with what kafka-dump-log.sh --cluster-metadata-decoder prints."
+            f"no metadata log was found in {', '.join(map(str, paths))}: name a folder {TOPIC}, one that contains such "
+            "folders, or a file with the output of kafka-dump-log.sh --cluster-metadata-decoder."
         )
     return found, notes
 
 
 def _inside(path: Path) -> list[tuple[Path, Kind, int]]:
     if not path.exists():
-        raise UsageError(f"{path} does not exist: name a folder {TOPIC}, or a file with what kafka-dump-log.sh prints.")
+        raise UsageError(
+            f"{path} does not exist: name a folder {TOPIC}, or a file with the output of kafka-dump-log.sh."
+        )
     if path.is_file():
         return [_file(path)]
     inside = [] if is_copy(path) else sorted(path.iterdir())
@@ -104,13 +106,13 @@ def _inside(path: Path) -> list[tuple[Path, Kind, int]]:
 
 
 def place_of(folder: Path) -> tuple[str, int, str]:
-    """Return the topic and the partition whose log a folder has by its name, and its mark if it was renamed."""
+    """Return the topic and the partition from the name of a log's folder, and its mark if it was renamed."""
     named = PARTITION.match(folder.name)
     return (named[1], int(named[2]), named[3] or "") if named else ("", -1, "")
 
 
 def is_copy(folder: Path) -> bool:
-    """Say whether a folder is the log of a partition of a broker, and not that of the metadata."""
+    """Return whether a folder is a broker's partition log, and not the metadata log."""
     own = any((folder / name).is_file() for name in ("partition.metadata", "leader-epoch-checkpoint"))
     return own and place_of(folder)[1] >= 0 and folder.name != TOPIC and not (folder / "quorum-state").is_file()
 
@@ -124,7 +126,7 @@ def value_in(file: Path, pattern: re.Pattern[str]) -> str:
 
 
 def look_for_one_cluster(files: Sequence[Path]) -> None:
-    """Raise UsageError if files are of different clusters by the meta.properties beside them."""
+    """Raise UsageError if files belong to different clusters, according to their meta.properties."""
     known: dict[str, Path] = {}
     for log in dict.fromkeys(file.parent for file in files):
         for folder in (log, log.parent):
@@ -134,8 +136,8 @@ def look_for_one_cluster(files: Sequence[Path]) -> None:
     if len(known) > 1:
         (one, here), (other, there), *_ = known.items()
         raise UsageError(
-            f"{here} is of the cluster {one} and {there} of {other}, by their meta.properties: an audit is of "
-            "one cluster. Audit each by itself."
+            f"{here} is of cluster {one} and {there} of {other}, by their meta.properties, "
+            "and an audit covers one cluster. Audit each one separately."
         )
 
 
@@ -147,7 +149,7 @@ def _look_inside(path: Path, *, named: bool) -> None:
     if head.startswith(ARCHIVES) or head[257:262] == b"ustar":
         raise UsageError(f"{path} is an archive: unpack it first, and name the folder {TOPIC} in it.")
     if named and head and all(byte in TEXT for byte in head):
-        raise UsageError(f"{path} is not a log, but text. Give what kafka-dump-log.sh prints a name that ends in .txt.")
+        raise UsageError(f"{path} is not a log, but text. Give output of kafka-dump-log.sh a name that ends in .txt.")
     if not named and b"\0" in head:
         raise UsageError(
             f"{path} is neither text of kafka-dump-log.sh nor named as Kafka names its files (20 digits and "
@@ -171,7 +173,7 @@ def identity(path: Path) -> str:
 
 
 def add_run(runs: list[list[int]], first: int, last: int) -> None:
-    """Add a run of offsets at the end of others, joined to the one before if nothing is between them."""
+    """Add a run of offsets at the end of others, joined to the previous one if adjacent."""
     if runs and runs[-1][1] + 1 == first:
         runs[-1] = [runs[-1][0], last]
     else:
@@ -180,15 +182,14 @@ def add_run(runs: list[list[int]], first: int, last: int) -> None:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Offsets of a log: those that files have, those that are missing, those that several files have; ends included."""
+    """Offsets of a log: present, missing, and duplicate ones; ends are inclusive."""
 
     chosen: list[tuple[int, int, int]]
-    """Number of a file, first and last offset, such that every offset that any segment has is taken from exactly
-    one."""
+    """Number of a file, first and last offset, such that each offset is taken from exactly one segment."""
     overlaps: list[tuple[int, int]]
     """Ranges that more than one file has."""
     gaps: list[tuple[int, int]]
-    """Ranges between others that no file has, and what is before the first one."""
+    """Ranges that no file has, and the offsets before the first one."""
 
     @classmethod
     def of(cls, files: Iterable[File]) -> Coverage:
@@ -210,7 +211,7 @@ class Coverage:
         return made
 
     def share(self, first: int, last: int) -> None:
-        """Add a range that several files have, joined to the one before if they touch."""
+        """Add a range that several files have, joined to the previous one if they touch."""
         if self.overlaps and first <= self.overlaps[-1][1] + 1:
             self.overlaps[-1] = (self.overlaps[-1][0], max(self.overlaps[-1][1], last))
         else:
@@ -226,36 +227,36 @@ EPOCHS, HIGH_WATERMARKS, STARTS, STOPPED = (
 NODE = re.compile(r"^(?:node|broker)\.id=(\d+)\s*$", re.MULTILINE)
 TOPIC_ID = re.compile(r"^topic_id: (\S+)", re.MULTILINE)
 TASKS = 2
-"""Tasks of Spark for each of its cores: each starts a process of Java."""
+"""The number of Spark tasks per core, each of which starts a Java process."""
 
 
 @dataclass(frozen=True)
 class Copy:
-    """The log of a partition as a broker had it at some time; -1 and an empty text for what is not known."""
+    """A broker's log of a partition at some time; -1 or an empty string for unknown values."""
 
     path: str
     broker: int
     topic: str
     partition: int
     mark: str
-    """Why the folder was renamed: it is deleted, stray, or not yet in the place of another."""
+    """Why the folder was renamed: it is deleted, stray, or not yet swapped in."""
     topic_id: str
     high_watermark: int
     start: int
-    """The first offset: what is before it was deleted by retention or on request."""
+    """The first offset: earlier ones were deleted by retention or on request."""
     stopped: bool
     """Whether the broker had stopped cleanly when its disk was copied."""
     epochs: tuple[tuple[int, int], ...]
-    """Leader epochs and the offsets at which they begin, by the checkpoint."""
+    """Leader epochs and the offsets at which they begin, from the checkpoint."""
     segments: tuple[str, ...]
     bytes: int
     notes: tuple[str, ...]
 
 
 class Run(NamedTuple):
-    """Offsets in which the same copies have the same.
+    """A range of offsets with the same agreement between copies.
 
-    `epochs` has for each copy the epoch, `same` the first copy that has the same batches; -1 if it has nothing there.
+    `epochs` has for each copy the epoch, `same` the first copy that has the same batches; -1 if it has none.
     """
 
     first: int
@@ -268,18 +269,18 @@ class Run(NamedTuple):
 
 @dataclass
 class Compared:
-    """The copies of a partition side by side."""
+    """A partition's copies, side by side."""
 
     copies: list[Copy]
     compacted: bool
     runs: list[Run] = field(default_factory=list)
     notes: list[dict[str, Any]] = field(default_factory=list)
-    """Bytes that belong to no batch: number of the copy, place, and whether the log ends with them."""
+    """Bytes that belong to no batch: number of the copy, position, and whether the log ends there."""
     whole: bool = True
 
 
 def copies_in(paths: Sequence[Path], others: Iterable[Path] = ()) -> list[Copy]:
-    """Return the logs of brokers in some folders, at any depth; all are of the cluster of some `others`."""
+    """Return the logs of brokers in some folders, at any depth; all belong to the cluster of the `others`."""
     folders = [
         folder
         for path in paths
@@ -347,7 +348,7 @@ def _entries(path: Path, width: int, notes: list[str]) -> list[list[str]]:
 
 
 def topic_of(copy: Copy, around: ClusterContext) -> tuple[str, tuple[str, bool]]:
-    """Return the id of the topic that a copy is of; empty, with a note, if it is not one that the cluster has now."""
+    """Return the topic id of a copy; empty, with a note, if the cluster no longer has that topic."""
     named = [topic_id for topic_id, topic in around.topics.items() if topic.name == copy.topic]
     topic_id = copy.topic_id or (named[-1] if named else "(none)")
     topic = around.topics.get(topic_id)

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 HISTORIES, FINDINGS, JUDGED = "histories", "findings", "judged.json"
 JUDGEMENT = 4
-"""Rises when the judgement or its output changes: an earlier version is not taken for it."""
+"""A number that rises when the judgement or its output changes, so that earlier output is not reused."""
 ROWS_OF_A_TASK = 250_000
 BATCH = 20_000
-"""Rows that a task hands over at a time."""
+"""The rows that a task passes on at a time."""
 LED = 400
-"""Changes of a partition that may become a trace, the last ones: the model has room for fewer."""
+"""The most changes of a partition in a trace, the last ones; the model has room for fewer."""
 CREATES, CHANGES = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD"
 PLACE = "topic_id string, topic string, partition int"
 FOUND = f"{PLACE}, {FINDING}"
@@ -44,12 +44,12 @@ adding brokers, leader int, leader_epoch int, partition_epoch int, recovering in
 min_isr int, unclean boolean, election string, why string, findings findings"""
 CHANGED = """topic_id string, partition int, offset bigint, time bigint, epoch int, creates boolean, snapshot boolean,
 text string"""
-"""Columns that `follow` reads of a change."""
+"""The columns of a change that `follow` reads."""
 LINEAGE = "topic_id topic partition offset time leader leader_epoch isr elr election"
 SOME = 3
-"""Names in a note on many."""
+"""The most names in a note."""
 RECORDS = 1000
-"""Partitions whose copies are in the report; those that lost records come first."""
+"""The most partitions whose copies are in the report, those that lost records first."""
 Place = tuple[str, int]
 Ranges = list[tuple[int, int]]
 Where = list[tuple[str, str, Any]]
@@ -58,7 +58,7 @@ Where = list[tuple[str, str, Any]]
 def batches(
     paths: Path | list[str], columns: str, where: Where | None = None, schema: str = ""
 ) -> Iterator[pa.RecordBatch]:
-    """Yield columns of Parquet files, in their order."""
+    """Yield columns of Parquet files, in order."""
     import pyarrow.dataset as ds
     from pyarrow.parquet import filters_to_expression
 
@@ -68,11 +68,11 @@ def batches(
 
 @dataclass(frozen=True)
 class Selection:
-    """Which records count, each once: what several files have is taken from one; snapshots count after their end."""
+    """The records that count, each once: duplicates are taken from one file, and snapshots count at their end."""
 
     chosen: dict[int, Ranges]
     ends: dict[int, int]
-    """Of each snapshot, the last offset that it covers."""
+    """The last offset that each snapshot covers."""
     aborted: Ranges
 
     def changes(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -89,7 +89,7 @@ class Selection:
         return pa.RecordBatch.from_pydict({**columns, **more}).select(arrow_schema(CHANGED).names)
 
     def records(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the records that count, with the offsets at which they do."""
+        """Return the records that count, with the offsets at which they count."""
         import pyarrow as pa
 
         files, offsets = batch["file"].to_numpy(), batch["offset"].to_numpy().copy()
@@ -117,21 +117,21 @@ def _inside(offsets: Any, ranges: Ranges) -> Any:
 
 @dataclass(frozen=True)
 class Judged:
-    """A log, judged: how many offsets differ between its files, and what copies of brokers' logs have."""
+    """A judged log: the number of offsets that differ between its files, and the content of copies of brokers' logs."""
 
     differ: dict[str, int]
     records: list[dict[str, Any]]
     notes: list[tuple[str, bool]]
-    """Limits of the copies, each with whether a verdict is missing for it."""
+    """Limits of the copies, each with whether a verdict is missing because of it."""
 
 
 @dataclass
 class MetadataLog:
-    """A log that was read, and what it is judged by."""
+    """A log that was read, and the settings for judging it."""
 
     reading: Reading
     within: int = 60_000
-    """Milliseconds after a change in which the next one is suspicious."""
+    """The milliseconds after a change in which another is suspicious."""
     min_isr: int = 1
     """The value in server.properties, for a log without one."""
     copies: tuple[Copy, ...] = ()
@@ -140,12 +140,12 @@ class MetadataLog:
     """The command that compares them."""
 
     def scan(self, columns: str, types: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-        """Yield records as they were read, of each file."""
+        """Yield the records of each file as read."""
         return batches(self.reading.paths, columns, [("type", "in", list(types))] if types else None)
 
     @cached_property
     def selection(self) -> Selection:
-        """The records that count, also those of transactions that were aborted."""
+        """The records that count, even those of aborted transactions."""
         chosen: dict[int, Ranges] = {}
         for number, first, last in self.reading.coverage.chosen:
             chosen.setdefault(number, []).append((first, last))
@@ -154,14 +154,14 @@ class MetadataLog:
 
     @cached_property
     def times(self) -> tuple[int | None, int | None]:
-        """The first and the last time that a record has."""
+        """The first and the last time of a record."""
         known = [times[times > 0] for times in (batch["time"].to_numpy() for batch in self.scan("time"))]
         both = [(int(times.min()), int(times.max())) for times in known if len(times)]
         return min((first for first, _ in both), default=None), max((last for _, last in both), default=None)
 
     @cached_property
     def context(self) -> ClusterContext:
-        """The cluster around the partitions."""
+        """The context of the partitions."""
         events = (self.selection.records(batch) for batch in self.scan("file offset time type fields", TYPES))
         records = (self.selection.records(batch) for batch in self.scan("file offset"))
         return gather_context(
@@ -173,7 +173,7 @@ class MetadataLog:
         )
 
     def kept(self, name: str, columns: str, where: Where | None = None) -> pa.Table:
-        """Return columns of the histories or of the findings that were written."""
+        """Return columns of the written histories or findings."""
         import pyarrow as pa
 
         schema = HISTORY if name == HISTORIES else FOUND
@@ -182,7 +182,7 @@ class MetadataLog:
 
 
 def disagreements(log: MetadataLog) -> dict[str, int]:
-    """Compare what several files have of the same offsets: how many differ, and the first, -1 if none does."""
+    """Compare the same offsets in several files: the number that differ, and the first, -1 if none does."""
     import pandas as pd
     from pandas.util import hash_pandas_object
 
@@ -291,9 +291,9 @@ def _findings(folder: Path) -> Iterator[pa.RecordBatch]:
 
 
 def judge(log: MetadataLog, start: Callable[[], SparkSession | None] = lambda: None) -> Judged:
-    """Write histories and findings beside the records, unless they are there of just these records and settings.
+    """Write histories and findings next to the records, unless those of the same records and settings exist.
 
-    `start` starts Spark, if it is wanted.
+    `start` starts Spark, if wanted.
     """
     folder = log.reading.folder
     copies = [[copy.path, copy.bytes, repr(copy)] for copy in log.copies]
@@ -340,7 +340,7 @@ def _judge_copies(log: MetadataLog, start: Callable[[], SparkSession | None]) ->
         notes += one.notes()
         if one.reference < 0 and one.now["leader"] != NO_LEADER:
             unled.append(f"{topic}-{place[1]} from broker {one.now['leader']}")
-    notes += _some(unled, "not judged without a copy of the leader's log from after its election: ")
+    notes += _some(unled, "not judged, since there is no copy of the leader's log from after its election: ")
     schema = arrow_schema(FOUND)
     batch = pa.RecordBatch.from_pylist([dict(zip(schema.names, row, strict=True)) for row in found], schema)
     return [batch], sorted(records, key=lambda item: not item["lost"])[:RECORDS], notes
@@ -360,7 +360,7 @@ def _some(names: list[str], text: str) -> list[tuple[str, bool]]:
 
 
 def history_of(log: MetadataLog, name: str, until: int | None) -> ControllerHistory:
-    """Return the history of a partition, by its name such as `orders-3`, as a controller of the model would have it."""
+    """Return the history of a partition, by its name such as `orders-3`, as seen by a controller of the model."""
     topic, _, number = name.rpartition("-")
     if not topic or not number.isdecimal():
         raise UsageError(

@@ -1,4 +1,4 @@
-"""A metadata log as Parquet: records decoded by Kafka's own classes, added to what was read before."""
+"""A metadata log as Parquet: records decoded by Kafka's own classes, added to earlier ones."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ RECORDS = "records"
 PART = re.compile(r"part-\d{5,}\.parquet", re.ASCII)
 SOURCES = Path(__file__).parent / "java"
 NEWEST = list(RELEASES)[-1]
-"""The release whose classes decode if none is asked for: each reads what all earlier ones have written."""
+"""The default release for decoding: each release reads the output of all earlier ones."""
 COLUMNS = """file int, offset bigint, batch_end bigint, epoch int, time bigint, type string, version smallint,
 topic_id string, partition int, fields string"""
 FINDING = """sort string, severity string, offset bigint, time bigint, end bigint, lasted bigint, brokers brokers,
 text string"""
 ROWS = 500_000
-"""Rows of a group of a Parquet file: what Spark reads in one task."""
+"""The rows in a group of a Parquet file, which one Spark task reads."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx768m", "-XX:-UsePerfData")
 
 
 @cache
 def arrow_schema(columns: str) -> pa.Schema:
-    """Return columns as Arrow has them, from names and types in the words of SQL."""
+    """Return columns for Arrow, from names and SQL types."""
     import pyarrow as pa
 
     kinds = {"string": pa.string(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
@@ -56,15 +56,15 @@ def arrow_schema(columns: str) -> pa.Schema:
 
 @dataclass
 class Reading:
-    """How far a log was read, and in which Parquet files its records are."""
+    """How far a log was read, and the Parquet files of its records."""
 
     folder: Path
     files: list[File] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
-    """Of paths that could not be opened this time."""
+    """Paths that could not be opened this time."""
     added: int = 0
-    """Records that were read this time."""
+    """The number of records read this time."""
 
     @property
     def every_note(self) -> list[Note]:
@@ -73,12 +73,12 @@ class Reading:
 
     @property
     def records(self) -> int:
-        """All records that were read, of snapshots too."""
+        """All records that were read, including snapshots."""
         return sum(item.records for item in self.files)
 
     @cached_property
     def coverage(self) -> Coverage:
-        """Offsets that the files have, once all are read."""
+        """The offsets in the files, once all are read."""
         return Coverage.of(self.files)
 
     @property
@@ -87,13 +87,13 @@ class Reading:
         return [str(self.folder / RECORDS / name) for name in self.parts]
 
     def save(self) -> None:
-        """Write the manifest, by which the next run knows what is there."""
+        """Write the manifest, from which the next run knows what exists."""
         data = {"format": FORMAT, "parts": self.parts, "files": [item.data() for item in self.files]}
         write_file(self.folder / MANIFEST, sealed.seal(data))
 
 
 def earlier(folder: Path) -> Reading:
-    """Return the record of an earlier run's reading in a folder; raise UsageError without one."""
+    """Return the state of an earlier run's reading in a folder; raise UsageError if it does not exist."""
     refused = UsageError(
         f"{folder} has no readable {MANIFEST} of an audit: leave out `resume=True` and name another folder."
     )
@@ -122,7 +122,7 @@ def _parts_in(folder: Path) -> list[Path]:
 
 
 def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | None, *, resume: bool) -> Reading:
-    """Read the part of a log that is not read yet."""
+    """Read the unread part of a log."""
     begun = resume and not (folder / MANIFEST).exists()  # and ended before anything was known
     if begun and {item.name for item in folder.iterdir()} - {RECORDS, f"{MANIFEST}.new"}:
         raise UsageError(f"{folder} holds no audit: leave out `resume=True` and name another folder.")
@@ -173,7 +173,7 @@ def _has_more(item: File, reading: Reading) -> bool:
         return False
     if (item.identity and now != item.identity) or size < item.position:
         raise UsageError(
-            f"{path} is another file than the one that was read into {reading.folder}: leave out `resume=True` and "
+            f"{path} is not the file that was read into {reading.folder}: leave out `resume=True` and "
             "name another folder."
         )
     item.identity = now
@@ -233,7 +233,7 @@ def command(kafka: str | None, jars: Path | None, main: str) -> list[str]:
     try:
         java_version()
     except UsageError as error:
-        raise UsageError(f"{error} What kafka-dump-log.sh prints is read without Java.") from error
+        raise UsageError(f"{error} The output of kafka-dump-log.sh is read without Java.") from error
     version, folder, _ = locate_release(kafka or (None if jars else NEWEST), jars)
     path = os.pathsep.join([str(compile_driver(version, folder, (SOURCES,))), f"{folder}{os.sep}*"])
     return [tool("java"), *JAVA_OPTIONS, "-cp", path, f"fencepost.audit.{main}"]
@@ -246,7 +246,7 @@ class _Lines(io.RawIOBase):
         self._made, self._left = made, b""
 
     def readable(self) -> bool:
-        """Say that this can be read."""
+        """Return that this is readable."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -281,7 +281,7 @@ class _Decoder(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read everything; at the end, take over the decoder's notes."""
+        """Read everything; at the end, adopt the decoder's notes."""
         assert self._process.stdout is not None
         got = self._process.stdout.readinto(buffer)  # type: ignore[attr-defined]  # a pipe has it
         if not got and not self._done:
@@ -290,7 +290,7 @@ class _Decoder(io.RawIOBase):
         return int(got)
 
     def close(self) -> None:
-        """End the process, also if its output was not read to the end."""
+        """End the process, even if its output was not fully read."""
         self._held.close()
         super().close()
 
@@ -299,13 +299,13 @@ class _Decoder(io.RawIOBase):
             self._said.seek(0)
             said = [line for line in self._said.read().splitlines() if line and not line.startswith(("SLF4J", "\tat"))]
             raise UsageError(
-                f"Kafka's classes could not read the log: {said[0] if said else 'they ended without a word'}."
+                f"Kafka's classes could not read the log: {said[0] if said else 'they ended without a message'}."
             )
         take_notes({item.number: item for item in self._items}, map(json.loads, self._notes))
 
 
 def take_notes(files: dict[int, File], notes: Iterable[dict[str, Any]]) -> None:
-    """Take over what the decoder has noted: runs of offsets, what could not be read, and how far each file was read."""
+    """Adopt the decoder's notes: runs of offsets, unreadable parts, and how far each file was read."""
     begun: dict[int, int] = {}
     ended: dict[int, bool] = {}
     for note in notes:

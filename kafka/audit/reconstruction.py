@@ -1,9 +1,9 @@
-"""Search for what brokers must have done: a path through `replication` whose controller does what was recorded.
+"""Search for what brokers must have done: a path through `replication` whose controller matches the record.
 
-A step of the model either leaves the controller's state as it is, or brings it to the next recorded one: a step of a
-few records if they were written in one batch. The search is guided by how many records are reached. It continues where
-the brokers have applied all metadata, as they usually have; where that leads nowhere it comes back to states in which
-they have not. A path that it does not find may exist.
+A step of the model either keeps the controller's state, or brings it to the next recorded one, which may be a few
+records ahead if they were written in one batch. The search is guided by the number of records reached. It continues
+with states in which the brokers have applied all metadata, as is usual; if that fails, it returns to other states. A
+path that it does not find may exist.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,25 +25,25 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import Key
 
 MOST_STATES = 4_000
-"""States that are examined with the rules of one version: real logs of 19 recorded states took up to 406."""
+"""The most states examined with the rules of one version: real logs of 19 recorded states took up to 406."""
 HIDDEN = 14
-"""Steps of brokers between two records at most."""
+"""The most steps of brokers between two records."""
 LATE = 4
-"""By how many steps a way is put back on which a broker has not applied what was recorded."""
+"""The penalty, in steps, for paths on which a broker has not applied the record."""
 OF_BROKERS = (
     "broker_applies_metadata", "broker_applies_configs", "leader_learns_change_applied",
     "leader_learns_change_refused", "controller_refuses_alter_partition", "controller_finds_replica_ineligible",
     "leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end",
     "leader_requests_expansion", "follower_appends", "follower_truncates",
 )  # fmt: skip
-"""Steps that are tried before a record, if they are about brokers that the record is about."""
+"""Steps that are tried before a record, if they concern its brokers."""
 PROMPT = (
     "broker_applies_metadata",
     "broker_applies_configs",
     "leader_learns_change_applied",
     "leader_learns_change_refused",
 )
-"""Actions that brokers take at once, as a rule."""
+"""Actions that brokers usually take at once."""
 
 
 FIRST = (("leader_appends",), *((("leader_handles_fetch",), ("follower_appends",), ("leader_handles_fetch",)) * 4))
@@ -52,7 +52,7 @@ survives."""
 
 
 class Node(NamedTuple):
-    """A state of the model in which the controller has what was recorded at `place`, and how it was reached."""
+    """A state of the model in which the controller has the state recorded at `place`, and the path to it."""
 
     key: Key
     place: int
@@ -62,10 +62,10 @@ class Node(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Changes that lead to the next records, and the brokers that they are about."""
+    """Changes that lead to the next records, and the brokers concerned."""
 
     last: int
-    """The last place that one step may bring the controller to."""
+    """The last place that one step may reach."""
     fenced: int
     unfenced: int
     stopping: int
@@ -73,7 +73,7 @@ class Task(NamedTuple):
     joined: int
     left: int
     shrinks: int
-    """Who leaves the ISR as the leader asks."""
+    """Members that leave the ISR at the leader's request."""
     moves: bool
     leads: bool
     raised: int
@@ -83,9 +83,9 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """A path through the model: its trace, the place that each step has reached, and how many states were searched.
+    """A path through the model: its trace, the place that each step reached, and the number of states searched.
 
-    Where the last place is not the end of what was recorded, the trace ends there.
+    If the last place is not the end of the record, the trace ends there.
     """
 
     recorded: ControllerHistory
@@ -95,7 +95,7 @@ class Reconstruction:
 
     @property
     def whole(self) -> bool:
-        """Whether everything that was recorded is on the way."""
+        """Whether the path covers the whole record."""
         return self.places[-1] == len(self.recorded.points) - 1 if self.places else len(self.recorded.points) == 1
 
     @cached_property
@@ -143,9 +143,9 @@ class Reconstruction:
 
 
 def reconstruct(history: ControllerHistory, most: int = MOST_STATES) -> Reconstruction:
-    """Return a path through the model that shows a recorded history, or the longest part of it that was found.
+    """Return a path through the model that shows a recorded history, or the longest part found.
 
-    `most` is how many states are examined with the rules of one version.
+    `most` limits the states examined with the rules of one version.
     """
     versions = protocol(NAME).machine.versions
     tried: list[dict[str, int]] = []
@@ -195,7 +195,7 @@ class _Search:
         return self.way(self.best)
 
     def way(self, number: int) -> list[Node]:
-        """Return the nodes on the way to one."""
+        """Return the nodes on the path to one."""
         found = []
         while number >= 0:
             found.append(self.nodes[number])
@@ -203,7 +203,7 @@ class _Search:
         return found[::-1]
 
     def add(self, node: Node) -> int | None:
-        """Keep a node, unless it is known; return its number."""
+        """Add a node, unless it is known; return its number."""
         if (node.key, node.place) in self.known:
             return None
         self.known.add((node.key, node.place))
@@ -213,7 +213,7 @@ class _Search:
         return len(self.nodes) - 1
 
     def push(self, numbers: list[int]) -> None:
-        """Have nodes expanded: the last of a chain, and later those on the path to it."""
+        """Schedule nodes for expansion: the last of a chain, and later those on the path to it."""
         for number in numbers:
             node = self.nodes[number]
             late = 0 if number == numbers[-1] else LATE
@@ -242,7 +242,7 @@ class _Search:
         return controller_state(self.plain.read(key), self.plain.constants)
 
     def taking(self, name: str, key: Key) -> Iterator[Step]:
-        """Yield an action with all values; of images the newest, and of high watermarks on disk the last."""
+        """Yield an action with all values, but only the newest image, and the last high watermark on disk."""
         state = self.plain.read(key)
         for step in self.plain.steps(self.plain.machine.action(name), key):
             is_old = name == "broker_applies_metadata" and step.args[1] != state.newest
@@ -251,7 +251,7 @@ class _Search:
                 yield step
 
     def expand(self, number: int) -> None:
-        """Go on from a state by every step that may lead on."""
+        """Continue from a state with every step that may lead further."""
         node = self.nodes[number]
         here, task = self.points[node.place].state, self.tasks[node.place]
         for taken in self.plain.possible(node.key, list(self.steps(node.key, task))):
@@ -361,9 +361,9 @@ def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Int
         version=version,
         recorded=told,
         why=(
-            f"In the model {names}. Recorded in the metadata log are the steps, each with its offset: "
+            f"In the model {names}. The metadata log recorded these steps, each with its offset: "
             f"{', '.join(offsets) or 'none'}. The other steps are what the brokers may have done in between: found by "
-            "search, not recorded. The first record is there to see whether it survives."
+            "search, not recorded. The first record is there to show whether it survives."
         ),
     )
 

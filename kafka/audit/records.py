@@ -1,8 +1,8 @@
-"""The fate of records: of the copies of a partition's log, what was acknowledged, and what its leader lacks.
+"""The fate of records: which records in copies of a partition's log were acknowledged, and which its leader lacks.
 
-A record may be lost if a copy has it, and the log of the leader has a later epoch from there on. It was acknowledged if
-it is below the high watermark of a copy that has it. Else, as long as every leader since was elected from the ISR or
-the ELR and nothing else speaks against it, the leader that lacks the record shows that it was not acknowledged.
+A record may be lost if a copy has it, and the leader's log has a later epoch from there on. It was acknowledged if it
+is below the high watermark of a copy that has it. Otherwise, if every leader since was elected from the ISR or the ELR
+and nothing contradicts it, a leader without the record shows that it was not acknowledged.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,16 +17,16 @@ from fencepost.kafka.audit.logs import Compared, Copy, Run
 from fencepost.kafka.formatting import clock, many
 
 BAD = ("unclean", "last-known", "none-of-them")
-"""Elections of a leader that may lack what was acknowledged."""
+"""Elections of a leader that may lack acknowledged records."""
 REGAINED = "regained-leadership"
 DOUBTS = frozenset(
     {name for name in SORTS if name.endswith("-elected") and name != "nobody-elected"}
     | {REGAINED, "unclean-election", "not-electable", "isr-not-sane", "inactive-member", "stale-member"}
     | {"elr-without-replica", "created-twice", "snapshot-differs", "epoch-not-opened"}
 )
-"""Findings after which a leader from the ISR or the ELR may lack what was acknowledged."""
+"""Findings after which a leader from the ISR or the ELR may lack acknowledged records."""
 PARTS = 100
-"""Ranges in which copies differ that are in the JSON, of each partition."""
+"""The most differing ranges of a partition in the JSON."""
 UNKNOWN = "the metadata log does not say how leaders were elected since"
 
 
@@ -44,13 +44,13 @@ class Lost(NamedTuple):
 
     @property
     def reported(self) -> bool:
-        """Whether the records were acknowledged, or something says that they may have been."""
+        """Whether the records were acknowledged, or there is evidence that they may have been."""
         return self.acknowledged or self.why not in ("", UNKNOWN)
 
 
 @dataclass
 class Partition:
-    """A partition: its copies, its history by the metadata log, and what the audit has found in that."""
+    """A partition: its copies, its history from the metadata log, and the audit's findings in that."""
 
     compared: Compared
     history: list[dict[str, Any]]
@@ -63,17 +63,17 @@ class Partition:
 
     @property
     def now(self) -> dict[str, Any]:
-        """How the partition stands as the metadata log ends."""
+        """The partition at the end of the metadata log."""
         return self.history[-1]
 
     @cached_property
     def elections(self) -> dict[int, dict[str, Any]]:
-        """By epoch, the change that opened it."""
+        """The change that opened each epoch."""
         return {row["leader_epoch"]: row for row in reversed(self.history)}
 
     @cached_property
     def ends(self) -> list[int]:
-        """Of each copy, the offset after its last one; that of an empty log is where it begins."""
+        """The end offset of each copy; an empty log ends where it begins."""
         return [
             max([copy.start, *(last + 1 for _, last, _ in self.batches(number))])
             for number, copy in enumerate(self.copies)
@@ -86,9 +86,9 @@ class Partition:
                 yield run.first, run.last, run.epochs[number]
 
     def epochs(self, number: int) -> list[tuple[int, int]]:
-        """Return where epochs begin in a copy, by its batches, and by its checkpoint where it has no batch.
+        """Return where epochs begin in a copy, from its batches, or from its checkpoint if it has no batch.
 
-        A log that is compacted may have lost all records of an epoch: there the checkpoint goes before.
+        A compacted log may have lost all records of an epoch: there the checkpoint takes precedence.
         """
         entries = self.copies[number].epochs
         known = dict(entries) if self.compared.compacted else {}
@@ -99,9 +99,9 @@ class Partition:
 
     @cached_property
     def reference(self) -> int:
-        """The number of the copy by which the others are judged, else -1.
+        """The number of the copy that the others are compared with, or -1.
 
-        It is that of the leader, from after its election; or that of the broker which would lead.
+        It is the leader's, copied after its election, or that of the broker that would lead.
         """
         now = self.now
         led = now["leader"] != NO_LEADER
@@ -117,7 +117,7 @@ class Partition:
     # What the leader lacks
 
     def lost(self) -> list[Lost]:
-        """Return what copies have and the reference lacks, joined where it is of one epoch and some copy has all."""
+        """Return the ranges that copies have and the reference lacks, joined if one epoch is complete in a copy."""
         made: list[Lost] = []
         for one in (one for run in self.compared.runs if self.reference >= 0 for one in self._lacks(run)):
             last = made[-1] if made else one
@@ -181,7 +181,7 @@ class Partition:
     # What is said
 
     def findings(self) -> Iterator[Found]:
-        """Yield what was found in the copies."""
+        """Yield the findings in the copies."""
         name = {number: f"{_broker(copy)} ({copy.path})" for number, copy in enumerate(self.copies)}
         offset, time = self.now["offset"], self.now["time"]
         for one in self.lost():
@@ -251,7 +251,7 @@ class Partition:
         return ""
 
     def notes(self) -> list[tuple[str, bool]]:
-        """Return what the copies leave open, and whether something is not judged because of it."""
+        """Return the open questions about the copies, and whether they prevent a judgement."""
         made = [(note, "cannot be read" in note) for copy in self.copies for note in copy.notes]
         if not self.compared.whole:
             made.append(("the copies differ in so many places that they were not read to their ends", True))
@@ -280,7 +280,7 @@ class Partition:
         return made
 
     def data(self) -> dict[str, Any]:
-        """Return what the copies have, as JSON."""
+        """Return the content of the copies as JSON."""
         lost = self.lost()
         paths, now = [copy.path for copy in self.copies], self.now
         return {

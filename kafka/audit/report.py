@@ -1,4 +1,4 @@
-"""Report of an audit: how much there is, the worst of it, and what led to it."""
+"""Report of an audit: the amount, the worst findings, and their histories."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 SHOWN = 1000
-"""Findings that are in the report, the worst first; `omitted` says how many more are in the Parquet files."""
+"""The most findings in the report, the worst first; `omitted` counts the rest, which are in the Parquet files."""
 TOLD = 5
-"""Partitions whose history is shown."""
+"""The most partitions whose history is shown."""
 GAPS = 3
-"""Gaps that are named at the top; all are at the end."""
+"""The most gaps named at the top; all are at the end."""
 SEEMS = 10
-"""Logs of one cluster differ in a few offsets at most, at their ends; if more than one in this many differs they are
-of two."""
+"""Logs of one cluster differ at most in a few offsets at their ends; if more than one in this many differs, there are
+two clusters."""
 TOP = 10
 DAY = 86_400_000
 ELECTIONS = ("isr", "elr", "unclean", "last-known", "none-of-them")
 
 
 def report(log: MetadataLog, judged: Judged, severity: Severity) -> dict[str, Any]:
-    """Return the result, as JSON; of the findings those of this severity or worse."""
+    """Return the result, as JSON; with the findings of this severity or worse."""
     reading, differ = log.reading, judged.differ
     taken = list(SEVERITIES[: SEVERITIES.index(severity) + 1])
     counts, release = _counts(log), log.context.release
@@ -230,12 +230,12 @@ def warnings_of(
     differ: dict[str, int],
     common: int,
 ) -> list[str]:
-    """Return the warnings before the findings: unjudged parts, and logs that do not belong together."""
+    """Return the warnings before the findings: unjudged parts, and logs of different clusters."""
     found = []
     if differ["count"] * SEEMS > common:
         found.append(
             f"these logs seem to come from different clusters: {differ['count']:,} of {common:,} offsets that they "
-            "share differ. Audit each by itself."
+            "share differ. Audit each one separately."
         )
     unread = [note for note in notes if note["unread"]]
     if unread or counts["unjudged"]:
@@ -259,17 +259,16 @@ def warnings_of(
 
 STEP = "offset time leader leader_epoch replicas isr elr adding removing min_isr election why"
 BEFORE, AFTER = 8, 20
-"""Changes that are shown: the last ones up to the worst finding, and the first ones after it; the newest is shown
-always."""
+"""The changes shown: the last ones up to the worst finding, and the first ones after it; the newest is always shown."""
 LOSING = ("removed-replica-elected", "late-min-isr-elected", "stale-elr-elected", "unclean-election")
-"""Elections after which the leader before may be the only one that has the records."""
+"""Elections after which only the previous leader may have the records."""
 Told = dict[str, Any]
 
 
 def partition_story(steps: list[Told], found: list[Told], gaps: list[tuple[int, int]], end: tuple[int, int]) -> Told:
     """Return the history of a partition for a report.
 
-    Steps are its changes in their order. `end` is the offset and the time at which the log ends.
+    Steps are its changes in order. `end` is the offset and the time at which the log ends.
     """
     advice = [one for item in found if item["sort"] in LOSING and (one := _advice(item, steps, end))]
     return {
@@ -298,8 +297,8 @@ def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
     if back is not None:
         return (
             f"{who} It joined the ISR again at offset {back['offset']:,} ({clock(back['time'])}): its log is that of "
-            f"the new leader now, and what only it had is gone. Search its log for 'Truncating partition {name}' "
-            f"between {began} and {clock(back['time'])}: the line says from which offset. Send those records "
+            f"the new leader now, and the records that only it had are gone. Search its log for 'Truncating partition "
+            f"{name}' between {began} and {clock(back['time'])}: the line says from which offset. Send those records "
             "again from the producers, or from an earlier copy of its disk."
         )
     if known and former not in known[-1]["replicas"]:

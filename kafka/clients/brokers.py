@@ -1,4 +1,4 @@
-"""Brokers as listening ports on 127.0.0.1: they read requests, and answer as the world says, when the play says."""
+"""Brokers as listening ports on 127.0.0.1: the world decides their answers, and the play the time of these."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,12 +9,12 @@ from fencepost.kafka.clients.events import NOBODY, Event
 from fencepost.kafka.clients.world import TOPIC, PartitionAnswer, World, topic_id
 
 POLL = 0.015
-"""Seconds that a fetch waits where there is nothing to read."""
+"""The seconds that a fetch waits if there is nothing to read."""
 LATEST = -1
 
 
 class Plot(Protocol):
-    """Who decides when a request is answered."""
+    """The part that decides when a request is answered."""
 
     world: World
 
@@ -27,12 +27,12 @@ class Plot(Protocol):
         ...
 
     def arrived(self, request: "Request") -> None:
-        """Take a request for data or metadata, or where an epoch ends: it is answered when the history says."""
+        """Receive a request for data, metadata or the end of an epoch: the history decides when it is answered."""
         ...
 
 
 class Request:
-    """A request that a broker has received and not answered; `answered` once it is built, `send` lets it go."""
+    """A received request; `answered` is set once the answer is built, `send` releases it."""
 
     def __init__(self, connection: "Connection", message: wire.Message) -> None:
         self.connection, self.message, self.broker = connection, message, connection.broker
@@ -43,17 +43,17 @@ class Request:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the answer is not waited for."""
+        """Whether the answer is not awaited."""
         return self.connection.transport is None or self.connection.transport.is_closing()
 
     def build(self) -> None:
-        """Build the answer from what the broker knows now."""
+        """Build the answer from the broker's current knowledge."""
         if self.built is None:
             values, self.told = answers(self.connection.plot, self.broker, self.message)
             self.built = wire.answer(self.message, values)
 
     def send(self) -> None:
-        """Build the answer if it was not yet, and let it go."""
+        """Build the answer, if not built yet, and release it."""
         if not self.is_sent:
             self.build()
             self.is_sent = True
@@ -69,7 +69,7 @@ class Request:
 
 
 class Connection(asyncio.Protocol):
-    """A connection of the client to a broker: one request at a time, as Kafka's brokers have it."""
+    """A connection of the client to a broker: one request at a time, as in Kafka's brokers."""
 
     def __init__(self, plot: Plot, broker: int, opened: "Callable[[Connection], None]") -> None:
         self.plot, self.broker, self.opened = plot, broker, opened
@@ -114,9 +114,9 @@ class Connection(asyncio.Protocol):
             Request(self, message).send()
 
     def answer(self, data: bytes) -> None:
-        """Write an answer, and take the next request.
+        """Write an answer, and receive the next request.
 
-        A request that has come by now was sent before the client could read this answer.
+        A request that has already arrived was sent before the client could read this answer.
         """
         assert self.transport is not None
         self.transport.write(data)
@@ -136,7 +136,7 @@ class Connection(asyncio.Protocol):
 
 
 def note_requests(plot: Plot, connection: Connection, message: wire.Message) -> None:
-    """Note the entries of a request, by partition."""
+    """Record the entries of a request, by partition."""
     broker, body = connection.broker, message.body
     at, since = plot.now(), connection.since
 
@@ -180,14 +180,14 @@ def produced(body: Any) -> list[tuple[int, list[str]]]:
 
 
 def fetched_partitions(body: Any) -> list[tuple[int, Any, Any]]:
-    """Return the partitions of a fetch request, each with the id of the topic, if it is by id."""
+    """Return the partitions of a fetch request, each with the topic id, if given."""
     return [
         (item.partition, getattr(topic, "topic_id", None), item) for topic in body.topics for item in topic.partitions
     ]
 
 
 def answers(plot: Plot, broker: int, message: wire.Message) -> tuple[dict[str, Any], list[Event]]:
-    """Return a broker's answer, and what the client learns from it."""
+    """Return a broker's answer, and the information in it."""
     world = plot.world
     base: dict[str, Any] = {"throttle_time": wire.NO_TIME, "error_code": wire.NONE}
     if message.api == wire.API_VERSIONS:

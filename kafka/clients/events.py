@@ -1,4 +1,4 @@
-"""Events while a client played a history, in order, that are judged and kept."""
+"""The events of a client's history, in order, which are judged and kept."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -24,18 +24,18 @@ Kind = Literal[
     "moved",
     "died",
 ]
-"""`lost`: records were cut off a log. `written`: a record came into the log or was given to the producer.
-`reported`: the client reported an error. `truncated`: it reported a truncation, a loss or a reset. `moved`: the cluster
-changed. `preferred`: a fetch was answered by the name of the replica to read from. `committing`: the application
-commits a position. `died`: the process of the client died."""
+"""`lost`: a log was truncated. `written`: a record was appended to the log or given to the producer. `reported`: the
+client reported an error. `truncated`: it reported a truncation, a loss or a reset. `moved`: the cluster changed.
+`preferred`: a fetch was answered by the name of the replica to read from. `committing`: the application commits a
+position. `died`: the process of the client died."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """One event. Epochs are those on the wire; `topic` counts how often the topic was created again.
+    """One event. Epochs are those on the wire; `topic` counts how often the topic was recreated.
 
-    Of a request `since` is the earliest time at which the client can have sent it: it had then read the answer before
-    it on its connection.
+    `since` of a request is the earliest time at which the client can have sent it, after reading the previous answer on
+    its connection.
     """
 
     kind: Kind
@@ -48,17 +48,17 @@ class Event:
     epoch: int = NOBODY
     offset: int = NOBODY
     fetched: int = NOBODY
-    """The leader epoch of the record before, as a Fetch or OffsetForLeaderEpoch request names it."""
+    """The leader epoch of the previous record, as in a Fetch or OffsetForLeaderEpoch request."""
     since: float = 0.0
     error: str = ""
     value: str = ""
     named: bool = False
-    """Of a hint: it came with the leader's endpoint."""
+    """Whether a hint came with the leader's endpoint."""
     happened: bool = False
-    """Of a truncation that is reported: what the client had read is not in the leader's log."""
+    """Whether, for a reported truncation, records that the client had read are not in the leader's log."""
 
     def data(self) -> dict[str, Any]:
-        """Return the event as JSON, without what is not said."""
+        """Return the event as JSON, without empty fields."""
         plain = {item.name: item.default for item in self.__dataclass_fields__.values()}
         shown = {name: value for name, value in asdict(self).items() if value != plain[name]}
         return shown | {name: round(shown[name], 4) for name in ("at", "since") if name in shown}
@@ -66,27 +66,27 @@ class Event:
 
 @dataclass
 class Play:
-    """All events of one history with one client, and how much of the history the client took part in."""
+    """All events of one history with one client, and how much of the history the client followed."""
 
     role: str
     partitions: int
     events: list[Event] = field(default_factory=list)
     wanted: int = 0
     followed: int = 0
-    """Requests of the history, and those of them that the client sent when the history has them."""
+    """The requests in the history, and those that the client sent at the right time."""
     backoff: float = 0.0
     has_old_brokers: bool = False
     """Whether some brokers know no leader epochs, so that truncation need not be noticed."""
     logs: dict[tuple[int, int], list[str]] = field(default_factory=dict)
-    """For each partition and creation of its topic the final values in the leader's log."""
+    """The final values in the leader's log, for each partition and creation of its topic."""
     restarts: bool = False
-    """Whether another client takes over in the middle, which knows what was committed and nothing else."""
+    """Whether another client takes over in the middle, which knows only what was committed."""
     resets: bool = False
     """Whether the reset policy is latest, so that a consumer may skip records without a report."""
     broken: str = ""
     """Why the client could not be driven to the end."""
     begun_again: str = ""
-    """Why it could not the first time, if it was played a second time."""
+    """Why it failed the first time, if it was played a second time."""
 
     @property
     def is_dead(self) -> bool:

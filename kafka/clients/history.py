@@ -1,4 +1,4 @@
-"""Histories: steps of the model and moves that it does not know, as files that replay, and as diagrams."""
+"""Histories: steps of the model and moves that it lacks, as files that can be replayed, and as diagrams."""
 
 import json
 import random
@@ -29,7 +29,7 @@ SILENT = (
     "client_fails_to_validate",
     "client_bootstraps_again",
 )
-"""Steps of the client that cannot be held up or forced: the client decides when it takes them."""
+"""Steps of the client that cannot be delayed or forced: the client decides when to take them."""
 
 SMALL: tuple[dict[str, int], ...] = tuple(
     {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": consumer} for consumer in (0, 1)
@@ -39,9 +39,9 @@ COVERED = (
     *SMALL,
     *({"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": consumer} for consumer in (0, 1)),
 )
-"""Those and larger ones: what `benchmarks/clients.py` covers."""
+"""The machines that `benchmarks/clients.py` covers: those and larger ones."""
 DEPTH = 30
-"""Steps of a walk at most, by default."""
+"""The default maximum number of steps of a walk."""
 NAME = re.compile(r"(walk|errors|follower|cover) (\d+)\.(\d+)\Z")
 
 
@@ -53,9 +53,9 @@ BESIDES = {
     "epoch_is_unknown": "metadata names the leader without its epoch (-1) until the cluster is at rest",
     "broker_is_slow": "a broker answers each OffsetForLeaderEpoch from then on 200 ms late",
 }
-"""Things that real clusters do and the model does not: each is about one partition, the last about one broker."""
+"""Things that real clusters do and the model does not: each concerns one partition, the last one broker."""
 DRAWN = tuple(BESIDES)[:4]
-"""Those that are put into walks. Without an epoch nothing can be validated, so that and the slow broker are for
+"""Those that are used in walks. Without an epoch nothing can be validated, so this and the slow broker are only in
 stories."""
 
 
@@ -67,15 +67,15 @@ ERRORS = {
     "validation_fails": "the next answers to OffsetForLeaderEpoch have this error, which is one that is retried or not",
     "connection_dies": "a connection to the broker ends between the next request and its answer",
 }
-"""Errors and omissions of brokers, for the next answer or the next three. They are drawn apart, so that a walk without
-them keeps its name and its moves; with them it is `errors SEED.NUMBER`."""
+"""Errors and omissions of brokers, for the next answer or the next three. They are drawn separately, so that a walk
+without them keeps its name and its moves; with them it is `errors SEED.NUMBER`."""
 FOLLOWERS = {
     "records_are_deleted": "the log of the partition begins at its end then, on each broker",
     "follower_serves": "the leader names a replica to consumers with a rack, and that broker serves them (KIP-392)",
     "follower_begins_later": "the log of that replica begins after all that was written",
     "follower_ends_earlier": "the last record is missing there, until the cluster is at rest",
 }
-"""Things about the logs that serve consumers."""
+"""Moves that concern the logs that serve consumers."""
 APPLICATION = {
     "client_commits": "the application commits its position, with the leader epoch of the record before it",
     "client_commits_without_epoch": "the application commits its position alone",
@@ -84,18 +84,18 @@ APPLICATION = {
     "client_starts_over": "the application drops the topic, and takes it up again at once",
     "client_asks_admin": "the application asks an admin client where the log ends",
 }
-"""Things that applications do with a client. A driver that lacks one says so, and the history is not judged."""
+"""Moves of applications that use a client. A driver that lacks one reports it, and the history is not judged."""
 CODES = {
     "topic_has_error": (3, 5),
     "partition_has_error": (5, 9, 72),
     "validation_fails": (-1, 3, 5, 6, 9, 29, 56, 74, 75, 78),
 }
-"""The errors that are drawn, by Kafka's numbers; a topic has none that is the user's to repair."""
+"""The errors that are drawn, by Kafka's numbers; topics get no errors that users must repair."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """A step of a history: an action of the model, or one of the lists here, with its parameters."""
+    """A step of a history: an action of the model, or one from the lists here, with its parameters."""
 
     name: str
     args: tuple[int, ...] = ()
@@ -119,21 +119,21 @@ class History:
         return "consumer" if int(self.constants.consumer) else "producer"
 
     def has(self, *names: str) -> bool:
-        """Return whether one of these moves is in it."""
+        """Return whether the history has one of these moves."""
         return any(move.name in names for move in self.moves)
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Identity of a history: its moves without those that cannot be seen."""
+        """Identity of a history: its visible moves."""
         return (self.role, tuple((move.name, move.args) for move in self.moves if move.name not in SILENT))
 
 
 @dataclass(frozen=True)
 class Story:
-    """A history, the rules of which one is broken, and the clients that break it and that do not.
+    """A history, the rules of which one is broken, and the clients that do and do not break it.
 
-    `rarely` are clients that are reported to break it, and do so hardly ever or did not when they played it here. Where
-    there are no rules, the process dies.
+    `rarely` are clients that are reported to break it, but did so rarely or never here. If there are no rules, the
+    process dies.
     """
 
     name: str
@@ -149,14 +149,14 @@ class Story:
 
     @property
     def history(self) -> History:
-        """The history that is played."""
+        """The history to play."""
         parts = (text.split() for text in self.moves)
         moves = tuple(Move(name.replace("-", "_"), tuple(map(int, args))) for name, *args in parts)
         return History(named_protocol(PROTOCOL).machine.set_constants(self.constants), moves, self.name)
 
 
 def of_steps(constants: Constants, steps: Iterable[Step], name: str) -> History:
-    """Return the history that these steps of the model are."""
+    """Return these steps of the model as a history."""
     return History(constants, tuple(Move(step.action.name, tuple(map(int, step.args))) for step in steps), name)
 
 
@@ -168,11 +168,11 @@ class Source:
     seed: int = 1
     besides: float = 0.5
     lag: float = 0.4
-    """How many of the walks have something happen besides, and in how many a broker learns nothing until the end."""
+    """The share of walks with other events, and of those in which a broker learns nothing until the end."""
     errors: float = 0.25
-    """How many have answers with errors or omissions too."""
+    """The share of walks that also have answers with errors or omissions."""
     followers: float = 0.25
-    """How many of the others that are of consumers have a replica that serves them; each is `follower SEED.NUMBER`."""
+    """The share of the other consumer walks with a replica that serves them; each is `follower SEED.NUMBER`."""
     seen: set[tuple[object, ...]] = field(default_factory=set)
 
     def _machines(self) -> list[tuple[Interpreter, Constants]]:
@@ -181,7 +181,7 @@ class Source:
         return [(Interpreter(machine, one), one) for one in constants]
 
     def cover(self) -> Iterator[History]:
-        """Yield walks that take every transition of each state graph, those left out that no client can tell apart."""
+        """Yield walks that take every transition of each state graph, without those that no client can distinguish."""
         for place, (plain, constants) in enumerate(self._machines()):
             graph = state_graph(plain, MOST_STATES)
             if graph is None:
@@ -251,7 +251,7 @@ class Source:
 
 
 def settings(role: str | None = None) -> tuple[dict[str, int], ...]:
-    """Return the machines that histories are of: what KIP-951 is about, one thing after the other."""
+    """Return the machines of histories: the subjects of KIP-951, one after the other."""
     small = {"brokers": 3, "partitions": 1, "changes": 2}
     each = (
         small,
@@ -281,7 +281,7 @@ def by_name(name: str) -> History | None:
 
 FORMAT = 1
 HOPELESS = ("leader-discovery-all-endpoints-lost",)
-"""Traces that leave no broker at an address the client has ever heard of."""
+"""Traces that leave no broker at an address known to the client."""
 ERROR_NAMES = {
     "1": "OFFSET_OUT_OF_RANGE",
     "6": "NOT_LEADER_OR_FOLLOWER",
@@ -292,7 +292,7 @@ ERROR_NAMES = {
 
 
 def text_of(history: History, **more: str) -> str:
-    """Return a history as a file: JSON, with one move a line."""
+    """Return a history as a file: JSON, with one move per line."""
     values = {name: int(value) for name, value in history.constants.values.items()}
     head = {"format": FORMAT, "protocol": PROTOCOL, "name": history.name, **more, "constants": values}
     lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
@@ -301,12 +301,12 @@ def text_of(history: History, **more: str) -> str:
 
 
 def load(path: Path) -> History:
-    """Return the history of a file that was kept, or of a trace of the archive."""
+    """Return the history of a kept file or an archived trace."""
     if path.suffix == ".trace":
         trace = read(path).trace
         if trace.protocol.name != PROTOCOL:
             raise UsageError(
-                f"{path} is of protocol {trace.protocol.name!r}; clients play histories of {PROTOCOL!r} only: "
+                f"{path} is of protocol {trace.protocol.name!r}; clients play only histories of {PROTOCOL!r} only: "
                 "name one of it."
             )
         return of_steps(trace.constants, trace.steps, path.stem)
@@ -337,7 +337,7 @@ def _move(text: str) -> Move:
 
 
 def diagram(play: Play, last: Event) -> str:
-    """Return who said what, up to an event, as a sequence diagram of Mermaid."""
+    """Return the messages up to an event as a Mermaid sequence diagram."""
     lines = ["sequenceDiagram", "  participant client"]
     brokers = sorted({event.broker for event in play.events if event.broker != NOBODY})
     lines += [f"  participant b{broker} as broker {broker}" for broker in brokers]
@@ -385,7 +385,7 @@ def _line(event: Event) -> str:
 
 
 def page(history: History, play: Play, rule: str, why: str, client: str, last: Event, file: str) -> str:
-    """Return a page on a failure: what was broken, how to play it again, and the diagram."""
+    """Return a page about a failure: the broken rule, how to play it again, and the diagram."""
     again = f'`fencepost.conform_clients("{client}", traces="{file}")` plays it again.'
     moves = "\n".join(f"- {move}" for move in history.moves)
     return f"# {client}: {rule}\n\n{why}\n\n{again}\n\n{moves}\n\n```mermaid\n{diagram(play, last)}```\n"

@@ -36,7 +36,7 @@ NEWEST = {
     "kafka-python": "3.0.12",
     "aiokafka": "0.14.0",
 }
-"""The clients that are known, each with the version that is taken by default."""
+"""The known clients, each with its default version."""
 OWN = "fencepost"
 """Our own small client, which needs nothing."""
 SECONDS = 300
@@ -47,7 +47,7 @@ JAVA = ("-XX:+UseSerialGC", "-Xmx512m", "-XX:-UsePerfData", "-XX:TieredStopAtLev
 
 @dataclass(frozen=True)
 class Installed:
-    """A client that can be run: by this command, in this environment; no command: our own, in this process."""
+    """A client that can be run: by this command, in this environment; without a command, ours in this process."""
 
     name: str
     version: str
@@ -56,12 +56,12 @@ class Installed:
 
     @property
     def title(self) -> str:
-        """The client as it is named on the command line."""
+        """The client as named on the command line."""
         return f"{self.name}=={self.version}" if self.version else self.name
 
 
 def parse_client(asked: str) -> tuple[str, str]:
-    """Return name and version of a client written as NAME or NAME==VERSION; raise UsageError if there can be none."""
+    """Return name and version of a client written as NAME or NAME==VERSION; raise UsageError if that is impossible."""
     name, _, version = asked.partition("==")
     if name == OWN or name.startswith(f"{OWN}/"):
         return name, ""
@@ -80,7 +80,7 @@ def parse_client(asked: str) -> tuple[str, str]:
 
 
 def ends_of(asked: str) -> tuple[str, ...]:
-    """Return the clients that are asked for: NAME==A..B is the first and the last of a range of releases."""
+    """Return the requested clients: NAME==A..B is the first and the last of a range of releases."""
     name, _, versions = asked.partition("==")
     first, dots, last = versions.partition("..")
     ends = tuple(f"{name}=={version}" for version in (first, last)) if dots else (asked,)
@@ -94,7 +94,7 @@ def ends_of(asked: str) -> tuple[str, ...]:
 
 
 def releases_between(first: str, last: str) -> list[str]:
-    """Return the releases from NAME==A to NAME==B that its registry has, both included, the oldest first."""
+    """Return the releases from NAME==A to NAME==B in its registry, inclusive, the oldest first."""
     (name, low), (_, high) = parse_client(first), parse_client(last)
     found = [item for item in _registered(name) if re.fullmatch(r"[0-9.]+", item)]
     within = {item for item in found if _order(low) < _order(item) < _order(high)}
@@ -126,7 +126,7 @@ def _registered(name: str) -> list[str]:
 
 
 def install_client(asked: str) -> Installed:
-    """Return a client that was requested, installed if it was not yet."""
+    """Return a client that was requested, installing it if necessary."""
     name, version = parse_client(asked)
     if name not in NEWEST:
         return Installed(name, version)

@@ -1,4 +1,4 @@
-"""Questions to the brokers of a cluster at an address that the user names, judged by the model's own functions.
+"""Questions to the brokers of a cluster at a user's address, judged by the model's own functions.
 
 The questions are about a topic made for them, with a prefix, and removed at the end. No broker is stopped: the leader
 is moved by a reassignment among the same replicas and a preferred election.
@@ -23,13 +23,13 @@ CREATE, DELETE, ELECT, REASSIGN = 19, 20, 43, 45
 VERSIONS = {CREATE: 5, DELETE: 4, ELECT: 2, REASSIGN: 0, wire.METADATA: 12, wire.PRODUCE: 9}
 FETCH_BY_NAME, FETCH_WITH_HINTS, PRODUCE_WITH_HINTS = 12, 16, 10
 SECONDS = 10.0
-"""Seconds for an answer, and for the cluster to do what it was asked to."""
+"""The seconds for an answer, and for the cluster to carry out a request."""
 LOOPBACK = ("127.", "::1")
 REPLICAS, RECORDS = 3, 2
 
 
 class Said(NamedTuple):
-    """The part of an answer that is judged: an error, and two numbers, as `means` of the question says."""
+    """The part of an answer that is judged: an error, and two numbers, as explained in `means` of the question."""
 
     error: int
     first: int = NOBODY
@@ -41,7 +41,7 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """A question to a broker, by the rule that it is for, and what was answered."""
+    """A question to a broker for a rule, and the answer."""
 
     rule: str
     text: str
@@ -87,11 +87,11 @@ MISTAKES: dict[str, Mistake] = {
         lambda item, _: item.answer._replace(first=0),
     ),
 }
-"""Mistakes of brokers, each with the rule that has to notice it, and what it makes of an answer, given the last one."""
+"""Mistakes of brokers, each with the rule that has to notice it, and its effect on an answer, given the last one."""
 
 
 def addresses(servers: str) -> list[tuple[str, int]]:
-    """Return the hosts and ports of HOST:PORT, or of several with commas between them."""
+    """Return the hosts and ports of HOST:PORT, or of a comma-separated list."""
     found = []
     for text in servers.split(","):
         host, _, port = text.strip().rpartition(":")
@@ -102,7 +102,7 @@ def addresses(servers: str) -> list[tuple[str, int]]:
 
 
 class Brokers:
-    """A cluster that is asked, and a topic of ours in it."""
+    """A cluster under test, and our topic in it."""
 
     def __init__(self, servers: str, *, anywhere: bool) -> None:
         self.anywhere, self.number = anywhere, 0
@@ -123,13 +123,13 @@ class Brokers:
             raise UsageError(f"{host}:{port} cannot be found ({error}).") from error
         if not self.anywhere and not all(address.startswith(LOOPBACK) for address in found):
             raise UsageError(
-                f"{host}:{port} is not on this machine. A topic is made there, written to and removed: pass "
-                "`anywhere=True` if that cluster may be used so."
+                f"{host}:{port} is not on this machine. A topic is created, written to and removed "
+                "there: pass `anywhere=True` if you allow this."
             )
         return host, port
 
     def call(self, at: tuple[str, int], api: int, version: int, values: dict[str, Any]) -> Any:
-        """Ask a broker, on a connection of its own; return the answer."""
+        """Question a broker on a separate connection; return the answer."""
         self.number += 1
         try:
             with socket.create_connection(at, SECONDS) as link, link.makefile("rb") as answers:
@@ -143,16 +143,16 @@ class Brokers:
         return wire.read_answer(frame, api, version)
 
     def metadata(self, topics: list[dict[str, Any]]) -> Any:
-        """Return metadata of some topics, or of none."""
+        """Return metadata for some topics, or for none."""
         body = {"topics": topics, "allow_auto_topic_creation": False, "include_topic_authorized_operations": False}
         return self.call(self.seeds[0], wire.METADATA, VERSIONS[wire.METADATA], body)
 
     def administer(self, api: int, values: dict[str, Any]) -> Any:
-        """Ask any broker for something that the controller does."""
+        """Ask any broker for an action of the controller."""
         return self.call(self.seeds[0], api, VERSIONS[api], {"timeout": dt.timedelta(seconds=SECONDS), **values})
 
     def partition(self, after: int = NOBODY) -> Any:
-        """Return the partition and the topic's id, once it has a leader in an epoch after this one."""
+        """Return the partition and the topic's id, once it has a leader in a later epoch."""
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             told = self.metadata([{"name": self.topic, "topic_id": None}]).topics[0]
@@ -169,7 +169,7 @@ class Brokers:
         row = {"name": self.topic, "num_partitions": 1, "replication_factor": replicas, "assignments": []}
         told = self.administer(CREATE, {"topics": [{**row, "configs": []}], "validate_only": False}).topics[0]
         if told.error_code:
-            raise UsageError(f"topic {self.topic} cannot be made: {told.error_message or told.error_code!r}.")
+            raise UsageError(f"topic {self.topic} cannot be created: {told.error_message or told.error_code!r}.")
 
     def remove(self) -> str:
         """Remove the topic; return why it is still there, an empty string if it is not."""
@@ -180,7 +180,7 @@ class Brokers:
         return f"error {int(told.error_code)}" if told.error_code else ""
 
     def move(self, found: Any) -> None:
-        """Let the next replica lead, by another order of the same replicas."""
+        """Let the next replica lead, by reordering the same replicas."""
         order = [*found.replica_nodes[1:], found.replica_nodes[0]]
         rows = [{"name": self.topic, "partitions": [{"partition_index": 0, "replicas": order}]}]
         self.administer(REASSIGN, {"topics": rows})
@@ -231,7 +231,7 @@ class Brokers:
 
 
 def questions(cluster: Brokers) -> Iterator[Question]:
-    """Yield questions to the leader and the other replicas, with the answers of the model to the log of the leader."""
+    """Yield questions to the leader and the other replicas, with the model's answers for the leader's log."""
     found = cluster.partition()
     for _ in range(2 if len(found.replica_nodes) > 1 else 0):
         cluster.write(found.leader_id)
@@ -246,7 +246,7 @@ def questions(cluster: Brokers) -> Iterator[Question]:
         log.log += wire.records(cluster.fetch(leader, log.end, epoch).records)
         log.end = len(log.log)
         if time.monotonic() > until:
-            raise UsageError(f"broker {leader} gave {log.end} records within {SECONDS:g} s, and more were written.")
+            raise UsageError(f"broker {leader} gave {log.end} records within {SECONDS:g} s, but more were written.")
     for asked in range(epoch + 1):
         expected = Said(wire.NONE, end_offset_epoch(log, epoch, asked), start_above(log, asked))
         text = f"where epoch {asked} ends, in epoch {epoch}"
@@ -311,7 +311,7 @@ def _fetches(cluster: Brokers, leader: int, epoch: int, others: list[int], log: 
 
 @dataclass
 class BrokersReport:
-    """Report on brokers that were asked: each question with its answer, and the planted mistakes that were noticed."""
+    """Report on brokers: each question with its answer, and the planted mistakes that were noticed."""
 
     servers: str
     questions: list[Question] = field(default_factory=list)
@@ -321,12 +321,12 @@ class BrokersReport:
 
     @property
     def title(self) -> str:
-        """The brokers, as they were named."""
+        """The brokers, as given."""
         return self.servers
 
     @property
     def broken(self) -> list[Question]:
-        """The questions that were answered otherwise."""
+        """The questions with a different answer."""
         return [item for item in self.questions if item.answer != item.expected]
 
     @property
@@ -342,7 +342,7 @@ class BrokersReport:
         return any(item.answer != item.expected for item in tried) if tried else None
 
     def summary(self) -> Iterator[str]:
-        """Yield what was answered otherwise, each rule with its questions, and how well mistakes are noticed."""
+        """Yield the differing answers, each rule with its questions, and how well mistakes are noticed."""
         for item in self.broken:
             yield f"{item.rule}: {item.text}: {item.answer}, and {item.expected} is expected ({RULES[item.rule]})"
         for rule in RULES:
@@ -365,12 +365,12 @@ class BrokersReport:
 
 
 def is_here(servers: str) -> bool:
-    """Return whether all addresses that the user gave are of this machine, by their names alone."""
+    """Return whether all given addresses are of this machine, judging by their names."""
     return all(host == "localhost" or host.startswith(LOOPBACK) for host, _ in addresses(servers))
 
 
 def conform_brokers(servers: str, note: Callable[[str], None], *, anywhere: bool = False) -> BrokersReport:
-    """Ask the brokers of a cluster, about a topic that is removed at the end whatever comes."""
+    """Question the brokers of a cluster, about a topic that is always removed at the end."""
     wire.kio()
     cluster = Brokers(servers, anywhere=anywhere)
     note(f"{len(cluster.where)} brokers; topic {cluster.topic}")

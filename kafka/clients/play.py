@@ -1,7 +1,7 @@
-"""One history played with one client: the cluster moves, and requests are answered, when the history says.
+"""One history played with one client: the history decides when the cluster moves and when requests are answered.
 
-The client does as it likes. A request that the history does not wait for is answered at once, from what the broker
-knows; a request that does not come in time is passed over. The history that happened is judged.
+The client acts freely. A request that the history does not wait for is answered at once, from the broker's knowledge; a
+request that does not come in time is skipped. The history that happened is judged.
 """
 
 import asyncio
@@ -20,16 +20,16 @@ from fencepost.model.language.errors import DisabledError, DomainError
 
 LATE = "the client did not start in time"
 SLOW = 0.2
-"""Seconds that a slow broker takes to answer."""
+"""The seconds that a slow broker takes to answer."""
 MOST_REQUESTS = 300
-"""Requests after which a client that has not recovered is not waited for any longer."""
+"""The number of requests after which an unrecovered client is given up."""
 WARM = 2
-"""Records that are there, and read or written, before the history begins."""
+"""The records that exist, and are read or written, before the history begins."""
 
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of the client's backoff, and of waiting for a request, for its start, and for its recovery."""
+    """The client's backoff in seconds, and the limits for a request, for its start, and for its recovery."""
 
     backoff: float = 0.03
     grace: float = 0.09
@@ -38,23 +38,23 @@ class Times:
 
 
 class Session(Protocol):
-    """A client, producing or consuming, as the driver has it."""
+    """A producing or consuming client in a driver."""
 
     async def start(self, command: dict[str, Any], hear: Callable[[dict[str, Any]], None]) -> None:
         """Start a client."""
 
     def produce(self, partition: int, value: str) -> None:
-        """Let it write a record."""
+        """Make the client write a record."""
 
     def do(self, what: str, **more: Any) -> None:
-        """Let the application do something else with it: commit, start over, ask an admin client."""
+        """Make the application do something else with the client: commit, start over, ask an admin client."""
 
     async def stop(self) -> None:
         """Stop it."""
 
 
 class Player:
-    """A history while it is played."""
+    """A history being played."""
 
     def __init__(self, history: History, session: Session, times: Times) -> None:
         self.history, self.session, self.times = history, session, times
@@ -73,11 +73,11 @@ class Player:
         self.polling: set[Request] = set()
         self.held: dict[bool, Request | None] = {True: None, False: None}
         self.outstanding: dict[str, int] = {}
-        """Values that the client has to write or read, each with its partition."""
+        """The values that the client must write or read, each with its partition."""
         self.reported: set[int] = set()
         self.done = asyncio.Event()
         self.settled = 0
-        """Requests since the cluster is at rest, and one more."""
+        """The number of requests since the cluster came to rest, plus one."""
 
     def now(self) -> float:
         """Return the seconds since the beginning."""
@@ -131,7 +131,7 @@ class Player:
             connection.close()
 
     async def _begin(self) -> None:
-        """Start the client and let it do what it does without any trouble; its next request waits for the history."""
+        """Start the client and let it run undisturbed; its next request waits for the history."""
         self.command = command = {
             "role": self.play.role,
             "bootstrap": [f"127.0.0.1:{port}" for port in self.world.ports.values()],
@@ -215,7 +215,7 @@ class Player:
         )
 
     def arrived(self, request: Request) -> None:
-        """Take a request: the history waits for it, or it is answered now."""
+        """Receive a request: the history waits for it, or it is answered now."""
         if request.message.api == wire.OFFSET_FOR_LEADER_EPOCH:
             request.build()
             asyncio.get_running_loop().call_later(SLOW * (request.broker in self.world.slow), request.send)
@@ -279,7 +279,7 @@ class Player:
                 request.build()
 
     async def _apply(self, move: Move) -> None:
-        """Let the application do something; what is held would hold up a commit or an end."""
+        """Make the application do something, after releasing answers that would delay it."""
         if move.name.startswith(("client_commits", "client_restarts", "client_asks")):
             self._release(is_data=True)
             self._release(is_data=False)

@@ -34,16 +34,16 @@ from fencepost.kafka.formatting import count_histories, many
 from fencepost.model.language.errors import UsageError
 
 AT_ONCE = 24
-"""Histories that are played at the same time: each waits most of the time."""
+"""The number of histories played at the same time: each mostly waits."""
 ALONE = 4
-"""Processes for one history each that run at the same time."""
+"""The number of single-history processes that run at the same time."""
 AGAIN = 3
-"""How often a history in which a rule was broken is played again: a deviation counts if it shows each time."""
+"""How often a history in which a rule was broken is played again: a deviation counts if it recurs every time."""
 
 
 @dataclass
 class Failure:
-    """A history in which a rule was broken: the play, the verdict, and how many of the later plays broke it again."""
+    """A history in which a rule was broken: the play, the verdict, and how many later plays broke it again."""
 
     history: History
     play: Play
@@ -53,13 +53,13 @@ class Failure:
 
     @property
     def is_steady(self) -> bool:
-        """Whether it showed each time that it was played again."""
+        """Whether it recurred every time."""
         return 0 < self.plays == self.again
 
 
 @dataclass
 class ClientOutcome:
-    """Outcome of the histories that one client played."""
+    """Outcome of one client's histories."""
 
     client: Installed
     histories: int = 0
@@ -72,10 +72,9 @@ class ClientOutcome:
     exercised_in: Counter[str] = field(default_factory=Counter)
     """For each rule, in how many histories it could have been broken."""
     undone: Counter[str] = field(default_factory=Counter)
-    """Histories that could not be played to their end, by the reason."""
+    """Histories that could not be played to their end, by reason."""
     begun_again: Counter[str] = field(default_factory=Counter)
-    """Histories that were played a second time since they could not be played to their end the first time, by the
-    reason."""
+    """Histories that were played a second time because they did not finish the first time, by reason."""
     deaths: int = 0
     """How often a process with several clients died."""
     names: list[str] = field(default_factory=list)
@@ -116,7 +115,7 @@ class ClientOutcome:
         }
 
     def again(self, rule: str) -> str:
-        """Return in words what became of a rule's failures when they were played again."""
+        """Return, in words, how often a rule's failures recurred."""
         row = self.row(rule)
         tried, steady = row["played_again"], row["steady"]
         if not tried:
@@ -127,7 +126,7 @@ class ClientOutcome:
 
     @property
     def verdict(self) -> str:
-        """The verdict: differs if a deviation shows in each play of its history, undetermined if only sometimes."""
+        """The verdict: differs if a deviation recurs in each play of its history, undetermined if only sometimes."""
         if any(found.is_steady for items in self.failures.values() for found in items):
             return "differs"
         is_whole = self.complete and self.counted and not self.undone and not self.deaths
@@ -135,10 +134,10 @@ class ClientOutcome:
 
 
 class Pool:
-    """Clients of one kind: one process for all, or our own in this process.
+    """Clients of one kind: one process for all, or our own client in this process.
 
-    A process that dies takes all its clients along. Another takes its place, and each history that was being played is
-    played again in a process of its own, so that one which kills the process keeps no other from being judged.
+    A process that dies takes all its clients along. Another takes its place, and each interrupted history is played
+    again in a separate process, so that a fatal one does not prevent the others from being judged.
     """
 
     def __init__(self, client: Installed, times: Times) -> None:
@@ -187,7 +186,7 @@ class Pool:
     async def play_all(
         self, histories: Iterable[History], take: Callable[[History, Play], None], end: float | None = None
     ) -> bool:
-        """Play histories, several at once; say whether all were played before time ran out."""
+        """Play histories, several at once; return whether all were played before time ran out."""
         waiting: Iterator[History] = iter(histories)
         is_over = False
 
@@ -211,7 +210,7 @@ async def _again(pool: Pool, found: Failure) -> None:
 
 
 async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
-    """Return a failure of the same rule with fewer moves: those that can be left out, several tried at a time."""
+    """Return a failure of the same rule with fewer moves: leaving out dispensable ones, several tried at a time."""
     plays = 0
     size = max(1, len(found.history.moves) // 2)
     while size and plays < most:
@@ -270,7 +269,7 @@ def run(
 
 FORMAT = 1
 PLAYS = 10
-"""How often a history that is named is played; a story says it itself."""
+"""How often a named history is played; stories set this themselves."""
 
 
 @dataclass(frozen=True)
@@ -307,7 +306,7 @@ def _named(name: str) -> list[History]:
 
 
 class Change(NamedTuple):
-    """Where, between two releases, a rule begins or ceases to be broken: the last release that is as the first one."""
+    """The last release before a rule starts or stops being broken, between two releases."""
 
     rule: str
     before: str
@@ -331,7 +330,7 @@ class ClientReport:
     missing: str = ""
     traces: dict[str, Path] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
-    """Of the last release of a range: the rules that it keeps and the first one does not, or the reverse."""
+    """For the last release of a range: the rules that only it keeps, or only the first one."""
 
     @property
     def verdict(self) -> str:
@@ -340,11 +339,11 @@ class ClientReport:
 
     @property
     def title(self) -> str:
-        """The client as it was asked for, with its version once it is known."""
+        """The requested client, with its version once known."""
         return self.outcome.client.title if self.outcome is not None else self.asked
 
     def summary(self) -> Iterator[str]:
-        """Yield each broken rule with a history, then all rules: histories that broke it of those that could."""
+        """Yield each broken rule with a history, then all rules: the histories that broke it, of those that could."""
         outcome = self.outcome
         if outcome is None:
             yield self.missing
@@ -405,7 +404,7 @@ def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
 def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[[str], None]) -> list[ClientReport]:
     """Play the histories with each client, one after the other; if a client is missing, the others still play.
 
-    Of a range of releases NAME==A..B the first and the last play, and what they differ in is bisected.
+    For a range NAME==A..B, the first and the last release are played, and their differences are bisected.
     """
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it names each connection that a client has closed
     ranges = [ends_of(asked) for asked in clients]

@@ -1,6 +1,6 @@
-"""Rules that clients are judged by, each a sentence of a KIP, and the beliefs of a client that keeps them.
+"""Rules that clients are judged by, each a sentence of a KIP, and the beliefs of a client that obeys them.
 
-A belief is what a client knows of a partition's leader from what it has learnt: the model's own functions decide.
+A belief is a client's knowledge of a partition's leader, decided by the model's own functions.
 """
 
 from collections import Counter
@@ -18,11 +18,11 @@ from fencepost.model.consumers.fetching import target
 TO_LEADERS = ("produce", "fetch", "validate", "list")
 """Requests that go to the leader in which a client believes."""
 SLACK = 0.05
-"""Seconds that a client may take to pass news on among its threads."""
+"""The seconds that a client may take to pass news between its threads."""
 
 
 class Belief(NamedTuple):
-    """A leader with its epoch, since when, and by which event it became known."""
+    """A leader with its epoch, and the time and event by which it became known."""
 
     topic: int
     leader: int
@@ -33,7 +33,7 @@ class Belief(NamedTuple):
 
 @dataclass
 class Beliefs:
-    """The beliefs about one partition, in order; news to ignore; what may or may not be believed.
+    """The beliefs about one partition, in order; news to ignore; possible beliefs.
 
     A belief is certain some time after the news arrived, or once the client has acted on it.
     """
@@ -44,7 +44,7 @@ class Beliefs:
     acted: list[tuple[float, int]] = field(default_factory=list)
 
     def hear(self, event: Event) -> None:
-        """Take the news that the client has received."""
+        """Process news that the client has received."""
         now = self.trail[-1] if self.trail else None
         heard = Belief(event.topic, event.leader, event.epoch, event.at, event)
         is_of_other_topic = now is not None and event.kind == "hint" and event.topic != now.topic
@@ -60,7 +60,7 @@ class Beliefs:
             self.ignored.append(event)
 
     def act(self, request: Event) -> None:
-        """Take a request to a leader, which shows what the client believes."""
+        """Process a request to a leader, which shows the client's belief."""
         for place in range(len(self.trail) - 1, 0, -1):
             item, before = self.trail[place], self.trail[place - 1]
             is_its = item.leader == request.broker and request.epoch in (NOBODY, item.epoch)
@@ -73,7 +73,7 @@ class Beliefs:
                 return
 
     def possible(self, request: Event) -> list[Belief]:
-        """Return the beliefs that a client may have when it sends a request: those before it, and all since."""
+        """Return the beliefs that a client may have when it sends a request: the one before, and all since."""
         known = [place for place, item in enumerate(self.trail) if item.at <= request.since - SLACK]
         known += [place for at, place in self.acted if at <= request.since]
         found = [item for item in self.trail[max(known, default=0) :] if item.at <= request.at]
@@ -113,8 +113,8 @@ def beliefs_of(play: Play) -> dict[int, Beliefs]:
 
 
 WITHOUT_ASKING = 3
-"""Requests that may follow an error at the same broker before the client asks for metadata: it may ask at the same
-time."""
+"""The requests that may follow an error at the same broker before the client asks for metadata, since both may happen
+together."""
 REFUSED = (str(NOT_LEADER), str(FENCED_EPOCH))
 
 
@@ -156,12 +156,12 @@ RULES = (
     Rule(
         "no-leader-no-request",
         "not in a KIP",
-        "A newer answer that names no leader takes the old one away: nothing is sent until there is one.",
+        "A newer answer that names no leader removes the old one: nothing is sent until there is a leader.",
     ),
     Rule(
         "errors-name-no-leader",
         "confluentinc/librdkafka#4907",
-        "A metadata answer that has an error for the topic changes no leader.",
+        "A metadata answer with an error for the topic changes no leader.",
     ),
     Rule("only-to-named-leaders", "KIP-951", "Produce and fetch requests go to a broker that was named leader."),
     Rule(
@@ -187,7 +187,7 @@ RULES = (
     Rule(
         "truncation-is-noticed",
         "KIP-320",
-        "A truncation of what was read is reported, or the position reset as configured.",
+        "If records that were read are truncated, this is reported, or the position is reset as configured.",
     ),
     Rule("no-record-is-skipped", "KIP-320", "The consumer misses no record of the log without a report."),
     Rule(
@@ -198,7 +198,8 @@ RULES = (
     Rule(
         "preferred-replica-is-used",
         "KIP-392",
-        "The consumer fetches from the replica that the leader names, until that refuses or the leader changes.",
+        "The consumer fetches from the replica that the leader names, until that replica refuses or the leader "
+        "changes.",
     ),
     Rule(
         "errors-end-a-preference",
@@ -215,7 +216,7 @@ RULES = (
     Rule(
         "finds-a-new-topic",
         "KAFKA-12257",
-        "A producer eventually finds a topic that was created again under its name, by the new id.",
+        "A producer eventually finds a recreated topic by its new id.",
     ),
 )
 NAMES = tuple(rule.name for rule in RULES)
@@ -223,7 +224,7 @@ NAMES = tuple(rule.name for rule in RULES)
 
 @dataclass(frozen=True)
 class BrokenRule:
-    """A rule that was broken, by which event, and why."""
+    """A broken rule, the event, and the reason."""
 
     rule: str
     event: Event
@@ -253,7 +254,7 @@ class Judge:
         self.exercised[rule] += times
 
     def breaks(self, rule: str, event: Event, why: str) -> None:
-        """Note that a rule was broken; the first time in a play."""
+        """Record that a rule was broken, the first time in a play."""
         if rule not in {item.rule for item in self.broken}:
             self.broken.append(BrokenRule(rule, event, why))
             self.exercised[rule] = max(1, self.exercised[rule])
@@ -571,4 +572,4 @@ LOOKS: tuple[Callable[[Judge, int], None], ...] = (
     _recovery,
 )
 AFTER_RESTARTS = (_records, _reports, _recovery)
-"""What another client of a group is judged by: it has no memory of leaders, replicas, and epochs."""
+"""The rules for another client of a group, which has no memory of leaders, replicas, and epochs."""

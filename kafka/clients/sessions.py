@@ -17,7 +17,7 @@ from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_m
 from fencepost.model.language.errors import UsageError
 
 PRODUCE, FETCH, METADATA, EPOCHS, LISTS, COMMITS = 12, 16, 12, 4, 7, 7
-"""The versions that it speaks."""
+"""The supported versions."""
 MUTANTS = {
     "takes-any-hint": "older-hint-is-ignored",
     "takes-any-metadata": "older-metadata-is-ignored",
@@ -52,7 +52,7 @@ MUTANTS = {
     "asks-admin-where-nobody-is": "recovers",
     "moves-what-was-dropped": "stays-alive",
 }
-"""Each mutant's omission, and the rule that has to catch it."""
+"""Each mutant's omission, and the rule that must catch it."""
 
 
 @dataclass
@@ -209,7 +209,7 @@ class OwnClient:
         return self.where.get(known.preferred if known.is_validated and known.preferred in self.where else known.leader)
 
     async def _found(self, partition: int) -> tuple[str, int] | None:
-        """Return where the leader is; ask for metadata, after the backoff, if that is not known."""
+        """Return the leader; if unknown, ask for metadata after the backoff."""
         at = self._leader(partition)
         if at is None:
             await asyncio.sleep(self.backoff)
@@ -334,7 +334,7 @@ class OwnClient:
         return (await self._call(at, wire.LIST_OFFSETS, LISTS, body)).topics[0].partitions[0]
 
     async def _resume(self, partition: int, at: tuple[str, int]) -> None:
-        """Begin at what the group has committed, which is validated if it has a leader epoch."""
+        """Begin at the group's committed position, which is validated if it has a leader epoch."""
         body = {"group_id": self.command["group"], "require_stable": False}
         topics = [{"name": self.command["topic"], "partition_indexes": [partition]}]
         told = await self._call(at, wire.OFFSET_FETCH, COMMITS, {**body, "topics": topics})
@@ -369,7 +369,7 @@ class OwnClient:
             await self._ask()
 
     async def _start_over(self, topic: str, partition: int, value: str) -> None:  # noqa: ARG002 (there is one topic)
-        """Forget all that was known of the topic; what waits is dropped."""
+        """Forget everything about the topic, and drop waiting work."""
         if self.mutant == "moves-what-was-dropped":
             self.hear({"event": "died", "error": "the client died"})
         for place, known in self.known.items():
@@ -388,12 +388,12 @@ class OwnClient:
 
 
 START = 40.0
-"""Seconds that a driver may take to start."""
+"""The seconds that a driver may take to start."""
 LINE = 1 << 20
 
 
 class ClientProcess:
-    """The process. It is in a group of its own, which is ended as a whole."""
+    """The process. It is in its own process group, which is ended as a whole."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         self.command, self.environment = command, dict(environment or {})
@@ -486,12 +486,12 @@ class ClientSession:
         self.topic = command["topic"]
 
     def produce(self, partition: int, value: str) -> None:
-        """Let it write a record."""
+        """Make the client write a record."""
         told = {"id": self.number, "do": "produce", "topic": self.topic, "partition": partition, "value": value}
         self.driver.say(told)
 
     def do(self, what: str, **more: Any) -> None:
-        """Let the application do something else with it."""
+        """Make the application do something else with the client."""
         self.driver.say({"id": self.number, "do": what, **more})
 
     async def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Defects of clients, reported by users or found here, each as a history that shows it, with versions that have it."""
+"""Defects of clients, reported by users or found here, each as a history that shows it, with affected versions."""
 
 from fencepost.kafka.clients.history import Story
 from fencepost.model.language.errors import UsageError, nearest
@@ -15,7 +15,7 @@ STORIES = (
         "no-epoch-accepted",
         "twmb/franz-go#1331",
         "After an election metadata names the new leader without its epoch (-1). After six such answers the consumer "
-        "believes it, fetches without an epoch and without a validated position, and misses that the log is shorter.",
+        "accepts it, fetches without an epoch and without a validated position, and misses that the log is shorter.",
         {"brokers": 3, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1, "consumer": 1},
         (
             "epoch-is-unknown 0",
@@ -55,8 +55,8 @@ STORIES = (
         "rolling-upgrade",
         "confluentinc/librdkafka#4796",
         (
-            "The broker that leads next is older and gives no leader epochs. The client takes -1 for an older "
-            "epoch, or for no leader, and finds no leader."
+            "The broker that leads next is older and gives no leader epochs. The client treats -1 as an older "
+            "epoch, or as no leader, and finds no leader."
         ),
         {"brokers": 2, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1, "old_brokers": 1, "hints": 0},
         ("controller-elects-leader 0 1", "broker-learns 1 1", "broker-learns 0 1", "broker-stops 0"),
@@ -67,8 +67,8 @@ STORIES = (
     Story(
         "no-leader-erases-the-epoch",
         "found here",
-        "Metadata with leader -1 and epoch -1 makes the client forget the epoch. An older answer of another broker is "
-        "believed then, and the client goes back to a leader of an older epoch.",
+        "Metadata with leader -1 and epoch -1 makes the client forget the epoch. It then accepts an "
+        "older answer of another broker, and the client goes back to a leader of an older epoch.",
         {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1},
         (
             "controller-elects-leader 0 1",
@@ -88,8 +88,8 @@ STORIES = (
         "two-leaders-in-one-epoch",
         "redpanda-data/redpanda#31668, confluentinc/librdkafka#5593",
         (
-            "Metadata names one leader and then another within milliseconds. The client believes the one and "
-            "fetches from the other, for ever."
+            "Metadata names one leader and then another within milliseconds. The client believes in one and "
+            "fetches from the other forever."
         ),
         {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": 1},
         (
@@ -110,7 +110,7 @@ STORIES = (
         "idle-consumer-forgets-its-epoch",
         "found here",
         (
-            "A fetch that brings nothing sets the leader epoch of the position to -1, so it is not validated: an "
+            "A fetch that returns nothing sets the leader epoch of the position to -1, so it is not validated: an "
             "idle consumer misses a truncation."
         ),
         {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
@@ -130,8 +130,8 @@ STORIES = (
         "hint-to-a-broker-that-has-gone",
         "found here",
         (
-            "A hint names a leader that has stopped meanwhile. The consumer wants to validate its position "
-            "there, and now and then it sends nothing more."
+            "A hint names a leader that has stopped in the meantime. The consumer wants to validate its position "
+            "there, and sometimes it sends nothing more."
         ),
         {"brokers": 2, "partitions": 1, "changes": 3, "elections": 2, "restarts": 1, "consumer": 1},
         ("controller-elects-leader 0 1", "controller-elects-leader 0 0", "broker-stops 1", "broker-learns 0 1", *TRIES),
@@ -144,7 +144,8 @@ STORIES = (
         "validated-by-an-older-leader",
         "found here",
         "While the consumer waits for an older leader to validate its position, metadata names the next leader. The "
-        "answer of the older one is taken for an answer of the next, whose log is shorter: the truncation is missed.",
+        "answer of the older one is mistaken for an answer of the next, whose log is shorter: the truncation is "
+        "missed.",
         {"brokers": 2, "partitions": 2, "changes": 2, "elections": 2, "consumer": 1},
         (
             *("broker-is-slow 1", "controller-elects-leader 0 1", "records-are-lost 0", "controller-elects-leader 0 0"),
@@ -158,8 +159,8 @@ STORIES = (
     Story(
         "new-topic-with-smaller-epochs",
         "confluentinc/librdkafka#4898, KAFKA-12257",
-        "A topic is created again under its name, and its leader epochs begin at 0. The client compares them with "
-        "those of the old topic, or fails the record, as the id is another.",
+        "A topic is recreated, and its leader epochs begin at 0. The client compares them with "
+        "those of the old topic, or fails the record, because the id differs.",
         {"brokers": 2, "partitions": 1, "changes": 3, "elections": 2, "recreations": 1},
         (
             *("controller-elects-leader 0 1", "broker-learns 0 1", "broker-learns 1 1"),
@@ -176,8 +177,8 @@ STORIES = (
         "old-leader-while-there-is-none",
         "found here",
         (
-            "Metadata names no leader, in a newer epoch. The consumer fetches from the old leader on, in the old "
-            "epoch, and is refused each time."
+            "Metadata names no leader, in a newer epoch. The consumer keeps fetching from the old "
+            "leader, in the old epoch, and is refused each time."
         ),
         {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
         ("leader-is-missing 0", *TRIES, *(*ASKS, *TRIES) * 3),
@@ -190,8 +191,8 @@ STORIES = (
         "hinted-leader-while-there-is-none",
         "found here",
         (
-            "A hint names a leader, and metadata then names none, in a newer epoch. The producer writes to the "
-            "leader of the hint on, and is refused."
+            "A hint names a leader, and metadata then names none, in a newer epoch. The producer keeps writing to the "
+            "leader of the hint, and is refused."
         ),
         {"brokers": 3, "partitions": 1, "changes": 2, "elections": 2},
         (
@@ -226,8 +227,8 @@ STORIES = (
         "epoch-without-a-leader-change",
         "found here",
         (
-            "A fetch is answered with FENCED_LEADER_EPOCH and a hint. The client takes hints of "
-            "NOT_LEADER_OR_FOLLOWER only, and believes older metadata."
+            "A fetch is answered with FENCED_LEADER_EPOCH and a hint. The client accepts hints of "
+            "NOT_LEADER_OR_FOLLOWER only, and accepts older metadata."
         ),
         {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": 1},
         (
@@ -250,7 +251,7 @@ STORIES = (
     Story(
         "reset-by-a-failed-validation",
         "confluentinc/librdkafka#4447",
-        "OffsetForLeaderEpoch is answered with an error that is not retried. The client takes it for a truncation.",
+        "OffsetForLeaderEpoch is answered with an error that is not retried. The client treats it as a truncation.",
         {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
         ("validation-fails 0 29", *MOVES, *(*TRIES, *ASKS) * 3),
         ("reports-are-true",),
@@ -270,7 +271,7 @@ STORIES = (
     Story(
         "leader-in-an-answer-with-an-error",
         "confluentinc/librdkafka#4907",
-        "Metadata has an error for the topic, and names a leader beside it. The client looks for the partition of a "
+        "Metadata has an error for the topic, and also names a leader. The client looks for the partition of a "
         "topic that it has dropped, and its process dies.",
         {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1},
         (*MOVES, "topic-has-error 3", *(*TRIES, *ASKS) * 3),
@@ -281,8 +282,8 @@ STORIES = (
     Story(
         "stored-offset-without-an-epoch",
         "confluentinc/librdkafka#4384",
-        "The application stores an offset without its leader epoch, after one with it. The client takes it for older "
-        "than what is committed, does not commit it, and the next client of the group reads records again.",
+        "The application stores an offset without its leader epoch, after one with it. The client considers it "
+        "older than the committed one, does not commit it, and the next client of the group reads records again.",
         {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
         (
             *("client-commits 0", "client-has-more 0", *TRIES, "client-commits-without-epoch 0", *TRIES),
@@ -296,7 +297,7 @@ STORIES = (
         "offset-committed-without-an-epoch",
         "KAFKA-19902, KAFKA-20507, zio/zio-kafka#1760",
         "The application commits an offset without its leader epoch, and the log is cut. The next client of the group "
-        "cannot validate its position, and skips a record without a report. Kafka's documentation warns of it now.",
+        "cannot validate its position, and skips a record without a report. Kafka's documentation now warns of this.",
         {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
         ("client-commits-without-epoch 0", "records-are-lost 0", *MOVES, "client-restarts", *TRIES),
         ("truncation-is-noticed",),
@@ -318,7 +319,7 @@ STORIES = (
         "list-offsets-of-a-follower",
         "confluentinc/librdkafka#4616",
         "Records are deleted before they are read from a follower. The client resets the offset, and asks the follower "
-        "where the log begins, again and again, though only the leader answers that.",
+        "where the log begins, repeatedly, although only the leader can answer that.",
         {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
         (
             *("client-resets", "follower-serves 0 1", *TRIES, "client-sends-request 0", "client-has-more 0"),
@@ -331,7 +332,7 @@ STORIES = (
     Story(
         "preferred-replica-that-is-forgotten",
         "IBM/sarama#2076",
-        "An answer of the preferred replica names none, and the client takes that for the end of the preference: it "
+        "An answer of the preferred replica names none, and the client takes this as the end of the preference: it "
         "goes from the leader to the replica and back with each fetch.",
         {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
         ("follower-serves 0 1", *TRIES * 4, "client-has-more 0", *TRIES * 4),
@@ -342,8 +343,8 @@ STORIES = (
     Story(
         "out-of-range-on-a-follower",
         "twmb/franz-go#885",
-        "A follower's log begins after the position, which the leader has. The client resets to what the leader has, "
-        "and asks the follower again for ever.",
+        "A follower's log begins after the position, which the leader has. The client resets to the leader's "
+        "offset, and asks the follower again, forever.",
         {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
         ("follower-serves 0 1", *TRIES * 2, "follower-begins-later 0", *TRIES * 2, "client-has-more 0", *TRIES),
         ("errors-end-a-preference", "recovers"),
@@ -353,7 +354,7 @@ STORIES = (
     Story(
         "hint-for-a-topic-that-was-dropped",
         "twmb/franz-go b6f6f477",
-        "While metadata is under way the application drops the topic and writes to it again, and a hint arrives. The "
+        "While metadata is on its way the application drops the topic and writes to it again, and a hint arrives. The "
         "client applies the hint to the new topic, which has no partitions yet, and its process dies.",
         {"brokers": 2, "partitions": 2, "changes": 1, "elections": 1},
         (
@@ -368,8 +369,7 @@ STORIES = (
     Story(
         "admin-of-a-leader-that-has-gone",
         "KAFKA-20673",
-        "The admin client has cached a leader that has left the cluster meanwhile, and waits for it until the call "
-        "times out.",
+        "The admin client has cached a leader that has left the cluster, and waits for it until the call times out.",
         {"brokers": 2, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1},
         ("client-asks-admin 0", *TRIES, *MOVES, "broker-stops 0", "broker-learns 1 2", *TRIES, "client-asks-admin 0"),
         ("recovers",),

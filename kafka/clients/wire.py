@@ -1,4 +1,4 @@
-"""Kafka's messages as kio has them, which is generated from Kafka's schemas: every version of every message."""
+"""Kafka's messages in all versions, from kio, which is generated from Kafka's schemas."""
 
 import datetime as dt
 import io
@@ -23,11 +23,11 @@ OFFERED: dict[int, tuple[int, int]] = {
     INIT_PRODUCER_ID: (0, 5),
     OFFSET_FOR_LEADER_EPOCH: (2, 4),
 }
-"""The versions that the scripted cluster speaks: the newest by name of the topic for Produce, by topic id for Fetch."""
+"""The versions that the scripted cluster supports: the newest by topic name for Produce, by topic id for Fetch."""
 COMMITS = {OFFSET_COMMIT: (2, 8), OFFSET_FETCH: (1, 7)}
-"""What it speaks besides if a history has commits."""
+"""The additional versions if a history has commits."""
 JOINS = {11: (0, 5), 12: (0, 3), 13: (0, 1), 14: (0, 3)}
-"""Offered then too, since librdkafka takes no other broker for a coordinator. A client that assigns sends none."""
+"""Also offered then, because librdkafka needs it of a coordinator. A client with manual assignment sends none."""
 NONE, OUT_OF_RANGE, LEADER_NOT_AVAILABLE, NOT_LEADER = 0, 1, 5, 6
 NO_COORDINATOR, UNSUPPORTED, FENCED_EPOCH, UNKNOWN_EPOCH, UNKNOWN_ID = 15, 35, 74, 75, 100
 NO_TIME = dt.timedelta(0)
@@ -35,7 +35,7 @@ NO_TIME = dt.timedelta(0)
 
 @dataclass(frozen=True)
 class Message:
-    """A request as it came: which, in which version, by which number its answer is known, and what it says."""
+    """A request as received: its API, version, correlation id, and content."""
 
     api: int
     version: int
@@ -66,13 +66,13 @@ def schema(api: int, version: int, *, is_answer: bool) -> Any:
 
 @cache
 def reader(kind: Any) -> Any:
-    """Return the function that reads one of these from bytes."""
+    """Return the function that reads such a message from bytes."""
     return kio()[0].entity_reader(kind)
 
 
 @cache
 def writer(kind: Any) -> Any:
-    """Return the function that writes one of these."""
+    """Return the function that writes such a message."""
     return kio()[0].entity_writer(kind)
 
 
@@ -96,7 +96,7 @@ def _parts(kind: Any) -> tuple[tuple[str, Any, bool], ...]:
 
 
 def make_message(kind: Any, values: dict[str, Any]) -> Any:
-    """Return a message of plain values; those that this version does not have are left out."""
+    """Return a message of plain values, without those that this version lacks."""
     given: dict[str, Any] = {}
     for name, inner, is_error in _parts(kind):
         if name not in values:
@@ -114,7 +114,7 @@ def make_message(kind: Any, values: dict[str, Any]) -> Any:
 
 
 def frame(body: bytes) -> bytes:
-    """Return bytes with their length before them."""
+    """Return bytes prefixed with their length."""
     return struct.pack(">i", len(body)) + body
 
 
@@ -144,7 +144,7 @@ def request(api: int, version: int, correlation: int, values: dict[str, Any]) ->
 
 
 def read_request(frame: bytes) -> Message:
-    """Read a request. Of ApiVersions in a version that is unknown only the header counts, as KIP-511 says."""
+    """Read a request. For an unknown version of ApiVersions, only the header counts (KIP-511)."""
     api, version, correlation = struct.unpack_from(">hhi", frame)
     low, high = (OFFERED | COMMITS).get(api, (1, 0))
     if not low <= version <= high:
@@ -163,7 +163,7 @@ def read_answer(frame: bytes, api: int, version: int) -> Any:
 
 
 def refusal_of_versions(message: Message) -> bytes:
-    """Return the answer to an ApiVersions request that is too new: version 0, with the error and what is offered."""
+    """Return the answer to a too new ApiVersions request: version 0, with the error and the supported versions."""
     return answer(Message(API_VERSIONS, 0, message.correlation, None), versions(UNSUPPORTED))
 
 
@@ -176,7 +176,7 @@ def versions(error: int = NONE, *, has_groups: bool = False) -> dict[str, Any]:
 
 @cache
 def batch(offset: int, epoch: int, value: str) -> bytes:
-    """Return one record as the batch that a broker keeps: its offset, the leader epoch of its append, and its value."""
+    """Return one record as a broker's batch: its offset, the leader epoch of its append, and its value."""
     _, _, _, writers = kio()
     records = import_module("kio.records.schema")
     when = dt.datetime.fromtimestamp(1_700_000_000, tz=dt.UTC)

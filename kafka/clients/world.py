@@ -1,8 +1,8 @@
-"""The scripted cluster as data: what each broker believes, which logs the leaders have, and what they answer.
+"""The scripted cluster as data: the brokers' beliefs, the leaders' logs, and the answers.
 
-Leaders, brokers and caches are a state of the model, changed by the model's own actions. Beside it are logs, and
-leaders that are missing. On the wire a leader epoch is twice the model's, so that a partition without a leader has an
-epoch between two leaders.
+Leaders, brokers and caches are a state of the model, changed by the model's own actions. Logs and missing leaders are
+added. On the wire a leader epoch is twice the model's, so that a partition without a leader has an epoch between two
+leaders.
 """
 
 import uuid
@@ -22,7 +22,7 @@ from fencepost.model.language.interpreter import Interpreter
 
 TOPIC = "t"
 NO_PORT = 1
-"""A port without a listener: of a broker that has moved before the history begins."""
+"""A port without a listener, for a broker that moved before the history begins."""
 CLUSTER_ACTIONS = (
     "controller_elects_leader",
     "topic_is_recreated",
@@ -34,7 +34,7 @@ CLUSTER_ACTIONS = (
 
 
 class View(NamedTuple):
-    """A broker's view of a partition; `epoch` is the model's, `wire_epoch` is sent, `leader` is -1 without one."""
+    """A broker's view of a partition; `epoch` is the model's, `wire_epoch` is sent, `leader` is -1 if unknown."""
 
     topic: int
     leader: int
@@ -70,7 +70,7 @@ class PartitionAnswer:
 
 
 class Copy(NamedTuple):
-    """A follower's copy of a log: its broker, where it begins, and how many of the last records it lacks."""
+    """A follower's copy of a log: its broker, its start, and the number of last records that it lacks."""
 
     broker: int
     start: int = 0
@@ -78,7 +78,7 @@ class Copy(NamedTuple):
 
 
 def topic_id(topic: int) -> uuid.UUID:
-    """Return the id of the topic after it was created again this many times."""
+    """Return the id of the topic after this many recreations."""
     return uuid.UUID(int=(0x951 << 64) + topic + 1)
 
 
@@ -92,24 +92,24 @@ class World:
         self.s: Any = plain.schema.restore(plain.initial_states()[0])
         self.actions = {item.name: item for item in machine.actions if item.name in CLUSTER_ACTIONS}
         self.ports: dict[tuple[int, int], int] = {}
-        """The port of each endpoint: broker, and how often brokers had been restarted."""
+        """The port of each endpoint: broker, and number of restarts."""
         self.absent: dict[tuple[int, int, int], str] = {}
-        """For partition, topic and epoch: why there is no leader any more (missing, unknown), or that there is one
-        again (restored)."""
+        """By partition, topic and epoch: why the leader is gone (missing, unknown), or that there is one again
+        (restored)."""
         self.due: list[Move] = []
-        """Faults of answers, one entry for each answer: guessed leaders, errors, omissions, connections that die."""
+        """Faults of answers, one entry per answer: guessed leaders, errors, omissions, connections that die."""
         self.nameless: set[int] = set()
-        """Partitions of which metadata does not say the epoch."""
+        """Partitions whose epoch metadata does not give."""
         self.cut: set[int] = set()
         self.slow: set[int] = set()
         """Brokers that answer OffsetForLeaderEpoch late."""
         self.logs: dict[tuple[int, int, int], list[Record]] = {}
         self.starts: dict[int, int] = {}
-        """For a partition the offset at which its log begins, if not 0."""
+        """The offset at which a partition's log begins, if not 0."""
         self.copies: dict[int, Copy] = {}
-        """For a partition the copy that serves consumers."""
+        """The copy of a partition that serves consumers."""
         self.committed: dict[int, tuple[int, int]] = {}
-        """For a partition the offset that a consumer committed, and the leader epoch or -1."""
+        """The offset of a partition that a consumer committed, and the leader epoch or -1."""
         self.has_groups = history.has("client_commits", "client_commits_without_epoch", "client_restarts")
         self.followers: Any = named_protocol("follower-reads").machine.set_constants({})
         self.written = 0
@@ -118,7 +118,7 @@ class World:
                 self.logs[partition, 0, epoch] = []
 
     def apply(self, move: Move) -> list[tuple[int, int]]:
-        """Take a step of the cluster; return the partitions whose log was cut, each with the offset from where on."""
+        """Take a step of the cluster; return the partitions whose log was truncated, each with the offset."""
         if move.name == "records_are_lost":
             self.cut.add(move.args[0])
         elif move.name in ("leader_is_missing", "leader_is_unknown"):
@@ -153,7 +153,7 @@ class World:
             self.copies[partition] = copy._replace(lacks=1)
 
     def take(self, name: str, *args: int) -> Move | None:
-        """Take the next fault of an answer: a move of this name and these first arguments, if one is due."""
+        """Take the next fault of an answer: a move with this name and these first arguments, if one is due."""
         found = next((item for item in self.due if item.name == name and item.args[: len(args)] == args), None)
         if found is not None:
             self.due.remove(found)
@@ -191,7 +191,7 @@ class World:
         return value
 
     def settle(self) -> list[tuple[int, int]]:
-        """Let every partition have a leader, and every broker that runs know the newest metadata."""
+        """Give every partition a leader, and every running broker the newest metadata."""
         self.due.clear()
         self.nameless.clear()
         self.copies = {partition: copy._replace(lacks=0) for partition, copy in self.copies.items()}
@@ -208,7 +208,7 @@ class World:
         return cuts
 
     def view(self, partition: int, image: int) -> View:
-        """Return a partition as a reader of this image believes it to be."""
+        """Return a partition as seen by a reader of this image."""
         told = self.s.image[image].partition[partition]
         why = self.absent.get((partition, told.topic, told.epoch))
         if why is None:
@@ -240,7 +240,7 @@ class World:
         return self.view(partition, from_leader).leader, self.view(partition, from_epoch).wire_epoch
 
     def refused(self, broker: int, partition: int, epoch: int, asked: uuid.UUID | None) -> PartitionAnswer:
-        """Return whether a request for a partition is refused, as its answer."""
+        """Return the answer that refuses a request for a partition, if it is refused."""
         own = self.view(partition, self.s.broker[broker].replica)
         if asked is not None and asked != topic_id(own.topic):
             return PartitionAnswer(partition, own.topic, wire.UNKNOWN_ID)
@@ -261,7 +261,7 @@ class World:
         return topic != now.topic or departs(log, self.view(partition, self.s.newest).wire_epoch, offset + 1, epoch)
 
     def produce(self, broker: int, partition: int, values: list[str]) -> PartitionAnswer:
-        """Answer a batch: it is appended by a broker that believes that it leads."""
+        """Answer a batch: a broker that believes that it leads appends it."""
         found = self.refused(broker, partition, NOBODY, None)
         if found.error == wire.NONE:
             log = self.log(broker, partition)
@@ -325,19 +325,19 @@ class World:
 
     @staticmethod
     def end_of(log: list[Record], epoch: int) -> tuple[int, int]:
-        """Return the newest epoch in the log up to this one and its end offset; -1 and -1 without one."""
+        """Return the newest epoch in the log up to this one and its end offset; -1 and -1 if missing."""
         known = [item.epoch for item in log if item.epoch <= epoch]
         if not known:
             return (NOBODY, NOBODY) if log else (epoch, 0)
         return max(known), max(place for place, item in enumerate(log) if item.epoch == max(known)) + 1
 
     def endpoint(self, broker: int, image: int) -> tuple[str, int] | None:
-        """Return where a broker is, as an image says."""
+        """Return a broker's endpoint in an image."""
         told = self.s.image[image].endpoint[broker]
         return None if told == NOBODY else ("127.0.0.1", self.ports.get((broker, told), NO_PORT))
 
     def metadata(self, broker: int) -> tuple[dict[int, tuple[str, int]], list[tuple[int, View, int]]]:
-        """Return a broker's metadata: endpoints, and each partition's leader with the epoch that is sent."""
+        """Return a broker's metadata: endpoints, and each partition's leader with the sent epoch."""
         cache = self.s.broker[broker].cache
         found = {other: where for other in range(self.c.brokers) if (where := self.endpoint(other, cache))}
         told = []

@@ -1,1 +1,1 @@
-"""Findings on whole clusters: real controllers and brokers on this machine, and what they lose."""
+"""Findings on whole clusters: real controllers and brokers on this machine, and their losses."""

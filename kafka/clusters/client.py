@@ -1,4 +1,4 @@
-"""Kafka's own clients in one process: what was sent, what was acknowledged, and what can be read."""
+"""Kafka's own clients in one process: sent, acknowledged and readable records."""
 
 import json
 import threading
@@ -8,11 +8,11 @@ from typing import Any, Self
 from fencepost.kafka.clusters.cluster import Cluster, ClusterError, Process
 
 PATIENCE = 40.0
-"""Seconds after which a call is given up; the clients' own limits are shorter."""
+"""The seconds after which a call is given up; the clients' own limits are shorter."""
 
 
 class Client:
-    """Admin, producers and a consumer, asked by lines of JSON."""
+    """Admin, producers and a consumer, driven by lines of JSON."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         self.topic = topic
@@ -34,7 +34,7 @@ class Client:
         self._process.close()
 
     def ask(self, do: str, **more: Any) -> dict[str, Any]:
-        """Have something done; return the answer, which has `refused` if Kafka or the client refused."""
+        """Send a command; return the answer, which has `refused` if Kafka or the client refused."""
         self._number += 1
         number = self._number
         line = json.dumps({"number": number, "do": do, "topic": self.topic, **more})
@@ -56,7 +56,7 @@ class Client:
         raise ClusterError(f"the client has died at {do!r} with status {self._process.status}.")
 
     def send(self, keys: Sequence[str], size: int) -> None:
-        """Send a record for each key, and do not wait."""
+        """Send a record for each key without waiting."""
         self.sent += keys
         self.ask("send", keys=list(keys), size=size)
 

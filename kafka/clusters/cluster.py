@@ -1,6 +1,6 @@
 """A cluster on this machine: one controller and some brokers, each a process, on 127.0.0.1 and in one folder.
 
-Each process is in a group of its own, and none outlives this one.
+Each process is in its own group, and none outlives this one.
 """
 
 import os
@@ -23,9 +23,10 @@ from fencepost.model.language.errors import UsageError
 
 
 class Process:
-    """A process that is started in a group of its own, so that Ctrl-C reaches us alone and we end it by its group.
+    """A process in its own group, so that Ctrl-C reaches only us and we end it by its group.
 
-    Its standard input is a pipe that we hold. It ends with us, and our programs end with it, even if we are killed.
+    Its standard input is a pipe that we hold. The pipe closes when we end, and our programs end with it, even if we are
+    killed.
     """
 
     def __init__(self, command: Sequence[str], log: Path, *, answers: bool = False) -> None:
@@ -41,17 +42,17 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The process's id, which is its group's too."""
+        """The process id, which is also the group's."""
         return self._process.pid
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether the process is still running."""
         return self._process.poll() is None
 
     @property
     def status(self) -> int | None:
-        """The status it ended with; None if it has not ended yet."""
+        """The exit status; None while it runs."""
         return self._process.poll()
 
     @property
@@ -62,18 +63,18 @@ class Process:
 
     @property
     def answers(self) -> IO[bytes]:
-        """Its standard output, if it `answers`."""
+        """The process's standard output, if it `answers`."""
         assert self._process.stdout is not None
         return self._process.stdout
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to it and to whatever it started, unless it has ended."""
+        """Send a signal to the process and its children, unless it has ended."""
         if self.running:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, number)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for its end; return whether it came."""
+        """Wait until the process ends; return whether it did."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -93,7 +94,7 @@ class Process:
 CONTROLLER = 100
 CLUSTER_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 ADVERTISED = 50
-"""A node listens on the port base + its place, and says that it listens there + this, where the proxy does."""
+"""The offset between the port of a node and the port that it advertises, on which the proxy listens."""
 BEYOND = 1 << 16
 START_SECONDS = 90
 FORMAT_SECONDS = 60
@@ -118,19 +119,19 @@ class ClusterError(UsageError):
 
 @dataclass(frozen=True)
 class Shape:
-    """Which brokers there are, what is set beside the defaults, and whether messages go through the proxy."""
+    """The brokers, the settings besides the defaults, and whether messages go through the proxy."""
 
     brokers: tuple[int, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
     delays: bool = False
     elr: bool | None = None
-    """Whether eligible leader replicas are on; None as the release has them."""
+    """Whether eligible leader replicas are on; None for the release's default."""
     disks: tuple[int, ...] = ()
-    """Brokers that have a second disk, which logs are put on first."""
+    """Brokers with a second disk, which gets logs first."""
 
 
 class Log:
-    """Log of a node since a moment."""
+    """A node's log from some moment on."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._since = path, path.stat().st_size if path.exists() else 0
@@ -161,7 +162,7 @@ class Cluster:
 
     @property
     def servers(self) -> str:
-        """All brokers' addresses as clients are given them."""
+        """All brokers' addresses, for clients."""
         return ",".join(f"127.0.0.1:{self._advertised(node)}" for node in self.shape.brokers)
 
     def begin(self) -> None:
@@ -191,7 +192,7 @@ class Cluster:
         return log
 
     def wait_started(self, node: int, log: Log) -> None:
-        """Wait until a node says that it has started."""
+        """Wait until a node reports that it has started."""
         end = time.monotonic() + START_SECONDS
         while not log.lines(STARTED):
             if not self._running[node].running or time.monotonic() > end:
@@ -209,7 +210,7 @@ class Cluster:
         return self._running[node].wait(seconds)
 
     def running(self, node: int) -> bool:
-        """Return whether a node's process has not ended."""
+        """Return whether a node's process is running."""
         return node in self._running and self._running[node].running
 
     def log(self, node: int) -> Log:
@@ -217,7 +218,7 @@ class Cluster:
         return Log(self._log_file(node))
 
     def bytes_of(self, node: int, topic: str) -> int | None:
-        """Return how many bytes of a topic's partition a broker has on its disk; None if it has no such log."""
+        """Return the bytes of a topic's partition on a broker's disk; None if it has no such log."""
         for folder in (disk / f"{topic}-0" for disk in self._disks[node]):
             with suppress(FileNotFoundError):
                 if folder.is_dir():
@@ -225,16 +226,16 @@ class Cluster:
         return None
 
     def fail_disk(self, node: int) -> None:
-        """Let the disk of a node that logs are put on first vanish with all that is on it."""
+        """Remove the disk of a node that gets logs first, with everything on it."""
         shutil.rmtree(self._disks[node][0], ignore_errors=True)
 
     def replace_disk(self, node: int) -> None:
-        """Put an empty disk in the place of the one that has vanished, and format it."""
+        """Replace a removed disk with an empty one, and format it."""
         self._disks[node][0].mkdir()
         self._format(node)
 
     def take_disk_out(self, node: int) -> None:
-        """Take the second disk out of a node's settings, which it reads when it starts."""
+        """Remove the second disk from a node's settings, which it reads at its start."""
         self._disks[node] = self._disks[node][1:]
         self._write(node)
 
@@ -269,7 +270,7 @@ class Cluster:
             except OSError as error:
                 raise UsageError(
                     f"port {port} of 127.0.0.1 is taken by another program. The cluster listens on ports {min(ports)} "
-                    f"to {max(ports)}: write the first of as many that are free as `port=`."
+                    f"to {max(ports)}: write the first of that many free ports as `port=`."
                 ) from error
 
     def _format(self, *nodes: int) -> None:

@@ -25,17 +25,17 @@ REPAIRS = Path(__file__).parent / "repairs"
 JAVASSIST = "3.30.2-GA"
 """The library that edits classes for repairs; kafka-tools has the same one."""
 TOOLS_OF = {"4.4.0": "4.3.1"}
-"""Releases whose kafka-tools is not on Maven Central, with the one whose tools are taken instead."""
+"""Releases whose kafka-tools is not on Maven Central, with the one whose tools are used instead."""
 LOG4J = "2.25.3"
-"""The logging of releases whose jars bring none (before 4.1); they name it, or its predecessor, only when they are
-compiled."""
+"""The logging library for releases whose jars lack one (before 4.1); they only name it, or its predecessor, at compile
+time."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m")
-"""A small heap, and no compiler that pays off after minutes only: a scenario lives for one."""
+"""A small heap, and no compiler that pays off only after minutes: a scenario lasts one."""
 
 
 @dataclass(frozen=True)
 class Kit:
-    """A release of Kafka with all that its cluster needs.
+    """A release of Kafka with everything that its cluster needs.
 
     `first` is a folder of repaired classes that hide Kafka's own.
     """
@@ -65,7 +65,7 @@ class Kit:
         return [tool("java"), *JAVA_OPTIONS, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", path, main, *words]
 
     def repaired(self, findings: Sequence[str], folder: Path) -> "Kit":
-        """Return the same with the repairs of findings, whose classes are written to `folder`."""
+        """Return this kit with the repairs of findings, whose classes are written to `folder`."""
         done = run(self.java("fencepost.clusters.Repair", str(folder), *findings), 60, "the repair")
         if done.returncode != 0:
             said = "\n".join(done.stderr.splitlines()[:6])
@@ -77,7 +77,7 @@ class Kit:
 
 
 def kit(version: str | None, jars: Path | None = None) -> Kit:
-    """Return the files that a cluster of a release needs; Maven brings missing ones."""
+    """Return the files that a cluster of a release needs; Maven downloads missing ones."""
     version, jars, warning = locate_release(version, jars)
     more = _more(version, jars)
     return Kit(

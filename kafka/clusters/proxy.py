@@ -1,7 +1,7 @@
-"""A TCP proxy that only delays: it holds chosen requests or answers until it is asked to let them go.
+"""A TCP proxy that only delays: it holds chosen requests or answers until they are released.
 
-Kafka's messages begin with their length. A request continues with the number of its API, its version, a number by which
-its answer is known, and the client's name; a server answers the requests of a connection in their order.
+Kafka's messages begin with their length. A request continues with the number of its API, its version, a correlation id,
+and the client's name; a server answers the requests of a connection in their order.
 """
 
 import contextlib
@@ -16,12 +16,12 @@ from typing import Literal
 PRODUCE, FETCH, ALTER_PARTITION, HEARTBEAT = 0, 1, 56, 63
 """The APIs that scenarios speak of, by their numbers in Kafka's protocol."""
 MOST = 1 << 27
-"""No message of Kafka is as long as this; a number above it is another protocol."""
+"""No message of Kafka is as long as this; a larger number means another protocol."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """Messages of one kind: what clients whose names begin with `client` ask of `server`, or what they are answered."""
+    """Messages of one kind: requests of clients whose names begin with `client` to `server`, or the answers."""
 
     server: int
     client: str
@@ -36,7 +36,7 @@ class Flow:
 
 @dataclass
 class Link:
-    """A connection: the client's name once it is known, and the APIs of requests that have no answer yet."""
+    """A connection: the client's name once it is known, and the APIs of unanswered requests."""
 
     server: int
     client: str = ""
@@ -44,7 +44,7 @@ class Link:
 
 
 class Proxy:
-    """Listens in the place of servers and passes messages on, one thread for each direction of each connection."""
+    """Listens in place of servers and passes messages on, one thread for each direction of each connection."""
 
     def __init__(self) -> None:
         self._change = threading.Condition()
@@ -55,7 +55,7 @@ class Proxy:
         self._closed = False
 
     def listen(self, server: int, port: int, target: int) -> None:
-        """Pass on what arrives at `port` to the port of a server; OSError if another process listens there."""
+        """Forward `port` to the port of a server; OSError if another process listens there."""
         listener = socket.create_server(("127.0.0.1", port), backlog=64)
         self._sockets.add(listener)
         threading.Thread(target=self._accept, args=(listener, server, target), daemon=True).start()
@@ -66,7 +66,7 @@ class Proxy:
             self._held.append(flow)
 
     def release(self, flow: Flow) -> None:
-        """Let a flow continue, with what was held of it."""
+        """Release a flow, including held messages."""
         with self._change:
             self._held = [found for found in self._held if found != flow]
             self._change.notify_all()
@@ -78,7 +78,7 @@ class Proxy:
             self._change.notify_all()
 
     def holds(self, flow: Flow, seconds: float) -> bool:
-        """Wait until a message of a flow is held; return whether it came to that."""
+        """Wait until a message of a flow is held; return whether one was."""
         return self._until(lambda: self._count(self._stopped, flow) > 0, seconds)
 
     def passes(self, flow: Flow, messages: int, seconds: float) -> bool:

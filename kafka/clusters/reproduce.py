@@ -1,4 +1,4 @@
-"""One run of one scenario, from the start of its cluster to its verdict."""
+"""One run of a scenario, from the start of its cluster to its verdict."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ SCENARIOS: tuple[Scenario, ...] = tuple(
     for scenario in module.SCENARIOS
 )
 PORT = 19200
-"""The first port by default: below those that systems hand out for outgoing connections."""
+"""The first port by default: below those for outgoing connections."""
 SECONDS = 170.0
 """How long a run may take; none needs half of it on an idle machine."""
 TOPIC = "t"
@@ -61,7 +61,7 @@ class Asked:
 
 @dataclass
 class Report:
-    """Result of a run. `why` says what was not reached, if the verdict is undetermined."""
+    """The result of a run. `why` names what was not reached, if the verdict is undetermined."""
 
     asked: Asked
     scenario: Scenario
@@ -77,7 +77,7 @@ class Report:
 
     @property
     def lost(self) -> list[str]:
-        """The keys of records that were acknowledged and cannot be read."""
+        """The keys of acknowledged records that cannot be read."""
         readable = set(self.readable)
         return [key for key in self.acknowledged if key not in readable]
 
@@ -90,11 +90,11 @@ class Report:
 
     @property
     def expected(self) -> Harm | Literal["kept"]:
-        """The verdict that was expected of this run."""
+        """The expected verdict of this run."""
         return self.scenario.expected(self.kit.number, control=self.asked.control, repairs=self.asked.repairs)
 
     def data(self) -> dict[str, Any]:
-        """Return the report in the words of the contract."""
+        """Return the report with the keys of the contract."""
         return {
             "format": FORMAT,
             "finding": self.scenario.name,
@@ -118,13 +118,13 @@ class Report:
 def choose_repairs(scenario: Scenario, kit: Kit, some: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the named repairs of a scenario, or all of them.
 
-    Raises UsageError if the release has them, or for a name that is not one of them.
+    Raises UsageError if the release has them already, or for an unknown name.
     """
     offered = scenario.repairs(kit.number)
     if not offered:
         raise UsageError(
-            f"{scenario.name} has nothing to repair on Kafka {kit.version}, which has the repair. Take an older "
-            "release."
+            f"{scenario.name} has nothing to repair on Kafka {kit.version}, which has the repair already. Use an "
+            "older release."
         )
     for name in some:
         if name not in offered:
@@ -136,7 +136,7 @@ def choose_repairs(scenario: Scenario, kit: Kit, some: Sequence[str] = ()) -> tu
 
 
 def make_sure_playable(scenario: Scenario, kit: Kit) -> None:
-    """Raise UsageError if a release does not have what a scenario is about."""
+    """Raise UsageError if a release lacks the subject of a scenario."""
     if kit.number < scenario.since:
         raise UsageError(
             f"{scenario.name} cannot be played on Kafka {kit.version}: it needs eligible leader replicas, which are on "

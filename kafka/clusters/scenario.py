@@ -1,4 +1,4 @@
-"""A scenario: a story, the cluster that it is played on, and the verdict that is expected of it."""
+"""A scenario: a story, its cluster, and its expected verdict."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Number = tuple[int, int]
 
 @dataclass(frozen=True)
 class Cause:
-    """A defect that causes a story's harm, from `since` on and before `repaired_in`, which has its repair."""
+    """A defect that causes a story's harm, in releases from `since` to before `repaired_in`."""
 
     repair: str
     since: Number = (4, 0)
@@ -25,8 +25,8 @@ class Cause:
 class Scenario:
     """A finding on a cluster. `play` is the story, and each of its `causes` alone is enough for the harm.
 
-    The harm is that a record which was acknowledged is lost, that a broker stays out of the cluster, or that a
-    partition has no leader although a replica with everything is back.
+    The harm is that an acknowledged record is lost, that a broker stays out of the cluster, or that a partition has no
+    leader although a replica with everything is back.
     """
 
     name: str
@@ -38,16 +38,16 @@ class Scenario:
     settings: tuple[tuple[str, str], ...] = ()
     delays: bool = True
     disks: tuple[int, ...] = ()
-    """Brokers that have a second disk."""
+    """Brokers with a second disk."""
     elr: bool | None = None
-    """Whether eligible leader replicas are turned on or off where a release has them; None leaves them as they are."""
+    """Whether eligible leader replicas are turned on or off if a release has them; None keeps the default."""
     elr_in_control: bool = True
     causes: tuple[Cause, ...] = ()
     since: Number = (4, 0)
     harm: Harm = "lost"
 
     def repairs(self, release: Number) -> tuple[str, ...]:
-        """Return the repairs of all causes that a release does not have."""
+        """Return the repairs of all causes that a release lacks."""
         return tuple(cause.repair for cause in self.causes if release < cause.repaired_in)
 
     def expected(

@@ -1,6 +1,6 @@
-"""The words that scenarios are written in: what the operator does, what the network delays, and what is seen.
+"""The vocabulary of scenarios: actions of the operator, delays of the network, and observations.
 
-A story is printed line by line, as it happens.
+A story is printed line by line as it happens.
 """
 
 import json
@@ -22,7 +22,7 @@ def fetches(follower: int, of: int) -> Flow:
 
 
 def metadata(broker: int, way: Literal["requests", "answers"] = "requests") -> Flow:
-    """Return the fetches by which a broker gets the metadata log from the controller; its heartbeats are others."""
+    """Return the fetches by which a broker gets the metadata log from the controller; not its heartbeats."""
     return Flow(CONTROLLER, f"raft-client-{broker}", FETCH, way)
 
 
@@ -33,8 +33,7 @@ def alterations(broker: int, way: Literal["requests", "answers"] = "requests") -
 
 Kind = Literal["step", "operator", "seen", "log"]
 MARKS: dict[Kind, str] = {"step": "", "operator": "$ ", "seen": "  ", "log": "  | "}
-"""The mark before a line: a step of the story, a command of the operator, what is seen then, a line of a log or a
-tool."""
+"""The mark before a line: a step of the story, a command of the operator, an observation, a line of a log or a tool."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +45,13 @@ class Line:
     text: str
 
     def shown(self) -> str:
-        """Return the line as it is printed."""
+        """Return the line as printed."""
         return f"{self.seconds:7.2f}  {MARKS[self.kind]}{self.text}"
 
 
 @dataclass
 class Story:
-    """The lines so far; each is handed to `hear` at once."""
+    """The lines so far; each is passed to `hear` at once."""
 
     hear: Callable[[Line], None]
     lines: list[Line] = field(default_factory=list)
@@ -71,18 +70,18 @@ class Story:
 
 
 WAIT = 60.0
-"""Seconds for what must happen if the cluster works at all."""
+"""The seconds for events that must happen in any working cluster."""
 TOOL_SECONDS = 60
 STEP = 0.1
 
 
 class NotReached(Exception):  # noqa: N818 (no error: the verdict says that the scenario did not reach its end)
-    """Something that the scenario waits for did not come about in time."""
+    """An event that the scenario waits for did not happen in time."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A partition as an operator sees it; `leader` is -1 if it has none."""
+    """A partition as seen by an operator; `leader` is -1 if it has none."""
 
     leader: int
     replicas: list[int]
@@ -99,7 +98,7 @@ class Seen:
 
 
 class Stage:
-    """A cluster with one topic, and all that may be done to it. Everything that is done is reported."""
+    """A cluster with one topic, and everything that can be done to it. Every action is reported."""
 
     def __init__(
         self,
@@ -135,9 +134,9 @@ class Stage:
     def create(
         self, replicas: Sequence[int], min_isr: int | None, isr: Sequence[int] | None = None, **settings: str
     ) -> None:
-        """Create the topic, again if it was deleted; its first replica leads. Without `min_isr` it has the default.
+        """Create the topic, or recreate it; its first replica leads. `min_isr` defaults to the cluster's.
 
-        `isr` are those of the replicas that run, if not all do.
+        `isr` has the running replicas, if not all are running.
         """
         given = {name.replace("_", "."): value for name, value in settings.items()}
         given |= {"min.insync.replicas": str(min_isr)} if min_isr else {}
@@ -148,7 +147,7 @@ class Stage:
         self.wait(leader=replicas[0], isr=sorted(isr or replicas))
 
     def reassign(self, replicas: Sequence[int]) -> None:
-        """Ask for other replicas, or for another order of them."""
+        """Request other replicas, or another order of them."""
         self.story.tell(f"reassign {self.client.topic}: replicas {list(replicas)}", "operator")
         self._ask("reassign", replicas=list(replicas))
 
@@ -165,7 +164,7 @@ class Stage:
         self._ask("configure", settings=named)
 
     def delete(self) -> None:
-        """Delete the topic; records that are sent later are of the next one."""
+        """Delete the topic; later records belong to the next one."""
         self.story.tell(f"delete topic {self.client.topic}", "operator")
         self._ask("delete")
         self.client.sent.clear()
@@ -205,15 +204,15 @@ class Stage:
         self.cluster.signal(broker, signal.SIGKILL)
 
     def fail_disk(self, broker: int) -> None:
-        """Let the disk of a broker that has the topic vanish.
+        """Remove the disk of a broker that has the topic.
 
-        The broker continues with the other one, and ends if it has no other.
+        The broker continues with the other disk, or stops if it has none.
         """
         self.story.tell(f"the disk of broker {broker} that has the topic is gone", "seen")
         self.cluster.fail_disk(broker)
 
     def replace_disk(self, broker: int) -> None:
-        """Put an empty disk in the place of the one that has failed."""
+        """Replace the failed disk with an empty one."""
         self.story.tell(
             f"put an empty disk into broker {broker} and format it (kafka-storage format); log.dirs stays as it is",
             "operator",
@@ -221,7 +220,7 @@ class Stage:
         self.cluster.replace_disk(broker)
 
     def take_disk_out(self, broker: int) -> None:
-        """Take the disk that has failed out of a broker's settings."""
+        """Remove the failed disk from a broker's settings."""
         self.story.tell(f"take the failed disk out of log.dirs of broker {broker}", "operator")
         self.cluster.take_disk_out(broker)
 
@@ -244,7 +243,7 @@ class Stage:
         self._down -= set(brokers)
 
     def comes_back(self, broker: int, seconds: float) -> bool:
-        """Start a broker that is down; say whether it is there within this time."""
+        """Start a broker that is down; return whether it is up within this time."""
         self.story.tell(f"start broker {broker}", "operator")
         self.wait_stopped(broker)
         log = self.cluster.start(broker)
@@ -258,7 +257,7 @@ class Stage:
     # The network
 
     def hold(self, flow: Flow) -> None:
-        """Hold a flow, and wait until a message of it is held: then no earlier one is under way."""
+        """Hold a flow, and wait until a message of it is held: then no earlier one is in flight."""
         self.hold_next(flow)
         self.wait_held(flow)
 
@@ -305,7 +304,7 @@ class Stage:
             raise NotReached(", ".join(f"{name} {value}" for name, value in wanted.items()))
 
     def reaches(self, seconds: float, **wanted: int | list[int]) -> bool:
-        """Wait until the partition is as wanted; return whether it came to that."""
+        """Wait until the partition is as wanted; return whether it was."""
         return self._comes(lambda: self._is(wanted), seconds)
 
     def show_log(self, node: int, log: Log, pattern: str, most: int = 3) -> None:
@@ -320,7 +319,7 @@ class Stage:
         self.show_log(node, log, pattern, 1)
 
     def wait_copied(self, follower: int, leader: int) -> None:
-        """Wait until a follower has all that its leader has, and has said so by its next fetch."""
+        """Wait until a follower has everything that its leader has, and its next fetch has shown this."""
         topic = self.client.topic
 
         def same() -> bool:
@@ -337,7 +336,7 @@ class Stage:
             raise NotReached(f"broker {broker} has appended")
 
     def wait_deleted(self, broker: int) -> None:
-        """Wait until a broker has no log of the topic any more."""
+        """Wait until a broker no longer has a log of the topic."""
         if not self._comes(lambda: self.size(broker) is None, WAIT):
             raise NotReached(f"broker {broker} has deleted its log")
 
@@ -346,7 +345,7 @@ class Stage:
         return self.cluster.bytes_of(broker, self.client.topic)
 
     def show_disks(self) -> None:
-        """Return how much of the topic each broker has on its disk."""
+        """Return the size of the topic on each broker's disk."""
         sizes = {broker: self.size(broker) for broker in self.cluster.shape.brokers}
         told = (f"{broker}: {'no log' if size is None else f'{size:,} bytes'}" for broker, size in sizes.items())
         self.note(f"on disk: {'; '.join(told)}")
@@ -358,7 +357,7 @@ class Stage:
         time.sleep(seconds)
 
     def finish(self, isr: Sequence[int]) -> None:
-        """Let everything continue, start what is down, and wait for this ISR and for the end of every send."""
+        """Release everything, start brokers that are down, and wait for this ISR and for the end of every send."""
         self.tell("All delays end, and all brokers run again.")
         self.cluster.proxy.release_all()
         if self._down:
@@ -367,7 +366,7 @@ class Stage:
         self.client.settled(self.client.sent, self._within(WAIT))
 
     def readable(self) -> list[str]:
-        """Return the keys of all records that a consumer reads from beginning to end; none of a deleted topic."""
+        """Return the keys of all records that a consumer reads from beginning to end; none for a deleted topic."""
         if self._deleted:
             return []
         return [str(key) for key in self._ask("read")["keys"]]

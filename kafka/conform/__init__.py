@@ -1,1 +1,1 @@
-"""The model compared with Kafka: its histories, its guards, and what single changes do."""
+"""The model compared with Kafka: its histories, its guards, and single changes."""

@@ -27,22 +27,22 @@ PROTOCOL = "replication"
 
 @dataclass(frozen=True)
 class Binding:
-    """Binding of a protocol to Kafka's classes: the driver, the execution that follows a history, and the mapping."""
+    """The binding of a protocol to Kafka's classes: the driver, the execution of histories, and the mapping."""
 
     protocol: str
     harness: Harness
     follow: Callable[[Driver, Interpreter], Execution]
     small: Mapping[str, int]
-    """The configuration whose whole state graph is covered unless another is asked for."""
+    """The configuration whose whole state graph is covered by default."""
     refuse: Callable[[Constants, str], str | None]
-    """Says why releases of a version of the model cannot be driven with these constants."""
+    """A function that returns why releases of a version of the model cannot be driven with these constants."""
     rules: Callable[[str], dict[str, int]]
-    """Constants that a version of the model has as Kafka is built and driven."""
+    """The constants of a version of the model that match Kafka and the driver."""
     not_compared: Mapping[str, str]
     not_driven: Mapping[str, str]
     limits: tuple[str, ...]
     ablation: Ablation
-    """Whose each guard is, and which rules are turned."""
+    """The owner of each guard, and the rules that are varied."""
 
     @property
     def machine(self) -> Machine:
@@ -54,8 +54,8 @@ class Binding:
         why = self.refuse(constants, version)
         if why:
             raise UsageError(
-                f"Kafka cannot be compared with these constants: {why}. Its rules cannot be switched; leave "
-                "these as the version has them."
+                f"Kafka cannot be compared with these constants: {why}. Its rules cannot be changed; "
+                "leave these as the version sets them."
             )
 
     def as_built(self, version: str, constants: Constants) -> Constants:
@@ -97,7 +97,7 @@ BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QU
 
 
 def binding(protocol: str) -> Binding:
-    """Return how a protocol is bound; raise UsageError if it is not."""
+    """Return the binding of a protocol; raise UsageError if it has none."""
     if protocol not in BINDINGS:
         known = " and ".join(f"`{name}`" for name in BINDINGS)
         raise UsageError(f"protocol {protocol!r} is not mapped to Kafka's classes. Only {known} are.")

@@ -1,7 +1,8 @@
-"""Two builds of Kafka compared: the methods that differ, and the first history after which the builds do.
+"""Two builds of Kafka compared: the methods that differ, and the first history after which the builds differ.
 
-A history that executes no method that differs cannot tell the builds apart, so those that do are executed, as the
-methods that the first build executes say. A difference is executed again, on both builds side by side, and shortened.
+A history that executes no method that differs cannot distinguish the builds, so only histories whose methods, as
+executed by the first build, differ are executed. A difference is executed again, on both builds side by side, and
+shortened.
 """
 
 import json
@@ -34,22 +35,22 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import Key
 
 SHOWN = 8
-"""Methods and rows that the summary has."""
+"""The most methods and rows in the summary."""
 COMPARE_SECONDS = 120
 FIGURE = "builds"
-"""The figure of changes that were made to a release, to see how many are found."""
+"""The figure of planted changes to a release, and how many are found."""
 DID = "did"
-"""The key of a driver's answer that says whether it was done, or why not."""
+"""The key of a driver's answer that reports whether the command succeeded, or why not."""
 RAFT = "org.apache.kafka.raft."
 PROFILE = "mixed"
 """Of random histories."""
 WRITTEN = 0.2
-"""Seconds after which the agent writes which methods were executed."""
+"""The seconds after which the agent writes the executed methods."""
 
 
 @dataclass(frozen=True)
 class ChangedMethod:
-    """A method whose bytecode differs, the lines that do, and the members that one side's lines alone name."""
+    """A method whose bytecode differs, the differing lines, and the members that only one side's lines name."""
 
     owner: str
     change: str
@@ -61,13 +62,13 @@ class ChangedMethod:
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
     code: bool = False
-    """Whether it can be executed: not an abstract method, nor the fields of a class."""
+    """Whether it can be executed: not an abstract method or the fields of a class."""
     before: str = ""
     """The method's key in A, where a lambda may have another number; empty if it was added."""
 
     @property
     def key(self) -> str:
-        """The method as the agent names it."""
+        """The agent's name for the method."""
         return f"{self.owner}.{self.name} {self.descriptor}"
 
     @property
@@ -80,7 +81,7 @@ class ChangedMethod:
 
     @property
     def sides(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The members that each side alone names."""
+        """The members that only one side names."""
         return ("A", self.only_a), ("B", self.only_b)
 
 
@@ -107,14 +108,14 @@ class DepartsError(Exception):
 
 
 class Pair:
-    """Two drivers that get the same commands; A leads."""
+    """Two drivers that get the same commands; A goes first."""
 
     def __init__(self, a: Driver, b: Driver) -> None:
         self.drivers = a, b
         self.lines: list[str] = []
 
     def ask(self, line: str) -> dict[str, Any]:
-        """Have one thing done by both; raise DepartsError where their answers differ, FailedError where both fail."""
+        """Send one command to both; raise DepartsError if their answers differ, FailedError if both fail."""
         self.lines.append(line)
         answers, failures = [], []
         for driver in self.drivers:
@@ -134,8 +135,8 @@ class Pair:
 class Departure:
     """The first answer in which two builds differ: after the last of `steps`, which the model takes or refuses.
 
-    `rows` has what differs: the part of the state, its value in A, its value in B. `model` says which side does as the
-    model, `moved` are the guarantees that are violated on one side alone, `lines` what was done.
+    `rows` has the differences: the part of the state, its value in A, its value in B. `model` names the side that
+    agrees with the model, `moved` the guarantees violated on only one side, `lines` the commands.
     """
 
     constants: Any
@@ -157,11 +158,11 @@ class Side:
         self.execution: Execution = bound.follow(pair, plain)  # type: ignore[arg-type]
 
     def step(self, named: tuple[str, tuple[Any, ...]]) -> Step:
-        """Return a step by the name of its action and its arguments."""
+        """Return a step from an action's name and arguments."""
         return Step(self.plain.machine.action(named[0]), named[1])
 
     def departure(self, steps: Sequence[Step], *, tries: bool) -> Departure | None:
-        """Execute steps on both; return where they differ, None if they do not or the model refuses one on the way."""
+        """Execute steps on both; return where they differ, None if they agree or the model refuses a step."""
         initial = self.plain.initial_states()[0]
         history = transitions(self.plain, initial, steps[: len(steps) - tries])
         if history is None:
@@ -188,7 +189,7 @@ class Side:
         return None
 
     def by_lines(self, history: History) -> Departure | None:
-        """Execute the lines of a history on both, where A itself departs from the model on the way."""
+        """Execute the lines of a history on both, if A itself differs from the model."""
         self.pair.lines.clear()
         steps = tuple(map(self.step, history.steps))
         try:
@@ -201,7 +202,7 @@ class Side:
         return None
 
     def shortened(self, found: Departure) -> Departure:
-        """Return a departure with the same last step whose history has no step that can be left out."""
+        """Return a difference with the same last step and no dispensable step."""
 
         def attempt(steps: tuple[Step, ...]) -> Departure | None:
             again = self.departure(steps, tries=found.refused)
@@ -264,7 +265,7 @@ class Side:
 
 @dataclass
 class BuildsReport:
-    """Two builds compared. `other` counts methods that differ in classes of which no history executes a method."""
+    """Two builds compared. `other` counts differing methods in classes that no history touches."""
 
     bound: Binding
     a: Release
@@ -272,21 +273,21 @@ class BuildsReport:
     titles: tuple[str, str]
     methods: list[ChangedMethod] = field(default_factory=list)
     executed: set[str] = field(default_factory=set)
-    """The methods that differ and that a history executes."""
+    """The differing methods that a history executes."""
     lines: set[str] = field(default_factory=set)
-    """Lines of B that differ and that a history executes."""
+    """The differing lines of B that a history executes."""
     unseen: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """By method that is executed the lines that differ and that no history executes, if the builds do not differ."""
+    """By executed method, the differing lines that no history executes, if the builds agree."""
     driven: set[str] = field(default_factory=set)
-    """Classes of which a history executes a method."""
+    """Classes with a method that a history executes."""
     histories: int = 0
     relevant: int = 0
     played: int = 0
     unconfirmed: int = 0
-    """Histories in which the builds differed once, and not when both executed them side by side."""
+    """Histories in which the builds differed once, but not when executed side by side."""
     departure: Departure | None = None
     drawn: dict[str, Any] = field(default_factory=dict)
-    """A random history after which the builds differ, and how many were drawn."""
+    """A random history after which the builds differ, and the number drawn."""
     complete: bool = True
     seconds: float = 0.0
     trace: str = ""
@@ -299,7 +300,7 @@ class BuildsReport:
 
     @property
     def missed(self) -> list[ChangedMethod]:
-        """Those of them that no history executes."""
+        """The differing methods that no history executes."""
         return [item for item in self.reachable if item.key not in self.executed and item.change != "removed"]
 
     @property
@@ -309,13 +310,13 @@ class BuildsReport:
 
     @property
     def verdict(self) -> str:
-        """The verdict: differs, not-exercised (no difference is confirmed, and not all was executed alike), or same."""
+        """The verdict: differs, not-exercised (no confirmed difference, but not everything was executed), or same."""
         if self.departure is not None or self.drawn.get("differs"):
             return "differs"
         return "not-exercised" if self.missed or self.unseen or self.unconfirmed or not self.complete else "same"
 
     def data(self) -> dict[str, Any]:
-        """Return the report in the words of the contract."""
+        """Return the report with the keys of the contract."""
         found, driven = self.departure, set(self.reachable)
         data: dict[str, Any] = {
             "format": FORMAT,
@@ -344,7 +345,7 @@ class BuildsReport:
         return data
 
     def summary(self) -> Iterator[str]:
-        """Yield what differs in the classes and in what they do, and what was not exercised."""
+        """Yield the differences in the classes and their behaviour, and what was not exercised."""
         driven = self.reachable
         yield f"methods that differ: {len(self.methods):,}, {len(driven):,} of them in classes that histories execute"
         first = [item for item in driven if item.key in self.executed]
@@ -418,9 +419,9 @@ def compare_builds(
     budget: float | None = None,
     drawn: tuple[int, int] = (0, 1),
 ) -> BuildsReport:
-    """Compare two builds: the methods that differ, then what the histories that execute one of them lead to.
+    """Compare two builds: the methods that differ, then the results of histories that execute them.
 
-    `drawn` has how many random histories follow, and the seed of the first.
+    `drawn` has the number of random histories that follow, and the first seed.
     """
     began = time.monotonic()
     a, b = builds
@@ -449,7 +450,7 @@ class Drawer(Fuzzer):
     """A build on which random histories are drawn and replayed."""
 
     def drawn(self, seed: int) -> tuple[str, ...]:
-        """Draw one history; return its digest and how it ends."""
+        """Draw one history; return its digest and its end."""
         try:
             found = list(self.histories(PROFILE, seed, 1))
         except FailedError as error:
@@ -458,7 +459,7 @@ class Drawer(Fuzzer):
         return *kinds, next(item.digest for item in reversed(found) if not isinstance(item, Alarm))
 
     def told(self, script: Script) -> list[tuple[str, str]]:
-        """Take the steps of a script; return each with the state after it, and how it ends."""
+        """Take the steps of a script; return each with the state after it, and the end."""
         try:
             found = self._answered(f"replay {script.line()}")
         except FailedError as error:
@@ -574,12 +575,12 @@ def _play(report: BuildsReport, histories: list[History], done: Executed, order:
 
 
 def alike(release: Release) -> Release:
-    """Return a release whose driver iterates maps in the same order in each process, as that of histories does."""
+    """Return a release whose driver iterates maps in the same order in each process, like that of histories."""
     return replace(release, options=(*release.options, *FLAGS))
 
 
 def confirm(bound: Binding, a: Release, pair: Pair, history: History) -> Departure | None:
-    """Return where two builds differ after a history, shortened; None if they do not, executed once more."""
+    """Return where two builds differ after a history, shortened; None if they agree when executed again."""
     plain = Interpreter(bound.machine, grounds(bound, a.model)[history.ground], normalize=not history.tries)
     side = Side(bound, pair, plain, normalize=not history.tries)
     found = side.departure([side.step(item) for item in history.steps], tries=history.tries)

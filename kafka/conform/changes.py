@@ -1,9 +1,9 @@
-"""Changes to the partition by the model and by PartitionChangeBuilder, compared on every image that is reached.
+"""Changes to the partition by the model and by PartitionChangeBuilder, compared on every reachable image.
 
-The images are those of a whole state graph, each once whatever its epochs. For each, every change that a controller
-could request is made: a broker is fenced, unfenced, or registers after a crash; the leader asks for any ISR of active
-members; the preferred leader is elected; an operator names any set of replicas, or cancels. The results must be equal:
-leader, ISR, ELR, last known leader, replicas, both lists of a reassignment, and how far the two epochs move.
+The images are those of a whole state graph, each once regardless of its epochs. For each, every change that a
+controller could request is made: a broker is fenced, unfenced, or registers after a crash; the leader asks for any ISR
+of active members; the preferred leader is elected; an operator names any set of replicas, or cancels. The results must
+be equal: leader, ISR, ELR, last known leader, replicas, both lists of a reassignment, and the rise of the two epochs.
 """
 
 import time
@@ -40,14 +40,14 @@ ELR_TURNED_OFF = read_sizes(
     "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 fences=2 crashes=0 shrinks=0 min_isr=2 "
     "max_records=0 metadata_lag=1"
 )
-"""Images on which a left-over ELR is not cleared; examined if there is one."""
+"""Images with an uncleared ELR, examined if there are any."""
 MOST_STATES = 2_000_000
 BATCH = 500
 """Changes in one request to the driver."""
 KEPT = 20
-"""Differences that are kept."""
+"""The most differences that are kept."""
 PRINTED = 8
-"""Differences that the summary has."""
+"""The most differences in the summary."""
 
 
 class ChangeKind(IntEnum):
@@ -60,7 +60,7 @@ class ChangeKind(IntEnum):
 
 
 class Partition(NamedTuple):
-    """The partition as the controller has it, sets of brokers as bits; epochs are counted from where they are."""
+    """The controller's partition, with sets of brokers as bits, and epochs relative to the current ones."""
 
     leader: int
     leader_epoch: int
@@ -74,7 +74,7 @@ class Partition(NamedTuple):
 
 
 class Image(NamedTuple):
-    """A partition, and which brokers are fenced or shutting down."""
+    """A partition, and the brokers that are fenced or shutting down."""
 
     partition: Partition
     fenced: int
@@ -88,7 +88,7 @@ class Image(NamedTuple):
 
 
 class RequestedChange(NamedTuple):
-    """A requested change: ISR or replicas in `target`, brokers that may be elected, and that may have lost records."""
+    """A requested change: ISR or replicas in `target`, electable brokers, and brokers that may have lost records."""
 
     what: ChangeKind
     target: int = 0
@@ -98,7 +98,7 @@ class RequestedChange(NamedTuple):
 
 @dataclass(frozen=True)
 class ChangeDifference:
-    """A change that the two make differently; None where it is refused."""
+    """A change with different results; None if refused."""
 
     image: Image
     change: RequestedChange
@@ -115,9 +115,9 @@ class ImagesCompared:
     images: int
     changes: int = 0
     idle: int = 0
-    """Of these, reassignments to the current replicas, which the model leaves out."""
+    """The number of reassignments to the current replicas, which the model leaves out."""
     departures: list[ChangeDifference] = field(default_factory=list)
-    """The first of those that differ."""
+    """The first differences."""
     different: int = 0
 
 
@@ -154,7 +154,7 @@ class ChangesReport:
         yield f"in {seconds(round(1000 * self.seconds))}"
 
     def data(self) -> dict[str, Any]:
-        """Return the report in the words of the contract."""
+        """Return the report with the keys of the contract."""
         return {
             "format": FORMAT,
             "protocol": PROTOCOL,
@@ -207,11 +207,11 @@ def conform_changes(
 
 
 def images(machine: Machine, constants: Constants) -> tuple[int, list[Image]]:
-    """Return how many states are reached, and their images, each once."""
+    """Return the number of reachable states, and their distinct images."""
     search = Search(machine, constants, (), Options(workers=1, max_states=MOST_STATES))
     result = search.run()
     if not result.complete:
-        raise UsageError(f"more than {MOST_STATES:,} states are reached with {constants}: take smaller constants.")
+        raise UsageError(f"more than {MOST_STATES:,} states are reached with {constants}: use smaller constants.")
     found: set[tuple[int, ...]] = set()
     for part in search.partitions:
         states = search.layout.unpack(part.read())
@@ -232,7 +232,7 @@ def images(machine: Machine, constants: Constants) -> tuple[int, list[Image]]:
 
 
 class ChangeModel:
-    """The model's rules, on one state that is filled with one image after the other."""
+    """The model's rules, on one state, filled with one image after another."""
 
     def __init__(self, machine: Machine, constants: Constants) -> None:
         c: Any = constants
@@ -255,7 +255,7 @@ class ChangeModel:
         return s
 
     def possible_changes(self, image: Image) -> Iterator[RequestedChange]:
-        """Yield every change that a controller could ask for."""
+        """Yield every change that a controller could make."""
         s, p = self.fill(image), image.partition
         now = active(self.c, newest(s))
         for broker in range(self.c.brokers):

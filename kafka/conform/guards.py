@@ -1,12 +1,12 @@
-"""Test of the comparison itself: the model without each of Kafka's checks, with other rules, and what it refuses.
+"""Test of the comparison itself: the model without each of Kafka's checks, with other rules, and its refusals.
 
 A model without a check allows a step that Kafka refuses; one with another rule ends a step in another state. Kafka is
-led to the nearest state at which such a variant departs from the model, and does the step: it must not come out as in
-the variant.
+brought to the nearest state at which such a variant differs from the model, and does the step: the result must not be
+the variant's.
 
-Refusals are tried on states of the model without `normalize`, which answers requests before anyone has handled them,
-and only where nothing but checks of Kafka refuses the step: if a process is down, a message is not there, or a budget
-is spent, nothing can be tried.
+Refusals are tried on states of the model without `normalize`, which answers requests before they are handled, and only
+if nothing except checks of Kafka refuses the step: if a process is down, a message is not there, or a budget is spent,
+nothing can be tried.
 """
 
 import random
@@ -29,31 +29,31 @@ from fencepost.model.language.constants import Constants
 
 MOST_STATES = 150_000
 SHOWN = 8
-"""Steps that Kafka must not take which the summary has; the data has them all."""
+"""The most forbidden steps in the summary; the data has all."""
 MOST_TRIES = 4
-"""Differences of one variant that are tried under one set of constants."""
+"""The most differences of a variant tried under one set of constants."""
 
 
 class Sight(StrEnum):
-    """Verdict on a variant."""
+    """The verdict on a variant."""
 
     DEPARTS = "departs"
-    """Kafka did what neither the model nor the variant does, or gave another error than this check gives."""
+    """Kafka did what neither the model nor the variant does, or gave a different error from this check's."""
     NOTICED = "noticed"
     """Kafka did what the model does, and not what the variant does."""
     TOGETHER = "noticed-with-others"
-    """The same, of a check that refuses only where others of its action refuse too: all of these were taken out."""
+    """The same for a check that refuses only together with others of its action, which were all removed."""
     UNNOTICED = "unnoticed"
     """Kafka did what the variant does."""
     UNTRIED = "untried"
-    """The driver could not do the step: nothing of Kafka was asked."""
+    """The driver could not do the step, so Kafka was not tried."""
     NOWHERE = "nowhere"
-    """No state that was reached shows a difference that can be seen in Kafka."""
+    """No reached state shows a difference that is visible in Kafka."""
 
 
 @dataclass
 class VariantRow:
-    """One variant, and what was tried with it. `where` says where the check is, or what the rule is."""
+    """One variant, and its tries. `where` gives the place of the check, or the rule."""
 
     variant: Variant
     where: str
@@ -63,18 +63,18 @@ class VariantRow:
 
     @property
     def sight(self) -> Sight:
-        """The verdict: one departure is too many, one notice is enough."""
+        """The verdict: one difference is too many, one notice is enough."""
         found = [sight for sight, _ in self.tries]
         return next((item for item in Sight if item in found), Sight.NOWHERE)
 
     @property
     def shown(self) -> Trial | None:
-        """The try that the verdict is about."""
+        """The try that decides the verdict."""
         return next((item for sight, item in self.tries if sight is self.sight), None)
 
     @property
     def is_noticed(self) -> bool:
-        """Whether the comparison sees that the check or the rule is gone."""
+        """Whether the comparison notices that the check or the rule is gone."""
         return self.sight in (Sight.NOTICED, Sight.TOGETHER)
 
     @property
@@ -83,7 +83,7 @@ class VariantRow:
         return self.is_noticed or (self.sight is Sight.NOWHERE and bool(self.why))
 
     def data(self) -> dict[str, Any]:
-        """Return the row in the words of the contract."""
+        """Return the row with the keys of the contract."""
         shown = self.shown
         return {
             "name": self.variant.name,
@@ -197,7 +197,7 @@ def _judge_trial(ablation: Ablation, variant: Variant, found: Trial) -> Sight:
 
 @dataclass
 class Refusals:
-    """Tries: by action Kafka's answers, and how often; and where it did what the model does not allow."""
+    """Tries: Kafka's answers by action, with counts; and those that the model does not allow."""
 
     tries: int = 0
     answers: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -205,7 +205,7 @@ class Refusals:
     forbidden: list[Trial] = field(default_factory=list)
 
     def data(self) -> dict[str, Any]:
-        """Return this in the words of the contract."""
+        """Return this with the keys of the contract."""
         return {
             "tries": self.tries,
             "refused": [
@@ -223,7 +223,7 @@ class Refusals:
 
 
 def groups(bound: Binding) -> list[Variant]:
-    """Return for each action the model without all of Kafka's checks of that action."""
+    """Return, for each action, the model without any of Kafka's checks of that action."""
     found: dict[str, Variant] = {}
     for guard in guards(bound.machine):
         if not guard.part and bound.ablation.whose(guard) is Whose.KAFKA:
@@ -243,7 +243,7 @@ def try_refusals(
     tell: Callable[[str], None] = lambda _: None,
     grounds: Iterable[Sizes] | None = None,
 ) -> Refusals:
-    """Try about `number` refusals, drawn from the states of each ground, each action as often as another."""
+    """Try about `number` refusals, drawn from the states of each ground, each action equally often."""
     found = Refusals()
     variants = groups(bound)
     chance = random.Random(seed)  # noqa: S311 (no secret)
@@ -298,17 +298,17 @@ class GuardsReport:
 
     @property
     def drivable(self) -> int:
-        """Checks and rules that show in what is driven."""
+        """Checks and rules that are visible in driven histories."""
         return sum(not row.why or row.is_noticed for row in self.rows)
 
     @property
     def verdict(self) -> str:
-        """The verdict: conforms if all that shows was noticed and Kafka did nothing that the model forbids."""
+        """The verdict: conforms if everything visible was noticed and Kafka did nothing forbidden."""
         forbids = self.refusals is not None and bool(self.refusals.forbidden)
         return "conforms" if all(row.is_well for row in self.rows) and not forbids else "differs"
 
     def summary(self) -> Iterator[str]:
-        """Yield the checks and rules that are not noticed, and what Kafka answered to refusals."""
+        """Yield the checks and rules that are not noticed, and Kafka's answers to refusals."""
         if self.rows:
             yield f"{self.noticed} of {self.drivable} checks and rules are noticed when they are gone"
         for row in self.rows:
@@ -325,7 +325,7 @@ class GuardsReport:
         yield f"in {seconds(round(1000 * self.seconds))}"
 
     def data(self) -> dict[str, Any]:
-        """Return the report in the words of the contract."""
+        """Return the report with the keys of the contract."""
         classes = Counter(
             str(self.bound.ablation.whose(guard)) for guard in guards(self.bound.machine) if not guard.part
         )
@@ -347,7 +347,7 @@ class GuardsReport:
 def conform_guards(
     bound: Binding, release: Release, refusals: int, seed: int, tell: Callable[[str], None], *, ablate: bool
 ) -> GuardsReport:
-    """Try on Kafka's classes what checks and rules refuse, of each variant, and `refusals` that are drawn."""
+    """Try the refusals of each variant's checks and rules on Kafka's classes, and this many drawn `refusals`."""
     machine = bound.machine
     base = bound.as_built(release.model, machine.set_constants(dict(machine.version(release.model).values)))
     bound.make_sure_drivable(release.model, base)

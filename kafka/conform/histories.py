@@ -1,4 +1,4 @@
-"""Histories from the state graph, from random walks and from traces, executed by some drivers at once and compared."""
+"""Histories from the state graph, random walks and traces, executed by several drivers in parallel and compared."""
 
 import tempfile
 import threading
@@ -28,16 +28,16 @@ from fencepost.model.language.records import Key
 
 Found = TypeVar("Found")
 MOST_STATES = 50_000
-"""The plain semantics explores the state graph; a larger one takes it too long."""
+"""The plain semantics explores the state graph; a larger one takes too long."""
 SHOWN = 8
-"""Rows of a difference that the summary has; its trace has them all."""
+"""The most rows of a difference in the summary; its trace has all."""
 DEPTH = 40
-"""Steps of a walk at most, by default."""
+"""The default maximum number of steps of a walk."""
 
 
 @dataclass(frozen=True)
 class HistoriesPlan:
-    """Which histories are executed: a path cover of the state graph, or `walks` of the model; for at most `seconds`."""
+    """The histories to execute: a path cover of the state graph, or `walks` of the model; for at most `seconds`."""
 
     constants: Constants
     walks: int = 0
@@ -46,7 +46,7 @@ class HistoriesPlan:
     seconds: float | None = None
     workers: int = 2
     lines: bool = False
-    """Whether the lines of Kafka's classes that are executed are counted."""
+    """Whether executed lines of Kafka's classes are counted."""
 
 
 def conform_histories(
@@ -83,14 +83,15 @@ def conform_trace(bound: Binding, release: Release, path: Path) -> "HistoriesRep
     trace = read(path).trace
     if trace.protocol.name != bound.protocol:
         raise UsageError(
-            f"{path} is of protocol {trace.protocol.name!r}, and {bound.protocol!r} was asked for: name the trace's."
+            f"{path} is of protocol {trace.protocol.name!r}, and {bound.protocol!r} was named: name the trace's "
+            "protocol."
         )
     constants = bound.as_built(release.model, trace.constants)
     bound.make_sure_drivable(release.model, constants)
     if trace.removed is not None or not trace.normalize:
         raise UsageError(
-            f"{path} is a history of another model (without a guard, or without `normalize`): take one of the "
-            "whole model."
+            f"{path} is a history of another model (without a guard, "
+            "or without `normalize`): use one of the whole model."
         )
     plain = Interpreter(trace.protocol.machine, constants)
     initial = plain.initial_states()[0]
@@ -98,7 +99,7 @@ def conform_trace(bound: Binding, release: Release, path: Path) -> "HistoriesRep
     if history is None:
         raise UsageError(
             f"{path} has a step that the model refuses with Kafka's own rules, so Kafka is not expected to take it. "
-            "Take a trace that was found with the constants of a version."
+            "Use a trace that was found with the constants of a version."
         )
     outcome = Run(bound, release, constants, 1).execute([history])
     prop, states = trace.prop, [initial, *(item.after for item in history)]
@@ -112,7 +113,7 @@ def conform_trace(bound: Binding, release: Release, path: Path) -> "HistoriesRep
 
 
 def write_differences(report: "HistoriesReport", folder: Path) -> None:
-    """Write each difference as a trace, whose history replays on the model, and again on Kafka with `traces=`."""
+    """Write each difference as a trace, which can be replayed on the model and, with `traces=`, on Kafka."""
     for number, (kind, found) in enumerate(sorted(report.outcome.differences.items()), 1):
         path = folder / f"{report.bound.protocol}-{report.release.version}-difference-{number}.trace"
         write(path, trace_of(report, found))
@@ -136,15 +137,15 @@ def trace_of(report: "HistoriesReport", found: Difference) -> Trace:
 
 
 MOST_KINDS = 20
-"""Different kinds of differences after which a run stops."""
+"""The number of kinds of differences after which a run stops."""
 
 
 @dataclass
 class HistoriesOutcome:
-    """Outcome of a run. `taken`: executed and compared pairs of state and step, as hashes of 64 bits.
+    """The outcome of a run. `taken`: executed and compared pairs of state and step, as 64-bit hashes.
 
-    Of a million pairs two have the same hash with a probability below one in ten million. Only numbers are hashed, so
-    that the hashes of several runs can be counted together.
+    Among a million pairs, two have the same hash with a probability below one in ten million. Only numbers are hashed,
+    so hashes of several runs can be counted together.
     """
 
     tally: Tally = field(default_factory=Tally)
@@ -159,14 +160,14 @@ class HistoriesOutcome:
 
     @property
     def rate(self) -> float:
-        """Compared steps a second, the time that the drivers need to start left out."""
+        """Compared steps per second, excluding the start of drivers."""
         return self.tally.steps / self.seconds if self.seconds else 0.0
 
 
 class Run:
-    """Histories of one protocol under one set of constants, executed by some drivers at once.
+    """Histories of one protocol under one set of constants, executed by several drivers in parallel.
 
-    Each driver is a process with a cluster of its own, and a thread here that feeds it.
+    Each driver is a process with its own cluster, fed by a thread here.
     """
 
     def __init__(
@@ -181,7 +182,7 @@ class Run:
         self._failed: BaseException | None = None
 
     def execute(self, histories: Iterable[Iterable[Transition]], seconds: float | None = None) -> HistoriesOutcome:
-        """Execute histories from the initial state until the last one, or until the time is over."""
+        """Execute histories from the initial state until the last one, or until time runs out."""
         waiting = iter(histories)
         drivers: list[Driver] = []
         try:
@@ -254,9 +255,9 @@ class Run:
 
 
 def fewest(found: Found, steps_of: Callable[[Found], Sequence[Any]], attempt: Callable[[Any], Found | None]) -> Found:
-    """Return what was found with fewer steps, none of which can be left out alone; the last one stays.
+    """Return the finding with fewer steps, none of which is dispensable alone; the last one stays.
 
-    `attempt` returns what steps lead to, None if not to the same.
+    `attempt` returns the result of steps, None if it is a different one.
     """
     place, kept = 0, 0
     while kept < (last := len(steps_of(found)) - 1):
@@ -267,7 +268,7 @@ def fewest(found: Found, steps_of: Callable[[Found], Sequence[Any]], attempt: Ca
 
 
 def shorten(execution: Execution, initial: Key, found: Difference) -> Difference:
-    """Return a difference of the same kind whose history has no step that can be left out."""
+    """Return a difference of the same kind without a dispensable step."""
 
     def attempt(steps: tuple[Step, ...]) -> Difference | None:
         history = transitions(execution.plain, initial, steps)
@@ -290,7 +291,7 @@ def transitions(plain: Interpreter, initial: Key, steps: Iterable[Step]) -> list
 
 @dataclass
 class HistoriesReport:
-    """Result of a run. `transitions` counts those of the state graph, 0 if it was not made."""
+    """The result of a run. `transitions` counts those of the state graph, 0 without a graph."""
 
     bound: Binding
     release: Release
@@ -301,7 +302,7 @@ class HistoriesReport:
     finding: str = ""
     """The verdict of a trace's property on Kafka's state at the end of the history."""
     traces: dict[tuple[str, str], str] = field(default_factory=dict)
-    """By kind of difference the file that replays it."""
+    """The file that replays each kind of difference."""
 
     @property
     def title(self) -> str:
@@ -310,7 +311,7 @@ class HistoriesReport:
 
     @property
     def verdict(self) -> str:
-        """The verdict: conforms, differs, or undetermined if the run was ended before its end."""
+        """The verdict: conforms, differs, or undetermined if the run was cut short."""
         if self.outcome.times:
             return "differs"
         return "conforms" if self.outcome.complete and self.outcome.tally.compared else "undetermined"
@@ -341,7 +342,7 @@ class HistoriesReport:
                 yield f"  {self.traces[kind]}"
 
     def data(self) -> dict[str, Any]:
-        """Return the report in the words of the contract."""
+        """Return the report with the keys of the contract."""
         tally = self.outcome.tally
         return {
             "format": FORMAT,

@@ -18,22 +18,21 @@ ELECTS = "controller_elects_preferred"
 
 
 class TraceVerdict(StrEnum):
-    """Verdict of a release on a history."""
+    """The verdict of a release on a history."""
 
     CONFIRMED = "confirmed"
-    """Every step happened on Kafka's classes with the state that the model has, and the property is violated in the
-    end."""
+    """Every step happened on Kafka's classes with the model's state, and the property is violated at the end."""
     REFUTED = "refuted"
-    """Kafka does a step otherwise, or the property holds where the history ends."""
+    """Kafka does a step differently, or the property holds at the end of the history."""
     NOT_DRIVEN = "not driven"
-    """The history needs something that the driver does not do, or another configuration than this release has."""
+    """The history needs something that the driver does not do, or a configuration that this release lacks."""
     DEPARTS = "departs"
-    """Kafka and the model differ on the way."""
+    """Kafka and the model differ before the end."""
 
 
 @dataclass(frozen=True)
 class Settled:
-    """A verdict, and why."""
+    """A verdict and its reason."""
 
     verdict: TraceVerdict
     why: str

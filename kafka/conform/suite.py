@@ -1,10 +1,11 @@
-"""The histories that builds of Kafka are compared by, made once for a line of releases, and what a build does on each.
+"""The histories that builds of Kafka are compared by, made once for a line of releases, and a build's behaviour on
+each.
 
-They are walks that take every transition of a small state graph, random walks on each ground of ablation, which have
-every budget of the model between them, longer ones with the budgets of brokers, messages and operators at once, and
+They are walks that take every transition of a small state graph, random walks on each ground of ablation, which
+together have every budget of the model, longer ones with the budgets of brokers, messages and operators at once, and
 steps that checks of Kafka refuse: for each check and rule the nearest ones, and some that are drawn. A history is kept
-as the lines for the driver, so a build executes it without the model: each reply is a digest, and an agent notes which
-methods of Kafka were executed.
+as the driver's commands, so a build executes it without the model: each reply is a digest, and an agent records the
+executed methods of Kafka.
 """
 
 import gzip
@@ -38,7 +39,7 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step, Transition
 
 EDITION = 1
-"""Rises when other histories are made of the same model."""
+"""A number that rises when the histories of a model change."""
 SOURCES = Path(__file__).parent / "java"
 WALKS = 60
 DEPTH = 60
@@ -55,11 +56,11 @@ WIDE = read_sizes(
 """Constants of the longer walks; late answers and log directories are in the grounds of ablation."""
 WIDE_WALKS = 250
 MOST = 20_000
-"""States of a ground among which steps that Kafka refuses are sought."""
+"""The number of states of a ground that are searched for steps that Kafka refuses."""
 TRIES = 3
-"""Histories for each check and rule."""
+"""The number of histories for each check and rule."""
 REFUSALS = 5
-"""Refusals that are drawn for each action under each set of constants."""
+"""The number of refusals drawn for each action and set of constants."""
 
 
 class History(NamedTuple):
@@ -72,14 +73,14 @@ class History(NamedTuple):
 
 
 class Recorder:
-    """A driver that keeps what it was asked."""
+    """A driver that records its commands."""
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
         self.lines: list[str] = []
 
     def ask(self, line: str) -> dict[str, Any]:
-        """Have one action done."""
+        """Send one command."""
         self.lines.append(line)
         return self.driver.ask(line)
 
@@ -95,7 +96,7 @@ def grounds(bound: Binding, model: str) -> list[Constants]:
 
 
 def suite(bound: Binding, release: Release, tell: Callable[[str], None]) -> list[History]:
-    """Return the histories of a release's line, which this release executes the first time; kept in the cache."""
+    """Return the histories of a release's line, which this release executes the first time; cached."""
     known = (EDITION, release.model, release.classes.name, *texts(bound.machine, ()), *ends(bound.machine, ()))
     name = f"suite-{hashlib.sha256(repr(known).encode()).hexdigest()[:16]}.json.gz"
     path = cache_folder() / "kafka" / release.version / name
@@ -172,16 +173,16 @@ def _recorded(
 
 @dataclass
 class Executed:
-    """Behaviour of a build on some histories: the digest of each reply, and the methods that were executed."""
+    """A build's behaviour on some histories: the digest of each reply, and the methods that were executed."""
 
     digests: dict[int, tuple[str, ...]] = field(default_factory=dict)
     methods: dict[int, frozenset[str]] = field(default_factory=dict)
 
 
 class Player(Driver):
-    """A build that executes histories, and notes which of its methods are executed: those of `chosen`, or all.
+    """A build that executes histories, and records which of its methods (all, or the `chosen` ones) are executed.
 
-    Behind a tab, a chosen one may have the lines that are noted, too.
+    A chosen method may be followed by a tab and the lines to record.
     """
 
     def __init__(self, release: Release, chosen: Iterable[str] | None = None, compiled: Release | None = None) -> None:
@@ -218,7 +219,7 @@ def javassist() -> Path:
 
 
 def tools(release: Release) -> tuple[Path, Path]:
-    """Return the folders of our programs that look at classes, and of the library that they need."""
+    """Return the folders of our programs that inspect classes, and of the library that they need."""
     library = javassist()
     return compile_driver(release.version, release.jars, (HERE / "loop", SOURCES), library), library
 
@@ -226,7 +227,7 @@ def tools(release: Release) -> tuple[Path, Path]:
 def seen_by_agent(
     release: Release, folder: Path, chosen: Iterable[str] | None, compiled: Release | None = None
 ) -> dict[str, Any]:
-    """Return the fields of a release whose methods say that they are executed, by programs `compiled` for another."""
+    """Return a release whose methods report their execution, using programs `compiled` for another."""
     ours, library = tools(compiled or release)
     with zipfile.ZipFile(folder / "agent.jar", "w") as jar:
         jar.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nPremain-Class: fencepost.conform.Agent\n")
@@ -242,7 +243,7 @@ def seen_by_agent(
 
 
 def executed(release: Release, histories: list[History], tell: Callable[[str], None]) -> Executed:
-    """Return what a build does on every history, with all methods of Kafka on the way; kept in the cache."""
+    """Return a build's behaviour on every history, with all executed methods of Kafka; cached."""
     what = hashlib.sha256(json.dumps([item.lines for item in histories]).encode())
     what.update(f"{EDITION} {release.classes.name}".encode())
     path = cache_folder() / "kafka" / release.version / f"executed-{what.hexdigest()[:16]}.json.gz"
@@ -254,7 +255,7 @@ def executed(release: Release, histories: list[History], tell: Callable[[str], N
         for place, history in enumerate(histories):
             found.digests[place], found.methods[place] = player.play(history)
     if not any(found.methods.values()):
-        raise UsageError(f"no method of Kafka {release.version} in {release.jars} was seen: is it another program?")
+        raise UsageError(f"no method of Kafka {release.version} in {release.jars} was seen: is this another program?")
     names = sorted(set().union(*found.methods.values()))
     numbers = {name: number for number, name in enumerate(names)}
     rows = [[found.digests[place], sorted(numbers[name] for name in found.methods[place])] for place in found.digests]

@@ -1,10 +1,10 @@
 """A trace as a test for Kafka's own suite: the steps of a leader as calls of `Partition`, like those of PartitionTest,
 or those of the controller as calls of its managers, like those of ReplicationControlManagerTest.
 
-A history of another protocol or of a variant is decided by the first step at which Kafka's own rules lead elsewhere:
-the test says what they lead to, so it passes on a release and fails with the change. Of a history of Kafka's own rules
-the test says what the model with a repair says, where that first differs, so it fails on a release and passes with
-the repair. If no repair changes the history, the test says what a release does.
+A history of another protocol or of a variant is decided by the first step at which Kafka's own rules give another
+result: the test expects that result, so it passes on a release and fails with the change. For a history of Kafka's own
+rules, the test expects the first different result of the repaired model, so it fails on a release and passes with the
+repair. If no repair changes the history, the test expects the result of a release.
 """
 
 import re
@@ -27,7 +27,7 @@ from fencepost.model.language.machine import Machine
 TEMPLATE = Path(__file__).parent / "PartitionHistoryTest.java.template"
 OF_CONTROLLER = TEMPLATE.with_name("ControllerHistoryTest.java.template")
 NEWEST = "99.0"
-"""Text for this release is the template's own: its classes are where 4.4 has them."""
+"""Text for this release is the template's own, with the packages of 4.4."""
 MARK = re.compile(r" *// (until|since) \d+\.\d+$", re.MULTILINE)
 REPAIRS: dict[str, tuple[str, int]] = {
     "hyp-1": ("reset_followers_on_reelection", 1),
@@ -41,7 +41,9 @@ REPAIRS: dict[str, tuple[str, int]] = {
 BEYOND = ("leader_handles_late_fetch", "leader_learns_change_refused")
 """Steps of a leader, or of one that was, for which the template has no call."""
 DIRECTORIES = ("log_directory", "disk_is", "controller_marks_directory", "controller_assigns_directory")
-"""How actions on log directories begin, for which neither template has a call."""
+"""The prefixes of actions on log directories, for which neither template has a call."""
+GRANTS = "controller_applies_alter_partition"
+"""The step whose refusal always shows: a grant opens a partition epoch, even if nothing else changes."""
 BROKER_EPOCH = 100
 """Kafka's broker epoch of a model's broker epoch 0."""
 CONTROLLER = -1
@@ -50,10 +52,10 @@ INDENT = " " * 8
 
 @dataclass(frozen=True)
 class Decision:
-    """The step of a history that a test is about: how many steps lead to it, whose it is, what must be true then.
+    """The step of a history that a test checks: the number of steps up to it, its owner, the expected state.
 
     `who` is the broker whose `Partition` is called, CONTROLLER for the controller. `expected` is a state of the model,
-    `says` a sentence on when the test fails.
+    `says` a sentence about when the test fails. With `is_refused`, the step must leave the partition epoch unchanged.
     """
 
     length: int
@@ -61,6 +63,7 @@ class Decision:
     expected: Any
     says: str = ""
     finding: str = ""
+    is_refused: bool = False
 
 
 def kafka_test(trace: Trace, name: str = "", release: tuple[str, Path] | None = None) -> str:
@@ -119,7 +122,7 @@ def _ours(trace: Trace) -> list[Step]:
         places = {item.name: item for item in ours}
     for step in trace.steps:
         if step.action.name not in places:
-            raise UsageError(f"`{step.action.label}` stands for no action of {PROTOCOL} with as many parameters.")
+            raise UsageError(f"`{step.action.label}` corresponds to no action of {PROTOCOL} with as many parameters.")
     return [Step(places[step.action.name], step.args) for step in trace.steps]
 
 
@@ -139,17 +142,22 @@ def _path(plain: Interpreter, steps: Iterable[Step]) -> list[Transition]:
 def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]:
     """Return the rules that take a history, Kafka's or those of the trace, and the step that decides it."""
     machine, values = REPLICATION.machine, {name: int(value) for name, value in constants.values.items()}
-    plain, theirs = Interpreter(machine, constants), trace.interpreter()
+    plain, theirs = Interpreter(machine, constants, normalize=trace.normalize), trace.interpreter()
     steps = _ours(trace)
     taken = _path(plain, steps)
     if len(taken) == len(trace.steps):
         for finding, (switch, value) in REPAIRS.items():
-            repaired = Interpreter(machine, machine.set_constants({**values, switch: value}))
+            repaired = Interpreter(machine, machine.set_constants({**values, switch: value}), normalize=trace.normalize)
             found = _first_apart(plain, taken, _path(repaired, steps))
             if found is not None:
                 says = f"It fails until {finding.upper()} is repaired ({switch}={value} in the model)."
                 return plain, Decision(*found, says, finding)
-    found = _first_apart(theirs, _path(theirs, trace.steps), taken)
+    path = _path(theirs, trace.steps)
+    found = _first_apart(theirs, path, taken)
+    is_refused = found is None and len(taken) < len(path) and steps[len(taken)].action.name == GRANTS
+    if is_refused:
+        stays = taken[-1].after if taken else plain.initial_states()[0]
+        found = len(taken) + 1, CONTROLLER, plain.schema.restore(stays)
     if found is not None:
         step = trace.steps[found[0] - 1].action
         if int(dict(trace.constants.values)["any_preferred"]) and step.name == "controller_elects_preferred":
@@ -158,32 +166,32 @@ def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]
             )
         own = {name: int(value) for name, value in trace.constants.values.items()}
         other = {name: own[name] for name in values if own[name] != values[name]}
-        alone = {
-            name: value for name, value in other.items() if _decides(machine, {**values, name: value}, steps, taken)
-        }
+        alone = {name: value for name, value in other.items() if _decides(plain, {**values, name: value}, steps, taken)}
         fails = [f"{name}={value}" for name, value in (alone or other).items()]
         if trace.protocol.machine is not machine:
             fails.insert(0, f"the rules of {trace.protocol.machine.name}")
-        return theirs, Decision(*found, f"It passes on a release, and fails with {', '.join(fails)}: see {step.label}.")
+        says = f"It passes on a release, and fails with {', '.join(fails)}: see {step.label}."
+        return theirs, Decision(*found, says, is_refused=is_refused)
     if len(taken) < len(trace.steps):
         raise UsageError(
-            f"the model refuses {trace.steps[len(taken)].action.label} with Kafka's own rules, and nothing differs "
-            "that a leader or the controller shows: no test of one of them could see it."
+            f"the model refuses {trace.steps[len(taken)].action.label} with Kafka's own rules, and up to there neither "
+            "a leader nor the controller differs, so no test is made of this history."
         )
     last = _last_change(plain, taken)
     if last is None:
         raise UsageError(
             "no step of the history changes what the controller or a leader shows, so there is nothing to test."
         )
-    return plain, Decision(*last, "It says what a release does in this history; no repair that is known changes that.")
+    return plain, Decision(*last, "It shows what a release does in this history; no known repair changes that.")
 
 
-def _decides(machine: Machine, values: dict[str, int], steps: list[Step], taken: list[Transition]) -> bool:
+def _decides(kafka: Interpreter, values: dict[str, int], steps: list[Step], taken: list[Transition]) -> bool:
     """Return whether the history, with these values, leads elsewhere than with Kafka's own."""
     try:
-        plain = Interpreter(machine, machine.set_constants(values))
+        constants = kafka.machine.set_constants(values)
     except UsageError:
         return False  # not without others
+    plain = Interpreter(kafka.machine, constants, normalize=kafka.normalize is not None)
     return _first_apart(plain, _path(plain, steps), taken) is not None
 
 
@@ -280,7 +288,7 @@ class _Calls:
             self.partition_epoch += after.replica[mine].partition_epoch - before.replica[mine].partition_epoch
             yield f"answer({self.leader_epoch}, {self.partition_epoch}, {_list(_members(after.replica[mine].isr))});"
         elif given.get("broker" if name.startswith("broker_") else "leader") == mine or name in BEYOND:
-            raise UsageError(f"`{step.action.label}` is not among what a test of one `Partition` can do.")
+            raise UsageError(f"`{step.action.label}` cannot be done in a test of one `Partition`.")
 
     def _metadata(self, was: Any, now: Any, own: int) -> Iterator[str]:
         for broker in range(len(now.broker_epoch)):
@@ -327,6 +335,8 @@ class _ControllerCalls:
             yield f"// {_said(self.plain, step)}"
             if number == found.length:
                 yield "int leaderEpoch = partition().leaderEpoch;"
+                if found.is_refused:
+                    yield "int partitionEpoch = partition().partitionEpoch;"
                 rise = (
                     found.expected.image[found.expected.newest].leader_epoch - before.image[before.newest].leader_epoch
                 )
@@ -335,6 +345,8 @@ class _ControllerCalls:
         leader, _, isr, missing, fenced, elr = _shown(found.expected, CONTROLLER)
         yield f'assertEquals({leader}, partition().leader, "leader");'
         yield f'assertEquals(leaderEpoch + {rise}, partition().leaderEpoch, "leader epoch");'
+        if found.is_refused:
+            yield 'assertEquals(partitionEpoch, partition().partitionEpoch, "partition epoch");'
         yield f'assertEquals({_set(_members(isr))}, set(partition().isr), "ISR");'
         yield f'assertEquals({_set(_members(elr))}, set(partition().elr), "ELR");'
         replicas = [broker for broker in range(len(first.broker_epoch)) if not missing >> broker & 1]
@@ -346,7 +358,7 @@ class _ControllerCalls:
         name, newest = step.action.name, before.image[before.newest]
         if name.startswith(DIRECTORIES):
             raise UsageError(
-                f"`{step.action.label}` is about log directories, of which a test of the controller has one each."
+                f"`{step.action.label}` needs log directories, and a test of the controller has one per broker."
             )
         calls: dict[str, Callable[..., str]] = {
             "controller_fences_broker": lambda broker: f"fence({broker});",

@@ -1,1 +1,1 @@
-"""Kafka for every comparison: releases and jars, the process with its classes, histories executed step by step."""
+"""Kafka for all comparisons: releases and jars, the process with its classes, and step-by-step execution."""

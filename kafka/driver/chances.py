@@ -1,8 +1,7 @@
-"""Where a variant of the model first departs from it: the nearest states at which a check or a rule makes a difference.
+"""Where a variant of the model first differs from it: the nearest states at which a check or a rule makes a difference.
 
-The model is searched without `normalize`, which would answer requests before anyone has handled them. A step is tried
-on Kafka as the last one of a history: a refusal may change when a follower was last caught up, or what waits in a
-purgatory.
+The model is searched without `normalize`, which would answer requests before they are handled. A step is tried on Kafka
+as the last one of a history: a refusal may change when a follower was last caught up, or the content of a purgatory.
 """
 
 import random
@@ -28,18 +27,18 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 LOOKED_AT = 60
-"""States at which the nearest differences are looked for; some differ only in what Kafka does not show."""
+"""The most states for the nearest differences; some differ only in ways that Kafka does not show."""
 CONDITIONED = 2_000
-"""The same, where one condition of several must be the one that refuses."""
+"""The same, if one particular condition of several must refuse."""
 DRAWN = 30
-"""States that are drawn for one refusal at most: in some no process is there to do the step."""
+"""The most states drawn for one refusal: in some, the process of the step is down."""
 HIDDEN = 400
-"""Pairs of states that are followed after a difference that cannot be seen, until it can."""
+"""The most pairs of states followed after an invisible difference, until it is visible."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """The model without a guard (and without `others` of the same action), or with one rule set otherwise."""
+    """The model without a guard (and without `others` of the same action), or with one rule changed."""
 
     name: str
     guard: Guard | None = None
@@ -47,7 +46,7 @@ class Variant:
     constant: str = ""
     value: int = 0
     alone: Callable[..., bool] | None = None
-    """Says of a state and a step whether the one condition that this is about refuses it alone."""
+    """A function that returns whether this condition alone refuses a step in a state."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def after(plain: Interpreter, at: Key, step: Step) -> Key | None:
 
 
 def can_be_tried(ablation: Ablation, plain: Interpreter, at: Key, step: Step) -> bool:
-    """Return whether a process is there to do a step, and the message that it is about."""
+    """Return whether the process and the message of a step exist."""
     state = plain.schema.restore(at)
     try:
         args = [
@@ -86,7 +85,7 @@ def can_be_tried(ablation: Ablation, plain: Interpreter, at: Key, step: Step) ->
 
 
 class Ground:
-    """The first states of the model under some constants, on which variants are sought out."""
+    """The first states of the model under some constants, on which variants are tried."""
 
     def __init__(self, ablation: Ablation, machine: Machine, constants: Constants, most: int) -> None:
         self.ablation, self.machine, self.constants = ablation, machine, constants
@@ -105,7 +104,7 @@ class Ground:
         self._order = np.argsort(self.space.depths, kind="stable")
 
     def chances(self, variant: Variant, most: int) -> list[Chance]:
-        """Return steps that the variant takes otherwise, or alone: the nearest, of different actions if possible."""
+        """Return steps that the variant takes differently, or alone: the nearest, of different actions if possible."""
         other = self._other(variant)
         if other is None:
             return []
@@ -121,7 +120,7 @@ class Ground:
         return [chance for chances in zip_longest(*found.values()) for chance in chances if chance is not None][:most]
 
     def refusals(self, variant: Variant, most: int, chance: random.Random) -> Iterator[Chance]:
-        """Yield steps that the variant takes and the model refuses, in states that are drawn."""
+        """Yield steps that the variant takes and the model refuses, in drawn states."""
         other = self._other(variant)
         states = [int(state) for state in self._differing(variant)]
         assert other is not None
@@ -273,7 +272,7 @@ class Ground:
 class Trial:
     """Kafka's reaction to a step: `did` is done, refused or untried, `why` the error, `answer` both in words.
 
-    `like_model`: its state is one that the model allows there; `like_variant`: it is that of the variant.
+    `like_model`: the model allows its state there; `like_variant`: its state is the variant's.
     """
 
     did: str
@@ -286,7 +285,7 @@ class Trial:
 
 
 def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial | None:
-    """Lead Kafka to a state and do a step there; None if Kafka cannot be led there, by a limit that is named."""
+    """Bring Kafka to a state and do a step there; None if a named limit prevents this."""
     plain = execution.plain
     difference = execution.run(plain.initial_states()[0], chance.history)
     steps = tuple(plain.show(item) for item in (*(taken.step for taken in chance.history), chance.step))

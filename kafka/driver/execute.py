@@ -16,9 +16,9 @@ from fencepost.model.language.records import Key
 
 @dataclass(frozen=True)
 class Act:
-    """Effect of one action of a model on Kafka's classes: `does` in words, `line` for the driver.
+    """The effect of one action of a model on Kafka's classes: `does` in words, `line` for the driver.
 
-    Actions with the same line are one event of which Kafka decides the outcome.
+    Actions with the same line are one event whose outcome Kafka decides.
     """
 
     does: str
@@ -26,14 +26,14 @@ class Act:
 
 
 class SetAsideError(Exception):
-    """Kafka continued in a way that the model leaves out, by a limit that is named."""
+    """Kafka continued in a way that the model excludes, by a named limit."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Where Kafka departs from the model: the last of `steps` leads to the difference.
+    """A difference between Kafka and the model, after the last of `steps`.
 
-    `rows` has what differs: the part of the state, its value in the model, its value in Kafka.
+    `rows` has the differences: the part of the state, its value in the model, its value in Kafka.
     """
 
     steps: tuple[Step, ...]
@@ -46,13 +46,13 @@ class Difference:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The action and the field that differs, whichever broker it is: differences of one kind are reported once."""
+        """The action and the field that differs, for any broker: differences of one kind are reported once."""
         return self.action, re.sub(r"[0-9]+", "", self.rows[0][0])
 
 
 @dataclass
 class Tally:
-    """Counts of what was executed."""
+    """Counts of executed steps."""
 
     histories: int = 0
     steps: int = 0
@@ -60,10 +60,10 @@ class Tally:
     settled: int = 0
     actions: Counter[str] = field(default_factory=Counter)
     aside: Counter[str] = field(default_factory=Counter)
-    """Histories that were not followed further, by the limit that is in the way."""
+    """Histories that were not followed further, by limit."""
 
     def add(self, other: "Tally") -> None:
-        """Add what another process has counted."""
+        """Add the counts of another process."""
         self.histories += other.histories
         self.steps += other.steps
         self.compared += other.compared
@@ -73,10 +73,10 @@ class Tally:
 
 
 class Execution(ABC):
-    """Kafka's classes, set up once, that follow a model. A protocol says in a subclass what is done and seen."""
+    """Kafka's classes, set up once, that follow a model. A protocol defines commands and observations in a subclass."""
 
     acts: Mapping[str, Act]
-    """By action of the model what is done."""
+    """The effect of each action of the model."""
     asides: tuple[str, ...] = ()
     """Reasons for which Kafka refuses a step that the model allows, named in the limits."""
 
@@ -86,7 +86,7 @@ class Execution(ABC):
         self.seen = self.look()
         self.why = ""
         self.at: Key = ()
-        """The state of the model up to which Kafka has followed."""
+        """The state of the model that Kafka has reached."""
 
     @abstractmethod
     def look(self) -> Any:
@@ -98,21 +98,21 @@ class Execution(ABC):
 
     @abstractmethod
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
-        """Do in Kafka what `normalize` takes for granted, and compare again."""
+        """Carry out the assumptions of `normalize` in Kafka, and compare again."""
 
     @abstractmethod
     def lose_late(self, expected: Key) -> None:
-        """Let messages never arrive that the model has no room for."""
+        """Drop messages that the model has no room for."""
 
     @abstractmethod
     def leaves_late(self, step: Step) -> bool:
         """Return whether a step may leave messages behind."""
 
     def ignore(self, transition: Transition) -> None:  # noqa: B027 (nothing, usually)
-        """Deliver at once what a model leaves out because its receiver ignores it."""
+        """Deliver at once messages that a model leaves out because their receiver ignores them."""
 
     def begin(self, initial: Key) -> Difference | None:
-        """Set up Kafka's classes anew; return how they differ from the model's initial state."""
+        """Set up Kafka's classes again; return how they differ from the model's initial state."""
         self.seen = self.look()
         self.seen.take(self.driver.ask(self.reset())["state"])
         self.frame(initial)
@@ -121,10 +121,10 @@ class Execution(ABC):
         return self.compare((), initial)
 
     def frame(self, initial: Key) -> None:  # noqa: B027 (where a model counts from 0, nothing)
-        """Note where the model's counts begin in Kafka's first state, if not at 0."""
+        """Record where the model's counts begin in Kafka's first state, if not at 0."""
 
     def ask(self, line: str) -> str:
-        """Have one thing done; return done, refused or untried, with the reason in `why`."""
+        """Send one command; return done, refused or untried, with the reason in `why`."""
         answer = self.driver.ask(line)
         self.seen.take(answer["state"])
         self.why = answer["why"]
@@ -140,12 +140,12 @@ class Execution(ABC):
         return found
 
     def line_of(self, step: Step) -> str:
-        """Return the command to Kafka for a step, an empty string without one."""
+        """Return the command to Kafka for a step, an empty string if it needs none."""
         act = self.acts.get(step.action.name)
         return act.line(self.seen, *step.args) if act is not None else ""
 
     def set_aside(self, did: str) -> str:
-        """Return why what was done cannot be compared, by a limit that is named; an empty string if it can."""
+        """Return the named limit that prevents a comparison; an empty string if there is no such limit."""
         return self.why if did == "refused" and self.why in self.asides else ""
 
     def step(self, taken: Sequence[Step], transition: Transition) -> Difference | None:
@@ -173,7 +173,7 @@ class Execution(ABC):
         return found
 
     def followed(self) -> None:  # noqa: B027 (nothing, usually)
-        """Kafka has followed to `at`; who wants to see more of it there overrides this."""
+        """A hook for subclasses, called when Kafka has followed to `at`."""
 
     def compare(self, steps: tuple[Step, ...], expected: Key) -> Difference | None:
         """Return how Kafka differs from a state of the model."""
@@ -184,7 +184,7 @@ class Execution(ABC):
         return self.differs(steps, *self.projected(expected))
 
     def projected(self, expected: Key) -> tuple[Key, Key]:
-        """Return a state of the model and the same fields as read from Kafka, as far as they must be equal."""
+        """Return a state of the model and the same fields read from Kafka, where they must be equal."""
         return expected, self.seen.key(expected)
 
     def differs(self, steps: tuple[Step, ...], expected: Key, found: Key) -> Difference | None:
@@ -216,11 +216,11 @@ class Execution(ABC):
 
 
 UNKNOWN = -1
-"""The number of a message that is not in flight in Kafka: the driver knows none of this number and does nothing."""
+"""The number of a message that is not in flight in Kafka: the driver ignores it."""
 
 
 class InFlight(dict["Key", list[int]]):
-    """The numbers of the messages in flight, by their content in the model."""
+    """The numbers of the messages in flight, by model content."""
 
     def __init__(self, messages: Iterable[tuple[Key, int]]) -> None:
         super().__init__()
@@ -228,7 +228,7 @@ class InFlight(dict["Key", list[int]]):
             self.setdefault(message, []).append(number)
 
     def bag(self) -> Key:
-        """Return them as a bag of the model."""
+        """Return the messages as a bag of the model."""
         return tuple(sorted(message for message, numbers in self.items() for _ in numbers))
 
     def number(self, message: Key) -> int:
@@ -236,6 +236,6 @@ class InFlight(dict["Key", list[int]]):
         return self.get(message, [UNKNOWN])[0]
 
     def beyond(self, bag: Sequence[Key]) -> Iterator[int]:
-        """Return the numbers of those that a bag of the model does not have."""
+        """Return the numbers of messages that a bag of the model lacks."""
         for message, numbers in self.items():
             yield from numbers[bag.count(message) :]

@@ -1,4 +1,4 @@
-"""The process that holds Kafka's classes: started, asked line by line, and ended; and the lines that it executes."""
+"""The process that holds Kafka's classes: started, given commands line by line, and ended; and its executed lines."""
 
 import json
 import os
@@ -17,21 +17,20 @@ from fencepost.kafka.driver.releases import Artifact, Release, fetch_jars, pom, 
 from fencepost.model.language.errors import UsageError
 
 PATIENCE = 60.0
-"""Seconds after which a process that does not answer is given up."""
+"""The seconds after which an unresponsive process is given up."""
 SLICE = 1.0
-"""Seconds of one wait: a run that is stopped by Ctrl-Z, with its driver, loses one of them and not all of its
-patience."""
+"""The seconds of one wait: a run that is suspended by Ctrl-Z loses only one of them, not all of its patience."""
 CLOSING = 20.0
-"""Seconds that a process has to end by itself; an agent of JaCoCo writes a file then."""
+"""The seconds that a process has to end normally, when JaCoCo's agent writes a file."""
 MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (only the parent of a private folder; checkpoint files slow disks down)
 
 
 class DriverError(UsageError):
-    """The process died, hung, or answered something that is not an answer."""
+    """The process died, hung, or answered with garbage."""
 
 
 class FailedError(DriverError):
-    """The process failed at a line: `why` says that it throws, ends or hangs. It starts anew at the next line."""
+    """The process failed at a line: `why` is whether it throws, ends or hangs. It restarts at the next line."""
 
     def __init__(self, message: str, why: str) -> None:
         super().__init__(message)
@@ -83,16 +82,16 @@ class Driver:
         told = self._read().get("kafka")
         if not isinstance(told, str):
             raise DriverError(
-                f"the driver for Kafka {self.release.version} began with something that is not a greeting."
+                f"the driver for Kafka {self.release.version} began with something other than a greeting."
             )
         return told
 
     def ask(self, line: str) -> dict[str, Any]:
-        """Have one action done; return what became of it and what is seen then."""
+        """Send one command; return its outcome and the observation."""
         answer = self._answered(line)
         if "state" not in answer:
             raise DriverError(
-                f"the driver for Kafka {self.release.version} answered {line!r} with something else: {answer}."
+                f"the driver for Kafka {self.release.version} answered {line!r} with something unexpected: {answer}."
             )
         return answer
 
@@ -110,8 +109,8 @@ class Driver:
         answer = self._read(line)
         if "changed" in answer:
             raise DriverError(
-                f"Kafka {self.release.version} is not as the driver knows it: {answer['changed']} is not there. "
-                f"Take a release that it knows: {', '.join(self.release.known)}."
+                f"Kafka {self.release.version} differs from what the driver expects: {answer['changed']} is missing. "
+                f"Use a release that it knows: {', '.join(self.release.known)}."
             )
         if "broken" in answer:
             self._failed = True
@@ -120,7 +119,7 @@ class Driver:
         return answer
 
     def tell(self, line: str) -> dict[str, Any]:
-        """Return the driver's answer to `dump` (all of Kafka's fields by their paths) or `memory` (what is in use)."""
+        """Return the driver's answer to `dump` (all of Kafka's fields by path) or `memory` (the memory in use)."""
         answer = self._answered(line)
         if not isinstance(answer.get("told"), dict):
             raise DriverError(
@@ -220,7 +219,7 @@ CONCERNED = (
 
 @dataclass(frozen=True)
 class ClassLines:
-    """How many lines of a class were executed, of how many."""
+    """The executed lines of a class, and its total."""
 
     name: str
     executed: int
@@ -228,7 +227,7 @@ class ClassLines:
 
 
 class LineCoverage:
-    """JaCoCo's agent for some drivers; each writes what it has executed into a file of its own."""
+    """JaCoCo's agent for some drivers; each writes its executed lines into a separate file."""
 
     def __init__(self, release: Release, folder: Path) -> None:
         needed = [Artifact("org.jacoco", f"org.jacoco.{name}", JACOCO, kind) for name, kind in JARS.items()]
@@ -264,7 +263,7 @@ class LineCoverage:
 
 
 def count_lines(report: str) -> list[ClassLines]:
-    """Return the lines of the classes that are concerned, with those of classes inside them, from JaCoCo's XML."""
+    """Return the lines of the relevant classes and their inner classes, from JaCoCo's XML."""
     found: dict[str, list[int]] = {name: [0, 0] for name in CONCERNED}
     for item in ET.fromstring(report).iter("class"):  # noqa: S314 (written by the tool that was just run)
         simple = item.get("name", "").rpartition("/")[2].partition("$")[0]

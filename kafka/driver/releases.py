@@ -19,7 +19,7 @@ from fencepost.model.language.errors import UsageError, nearest
 
 JAVA = 17
 MAVEN_SECONDS = 300
-"""How long Maven may take; it downloads some 50 MB the first time."""
+"""How long Maven may take; it downloads about 50 MB the first time."""
 PROJECT = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -46,7 +46,7 @@ EXCLUSION = """
 
 
 class Artifact(NamedTuple):
-    """An artifact of Maven, `without` one of those that it needs, or `alone`, without all of them."""
+    """An artifact of Maven, `without` one of its dependencies, or `alone`, without any."""
 
     group: str
     name: str
@@ -68,7 +68,7 @@ def pom(name: str, *artifacts: Artifact) -> str:
 
 
 def tool(name: str) -> str:
-    """Return the path of `java` or `javac`: of JAVA_HOME, else of PATH."""
+    """Return the path of `java` or `javac`: from JAVA_HOME, or from PATH."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which(name, path=str(Path(home) / "bin")) if home else shutil.which(name)
     if found is None:
@@ -93,7 +93,7 @@ def java_version() -> int:
 
 
 def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of jars as `jars=`") -> Path:
-    """Return a folder with the jars that a project of Maven needs, which Maven brings the first time.
+    """Return a folder with the jars that a project of Maven needs, which Maven downloads the first time.
 
     `instead` is what to do without Maven.
     """
@@ -118,8 +118,8 @@ def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of
             # after a blank line it advertises its manual
             said = "\n".join(takewhile(str.strip, told))[:1500] or done.stderr[:1500]
             raise UsageError(
-                f"Maven did not bring {what}:\n{said.strip()}\n"
-                "Run this again where Maven Central can be reached, or give a folder of jars as `jars=`."
+                f"Maven did not download {what}:\n{said.strip()}\n"
+                "Run this again with access to Maven Central, or give a folder of jars as `jars=`."
             )
         move_folder(Path(work) / "jars", jars)
     return jars
@@ -144,14 +144,12 @@ def maven_versions(group: str, name: str) -> list[str]:
     folder = Path(re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).strip(), *group.split("."), name)
     lists = [file.read_text("utf-8") for file in folder.glob("maven-metadata-*.xml")] if done.returncode == 0 else []
     if not lists:
-        raise UsageError(
-            f"Maven did not list the versions of {name}: run this again where Maven Central can be reached."
-        )
+        raise UsageError(f"Maven did not list the versions of {name}: run this again with access to Maven Central.")
     return sorted({version for text in lists for version in re.findall("<version>(.+?)</version>", text)})
 
 
 def move_folder(made: Path, kept: Path) -> None:
-    """Move a finished folder to where it stays; another process may have been as quick."""
+    """Move a finished folder to its final place, unless another process was faster."""
     try:
         made.rename(kept)
     except OSError:
@@ -168,7 +166,7 @@ def run(command: list[str], seconds: float, what: str, folder: Path | None = Non
         )
     except subprocess.TimeoutExpired as error:
         raise UsageError(
-            f"{what} was not done within {seconds:g} s and was ended: `{' '.join(command[:4])} ...`."
+            f"{what} did not finish within {seconds:g} s and was ended: `{' '.join(command[:4])} ...`."
         ) from error
     except OSError as error:
         raise UsageError(f"{what} cannot be started: `{command[0]}`: {error.strerror}.") from error
@@ -182,14 +180,14 @@ RELEASES: dict[str, str] = {
     "4.3.1": "kafka-4.3",
     "4.4.0": "kafka-4.4",
 }
-"""The releases that the driver was written for, each with the model's version; others of their lines are known too."""
+"""The releases that the driver was written for, each with the model's version; others of their lines work too."""
 PATCHES = {item.name.removeprefix("kafka-"): item.name for item in MACHINE.patches()}
-"""Releases with rules of their own, which differ from those of their line."""
+"""Releases with rules that differ from those of their line."""
 HERE = Path(__file__).parent
 KAFKA = HERE.parent
 COMPILER_SECONDS = 120
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx1g", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
-"""The optimizing compiler costs more than it gains before some hundred thousand steps."""
+"""The optimizing compiler costs more than it gains within about a hundred thousand steps."""
 NAMED = re.compile(r"\b(?:org\.apache\.kafka|kafka)(?:\.[a-z][a-z0-9]*)+\.([A-Z]\w*)")
 MARKED = re.compile(r"// (until|since) (\d+)\.(\d+)$")
 
@@ -208,9 +206,9 @@ class Harness:
     patches: Mapping[str, str] = field(default_factory=dict)
 
     def model_of(self, version: str) -> str:
-        """Return the version of the model that a release is compared with: its own, that of its line or the one before.
+        """Return the version of the model that a release is compared with: its own, its line's or the previous one.
 
-        Without numbers, it is that of the newest; before the oldest, that of the oldest.
+        A build without numbers gets the newest, one before the oldest gets the oldest.
         """
         if version in self.patches:
             return self.patches[version]
@@ -223,7 +221,7 @@ class Harness:
 
 
 def line_of(version: str) -> tuple[int, int]:
-    """Return the first two numbers of a release, very large ones if it has none, such as a build of trunk."""
+    """Return the first two numbers of a release, or very large ones for a build without numbers, such as trunk."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
     return (int(numbers[1]), int(numbers[2])) if numbers else (99, 0)
 
@@ -233,7 +231,7 @@ BROKERS = Harness(RELEASES, "fencepost.Driver", (HERE / "loop", KAFKA / "replica
 
 @dataclass(frozen=True)
 class Release:
-    """A release of Kafka with its compiled driver. `model` is the model's version that it is compared with."""
+    """A release of Kafka with its compiled driver. `model` is the version of the model to compare it with."""
 
     version: str
     model: str
@@ -244,7 +242,7 @@ class Release:
     """Further folders of jars that the driver needs."""
     warning: str = ""
     options: tuple[str, ...] = ()
-    """More options for Java."""
+    """Additional options for Java."""
 
     @property
     def known(self) -> list[str]:
@@ -258,7 +256,7 @@ class Release:
 
 
 def release(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> Release:
-    """Return a release of Kafka by its number, by a folder of jars, or both, with its driver, compiled once."""
+    """Return a release of Kafka, given by number, folder of jars, or both, with its driver, compiled once."""
     version, jars, warning = locate_release(version, jars, harness)
     more = with_tests(version, jars, harness)
     classes = compile_driver(version, jars, harness.sources, *more)
@@ -266,7 +264,7 @@ def release(version: str | None, jars: Path | None = None, harness: Harness = BR
 
 
 def locate_release(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> tuple[str, Path, str]:
-    """Return version, folder of jars and warning of a release given by its number, by a folder of jars, or by both."""
+    """Return version, folder of jars and warning of a release given by number, folder of jars, or both."""
     java_version()
     known = ", ".join(harness.releases)
     if jars is None:
@@ -290,12 +288,12 @@ def locate_release(version: str | None, jars: Path | None = None, harness: Harne
             f"`kafka=` was given {version}, and the jars in {jars} are Kafka {told}: write {told} or leave it out."
         )
     model = harness.model_of(told)
-    unknown = f"Kafka {told} is not of a line that the driver knows; it is compared with the model's {model}."
+    unknown = f"Kafka {told} is not from a line that the driver knows; it is compared with the model's {model}."
     return told, jars, "" if harness.knows(told) else unknown
 
 
 def with_tests(version: str, jars: Path, harness: Harness) -> tuple[Path, ...]:
-    """Return a folder with the test jar that a driver needs, by Maven the first time; none if it is among the jars."""
+    """Return a folder with the test jar that a driver needs, from Maven the first time; none if among the jars."""
     name = harness.tests
     if not name or list(jars.glob(f"{name}-*-test.jar")):
         return ()
@@ -311,11 +309,11 @@ def model_of(version: str) -> str:
 
 
 def version_of(folder: Path) -> str:
-    """Return the version of the Kafka whose jars are in a folder, which its kafka-clients says."""
+    """Return the version of Kafka in a folder of jars, from its kafka-clients."""
     if not folder.is_dir():
         raise UsageError(
-            f"`jars=` was given {folder}, which is not a folder: name one with kafka_2.13, kafka-clients and all that "
-            "they need."
+            f"`jars=` was given {folder}, which is not a folder: name one with kafka_2.13, kafka-clients and "
+            "all their dependencies."
         )
     found = sorted(folder.glob("kafka-clients-*.jar"))
     if len(found) != 1:
@@ -336,7 +334,7 @@ def version_of(folder: Path) -> str:
 
 
 def fetch_kafka(version: str) -> Path:
-    """Return a folder with Kafka's jars, which Maven brings the first time."""
+    """Return a folder with Kafka's jars, which Maven downloads the first time."""
     # 4.4.0 names a kafka-tools-api that is not on Maven Central, and nothing here needs it
     kafka = Artifact("org.apache.kafka", "kafka_2.13", version, without=("org.apache.kafka", "kafka-tools-api"))
     return fetch_jars(
@@ -345,7 +343,7 @@ def fetch_kafka(version: str) -> Path:
 
 
 def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Path) -> Path:
-    """Return a folder with the driver's classes for these jars, compiled if it was not yet.
+    """Return a folder with the driver's classes for these jars, compiling it if necessary.
 
     `folders` have the sources, and `more` are further folders of jars that they need.
     """
@@ -392,8 +390,7 @@ def _written(sources: dict[Path, Path], folder: Path, version: str, classes: dic
 def select_lines(text: str, version: str) -> str:
     """Return the driver's text without the lines for other releases.
 
-    A line that ends in `// until 4.1` is for 4.1 and what was before, one that ends in `// since 4.3` for 4.3 and
-    later.
+    A line that ends in `// until 4.1` is for 4.1 and earlier, one that ends in `// since 4.3` for 4.3 and later.
     """
     release = line_of(version)
     kept = []
@@ -422,7 +419,7 @@ def classes_in(folder: Path) -> dict[str, set[str]]:
 
 
 def adapt_classes(text: str, classes: Mapping[str, set[str]]) -> str:
-    """Return the text with every class of Kafka named where it is; an ambiguous one stays as it was."""
+    """Return the text with the package of every class of Kafka; ambiguous ones are unchanged."""
 
     def place(named: re.Match[str]) -> str:
         simple = named[1]

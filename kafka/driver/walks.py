@@ -9,11 +9,11 @@ from fencepost.model.language.interpreter import Interpreter, Step, Transition
 from fencepost.model.language.records import Key
 
 NEAR = 40
-"""States that are examined for the nearest edge that was not taken."""
+"""The most states examined for the nearest edge that was not taken."""
 
 
 def state_graph(plain: Interpreter, most: int) -> "nx.MultiDiGraph[Key] | None":
-    """Return every state that is reached, with its transitions as edges; None if there are more than `most` states."""
+    """Return every reachable state, with its transitions as edges; None if there are more than `most` states."""
     graph: nx.MultiDiGraph[Key] = nx.MultiDiGraph()
     waiting = deque(plain.initial_states())
     graph.add_nodes_from(waiting)
@@ -30,11 +30,10 @@ def state_graph(plain: Interpreter, most: int) -> "nx.MultiDiGraph[Key] | None":
 
 
 class Cover:
-    """Walks from the initial state that take every edge, made one after the other; not the least number of walks.
+    """Walks from the initial state that take every edge, made one after the other; their number is not minimal.
 
-    A walk takes edges that no walk has taken, and otherwise continues to where some are ahead. A component
-    is done once nothing is left in it or in any that it leads to; components, unlike states, form no cycles, so this
-    can be counted.
+    A walk prefers edges that no walk has taken, and otherwise heads for some. A component is done once no edge is left
+    in it or in its successors; components form no cycles, so this can be counted.
     """
 
     def __init__(self, graph: "nx.MultiDiGraph[Key]") -> None:
@@ -113,14 +112,14 @@ class Cover:
 
 
 def walks(plain: Interpreter, number: int, depth: int, seed: int) -> Iterator[Iterator[Transition]]:
-    """Yield walks of at most `depth` steps; each is given by the seed and its number alone."""
+    """Yield walks of at most `depth` steps; each is determined by the seed and its number."""
     initial = plain.initial_states()[0]
     for place in range(number):
         yield walk(plain, initial, depth, random.Random(f"{seed} {place}"))  # noqa: S311 (no secret)
 
 
 def walk(plain: Interpreter, initial: Key, depth: int, chance: random.Random) -> Iterator[Transition]:
-    """Yield one walk: each step is of an action that is drawn, then of values that are drawn, until one can happen."""
+    """Yield one walk: for each step, an action and then values are drawn until one is possible."""
     at = initial
     for _ in range(depth):
         taken = _step(plain, at, chance)

@@ -1,1 +1,1 @@
-"""Random histories of Kafka's own classes that no model made: drawn, judged, shortened and recognised."""
+"""Random histories of Kafka's own classes, without a model: drawn, judged, shortened and identified."""

@@ -1,5 +1,5 @@
-"""Random histories on Kafka's classes: drawn in one Java process, kept as scripts, recognised by the repair that ends
-them.
+"""Random histories on Kafka's classes: drawn in one Java process, kept as scripts, identified by the repair that
+prevents them.
 """
 
 import os
@@ -33,10 +33,10 @@ REPAIRS = (
 )
 """Findings whose repair is an edit of Kafka's classes, the most frequent first."""
 SWITCHES = {"late-epoch-flush": "-Dfencepost.flush-at-once=true", "hyp-11": "-Dfencepost.settings-first=true"}
-"""Findings whose repair is one of the driver, which stands for that class. A flush of the epoch cache of a log that was
-deleted may come so late that it empties that of the log which has its name now."""
+"""Findings whose repair is in the driver, which replaces that class. A late flush of a deleted log's epoch cache may
+empty that of the log that now has its name."""
 TOGETHER = 2
-"""Repairs of findings that are tried together, if no single one ends a history."""
+"""Repairs of findings that are tried together, if no single one prevents a violation."""
 FLAGS = ("-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2")
 """Kafka iterates maps by identity hash: this one is the same in each process."""
 HEAD = "fencepost fuzz 1"
@@ -51,17 +51,17 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Script:
-    """A history that replays on any release: sizes of the cluster, and steps in the words of the driver."""
+    """A history that can be replayed on any release: sizes of the cluster, and steps in the driver's language."""
 
     shape: str
     steps: tuple[str, ...]
 
     def line(self) -> str:
-        """Return it in one line, as the driver reads it."""
+        """Return the script in one line for the driver."""
         return f"{self.shape}|{';'.join(self.steps)}"
 
     def text(self, alarm: "Alarm | None" = None, kafka: str = "") -> str:
-        """Return it as a file, with comments that tell the story of an alarm."""
+        """Return the script as a file, with comments that explain an alarm."""
         lines = [HEAD, self.shape, *self.steps]
         if alarm is not None:
             told = [f"# Kafka {kafka}, seed {alarm.seed}: {alarm.message}"]
@@ -80,7 +80,7 @@ class Script:
 
     @classmethod
     def parse(cls, text: str, where: object) -> "Script":
-        """Return the script that a text is; raise UsageError if it is not one."""
+        """Return the script in a text; raise UsageError if it is not one."""
         lines = [line.partition("#")[0].strip() for line in text.splitlines()]
         head, *rest = [line for line in lines if line] or [""]
         wellformed = (
@@ -92,14 +92,14 @@ class Script:
         if not wellformed:
             raise UsageError(
                 f"{where} is not a history of `fencepost fuzz`: its first line is {head[:40]!r}, or a line below "
-                f"is not a step. Write {HEAD!r}, then the sizes, then a step a line, as `output=` does."
+                f"is not a step. Write {HEAD!r}, then the sizes, then one step per line, as `output=` does."
             )
         return cls(rest[0], tuple(rest[1:]))
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """A history that ends in a violation: what is violated, and the shortest history that still does."""
+    """A history that ends in a violation: the violation, and the shortest history with it."""
 
     seed: int
     kind: str
@@ -116,7 +116,7 @@ class Alarm:
 
     @classmethod
     def of(cls, told: dict[str, Any]) -> "Alarm":
-        """Return the alarm of an answer of the driver."""
+        """Return the alarm in a driver's answer."""
         shown = told["shown"] or [""] * len(told["steps"])
         steps = tuple(map(Step, told["steps"], shown))
         drawn = told.get("drawn", len(steps))
@@ -188,7 +188,7 @@ def words(step: str) -> str:
 
 
 class Progress(NamedTuple):
-    """How far a run has come: `digest` is of every state of every history, `taken` the steps of each since the last."""
+    """The progress of a run: `digest` covers every state of every history, `taken` the steps of each since the last."""
 
     histories: int
     steps: int
@@ -201,7 +201,7 @@ class Fuzzer(Driver):
     """One Java process that draws histories, and replays scripts."""
 
     def histories(self, profile: str, first: int, count: int, seconds: float = 0) -> Iterator[Alarm | Progress]:
-        """Draw histories by their seeds from `first` on, and yield each alarm and, now and then, the progress."""
+        """Draw histories by their seeds from `first` on, and yield each alarm and, from time to time, the progress."""
         line = f"run {profile} {first} {count} {seconds}"
         told = self._answered(line)
         while True:
@@ -231,14 +231,14 @@ def fuzz_release(version: str | None, jars: Path | None) -> Release:
 
 @dataclass
 class Repaired:
-    """Kafka with repairs of findings, a process for each set of them, to say which finding a history is."""
+    """Kafka with repairs of findings, a process for each set of them, to identify the finding of a history."""
 
     release: Release
     kit: Kit
     _stack: ExitStack = field(default_factory=ExitStack)
     _running: dict[tuple[str, ...], Fuzzer | None] = field(default_factory=dict)
     _latest: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The findings that the latest violation of a kind was."""
+    """The findings behind the latest violation of a kind."""
 
     def __enter__(self) -> Self:
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fencepost-repairs-")))
@@ -265,10 +265,10 @@ class Repaired:
         return self._running[repairs]
 
     def explained(self, alarm: Alarm) -> tuple[tuple[str, ...] | None, Alarm]:
-        """Return the findings that a violation is, as few as possible, or None; and the alarm, shortened if need be.
+        """Return the fewest findings that explain a violation, or None; and the alarm, shortened if necessary.
 
-        A repair that ends the whole history explains it; if none does, each and two together are tried on the
-        shortest history.
+        A repair that prevents the violation of the whole history explains it; if none does, single repairs and pairs
+        are tried on the shortest history.
         """
         fit = [(name,) for name in (*REPAIRS, "late-epoch-flush") if self._process((name,)) is not None]
         tried = [self._latest[alarm.kind]] if alarm.kind in self._latest else []
@@ -281,7 +281,7 @@ class Repaired:
         return next((names for names in (*fit, *pairs) if self._ends(names, short.script)), None), short
 
     def shortened(self, alarm: Alarm) -> Alarm:
-        """Return the shortest history that still ends in this violation; the same if it does not come again."""
+        """Return the shortest history that still ends in this violation; unchanged if it does not recur."""
         process = self._process(())
         found = process.replayed(alarm.script, shortens=True) if process is not None else None
         return alarm if found is None else replace(found, seed=alarm.seed, drawn=len(alarm.steps))

@@ -1,4 +1,4 @@
-"""Does it see? Mistakes planted into Kafka's classes, by how many random histories find them."""
+"""Does it see? Mistakes planted into Kafka's classes, with the number of random histories that find them."""
 
 import os
 import random
@@ -19,15 +19,15 @@ FIGURE = "sight"
 UNFIT = "the release has no such place"
 DRAWN = 40
 SEED = 421128
-"""Plants are drawn by this seed."""
+"""The seed by which plants are drawn."""
 CONTROLLER = "org.apache.kafka.controller"
 LOG = "org.apache.kafka.storage.internals"
 REPAIR = "repair"
-"""Stands for the class where a repair of a finding is left out, which `method` names."""
+"""Marks an omitted repair of a finding, which `method` names."""
 
 
 class Plant(NamedTuple):
-    """A mistake: the `call` in a method that is left out, or the whole method, and what is returned instead."""
+    """A mistake: an omitted `call` in a method, or the whole method, and the value returned instead."""
 
     owner: str
     method: str
@@ -130,19 +130,19 @@ PLANTS = (
     *(Plant(REPAIR, f"hyp-{number}") for number in (16, 12, 18, 13, 3, 10, 1)),
     *(Plant(REPAIR, name) for name in ("reassigned-twice", "hyp-24", "late-epoch-flush")),
 )
-"""Checks, effects and repairs of Kafka 4.4.0 that can be left out, one at a time, without code that nothing calls."""
+"""Checks, effects and repairs of Kafka 4.4.0 that can be left out, one at a time, excluding uncalled code."""
 
 
 def drawn_plants() -> tuple[Plant, ...]:
-    """Return the plants of the table."""
+    """Return the planted mistakes of the table."""
     return tuple(random.Random(SEED).sample(PLANTS, DRAWN))  # noqa: S311 (no secret)
 
 
 def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant, int | None, str]]:
-    """Yield for each plant the number of the history that finds it, None if none does, and what is violated there.
+    """Yield, for each plant, the number of the history that finds it (None if none does) and the violation.
 
-    Kafka has all repairs of known findings that fit, so that an alarm is of the plant. A plant that does not fit the
-    release is yielded with the reason.
+    Kafka has all applicable repairs of known findings, so that alarms come from the plant. A plant that does not apply
+    to the release is yielded with the reason.
     """
     release, base = fuzz_release(version, None), kit(version)
     with tempfile.TemporaryDirectory(prefix="fencepost-sight-") as work:
@@ -180,7 +180,7 @@ def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant,
 
 
 class Sight(NamedTuple):
-    """How many of the planted mistakes this many histories find, on which release and with which profile."""
+    """The planted mistakes that this many histories find, with the release and the profile."""
 
     found: int
     planted: int
@@ -190,7 +190,7 @@ class Sight(NamedTuple):
 
 
 def sight(histories: int) -> Sight | None:
-    """Return the measurement for this many histories, or for the most that were tried; None without one."""
+    """Return the measurement for this many histories, or for the most that were tried; None if missing."""
     figure = load(FIGURE)
     if not figure:
         return None

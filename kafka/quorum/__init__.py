@@ -1,1 +1,1 @@
-"""The metadata quorum, held against Kafka's KafkaRaftClient."""
+"""The metadata quorum, compared with Kafka's KafkaRaftClient."""

@@ -1,4 +1,4 @@
-"""Who refuses where a guard of `quorum` does, which of its rules are Kafka's, and where they are sought out."""
+"""The party that refuses where a guard of `quorum` does, the rules that are Kafka's, and the constants to try."""
 
 from collections.abc import Callable
 
@@ -105,7 +105,7 @@ PHYSICAL: dict[str, tuple[Place, ...]] = {
     "the time of a majority's fetches is that of a leader": (("leader-resigns", "leads(s, leader)"),),
     "a follower fetches before that time is over": (("leader-resigns", "not is_followed_by_majority(s, c, leader)"),),
 }
-"""Guards that say what cannot be, and what that is."""
+"""Guards for physical impossibilities, with explanations."""
 
 
 BOUNDS: dict[str, tuple[Place, ...]] = {
@@ -152,7 +152,7 @@ BOUNDS: dict[str, tuple[Place, ...]] = {
     ),
     "a snapshot of nothing new changes nothing": (("node-takes-snapshot", "end > n.start"),),
 }
-"""Guards that are the model's own, and what for."""
+"""Guards that are the model's own, with their purpose."""
 
 
 def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bool:
@@ -226,7 +226,7 @@ UNSEEN: dict[str, str] = {
     "observers_return": "no observer loses its leader in these graphs; with `fetch_timeouts` it shows",
     "timeout_answers_anew": "with the completion of all parked fetches an answer of its arrival is never an old one",
 }
-"""Rules whose change shows nowhere in what is driven, with the reason; by constant, or by constant and value."""
+"""Rules whose change is not visible in driven histories, with the reason; by constant, or by constant and value."""
 
 WITH_1166: dict[str, str] = dict.fromkeys(
     (

@@ -1,10 +1,10 @@
-"""The mapping between `quorum` and Kafka: what each action does to KafkaRaftClient, and what each field is read from.
+"""The mapping between `quorum` and Kafka: the effect of each action on KafkaRaftClient, and the source of each field.
 
 Each node is a KafkaRaftClient with QuorumState, LeaderState, FollowerState and the rest of its package, and a
 StringSerde. Its log, the file of its election state and its queue of messages are MockLog, MockQuorumStateStore and
 MockMessageQueue of Kafka's own tests. Not Kafka's are the network, the timeouts of parked fetches, and the clocks: each
-node has one of its own, which continues only where this page says so. Messages are the objects of Kafka's requests and
-answers; they are not written to bytes. A message that no action is about, such as EndQuorumEpoch, never arrives.
+node has its own, which advances only where stated here. Messages are the objects of Kafka's requests and answers; they
+are not serialized. A message without an action, such as EndQuorumEpoch, never arrives.
 """
 
 from typing import Any
@@ -22,13 +22,13 @@ RELEASES: dict[str, str] = {
     "4.2.1": "kafka-4.2",
     "4.3.1": "kafka-4.2",
 }
-"""The releases that have a test jar of kafka-raft, each with the model's version that it is compared with."""
+"""The releases that have a test jar of kafka-raft, each with the version of the model to compare it with."""
 
 ACTIONS: dict[str, Act] = {
     "quorum_elects": Act(
-        "Time passes at the candidate, and from 4.0 at electors that follow, until their fetch or election timeouts "
-        "are over. The candidate's requests (Vote, before it PreVote from 4.0) are handled by the electors alone, and "
-        "it gets their answers.",
+        "Time passes at the candidate, and from 4.0 at electors that follow, until their fetch or "
+        "election timeouts expire. The candidate's requests (Vote, from 4.0 on after PreVote) are handled by the "
+        "electors only, and it gets their answers.",
         lambda _, candidate, electors: f"elect {candidate} {electors}",
     ),
     "voter_stands": Act(
@@ -39,7 +39,7 @@ ACTIONS: dict[str, Act] = {
         "The voter handles the candidate's Vote request; the answer waits until the candidate wins.",
         lambda _, voter, candidate: f"vote {voter} {candidate}",
     ),
-    "candidate_wins": Act("The candidate gets the answers that wait.", lambda _, candidate: f"win {candidate}"),
+    "candidate_wins": Act("The candidate gets the waiting answers.", lambda _, candidate: f"win {candidate}"),
     "voter_hears_nothing": Act(
         "The fetch timeout passes at the voter, and it is prospective; its PreVote requests reach no voter.",
         lambda _, node: f"hear-nothing {node}",
@@ -54,9 +54,9 @@ ACTIONS: dict[str, Act] = {
     ),
     "node_learns_leader": Act(
         "A voter handles the leader's BeginQuorumEpoch; one that is prospective in the leader's epoch loses its "
-        "pre-vote by time. At an observer the fetch timeout passes, and its fetch to this bootstrap server is "
-        "answered; after observer-hears-nothing by one that knows the leader, and its next fetch goes to that leader. "
-        "Who restarts and finds in the file of its election state whom it has followed fetches there.",
+        "pre-vote through a timeout. At an observer the fetch timeout passes, and its fetch to this bootstrap server "
+        "is answered; after observer-hears-nothing by one that knows the leader, and its next fetch goes to that "
+        "leader. A node that restarts and finds its former leader in the file of its election state fetches there.",
         lambda _, node, leader: f"learn {node} {leader}",
     ),
     "node_restarts": Act(
@@ -114,7 +114,7 @@ NOT_DRIVEN: dict[str, str] = {
     "broker_applies_metadata": "MetadataLoader is not among the classes here",
     "time_passes": "each node has a clock of its own here",
 }
-"""Actions without a command to Kafka, and why. None is enabled with the constants that `refuse` lets through."""
+"""Actions without a command to Kafka, and why. None is enabled under constants that `refuse` accepts."""
 
 FIELDS: dict[str, str] = {
     "node.role": (
@@ -165,7 +165,7 @@ NOT_COMPARED: dict[str, str] = {
     "ghost_committed_end": "follows from high watermarks, which are compared",
     "ghost_credit": "a count of the model",
 }
-"""Fields that are taken from the model, and why."""
+"""Fields that are copied from the model, and why."""
 
 STOPS = "a node stops that hears of another leader of its epoch"
 ASIDE = (STOPS,)
@@ -173,23 +173,23 @@ ASIDE = (STOPS,)
 
 LIMITS: tuple[str, ...] = (
     (
-        "A node that learns of a leader in its epoch, knows another, or ought to be that leader itself, "
+        "A node that learns of a leader in its epoch, knows another, or should be that leader itself, "
         "stops with an IllegalStateException. "
         "The model's continues: after the loss of a disk it allows more, and such a history is set aside."
     ),
     (
-        "A leader that loses its disk and leads in the same epoch again still has its followers of before, "
-        "who do not notice. The model's wait "
+        "A leader that loses its disk and leads in the same epoch again still has its earlier "
+        "followers, which do not notice. The model's wait "
         "until they hear of it, so Kafka allows more: refusals are not tried where disks are lost."
     ),
     (
-        "A pre-vote is one step in the model. Kafka counts answers that are older, and who follows a leader that has "
-        "resigned grants none until its fetch timeout is over: the driver lets that pass."
+        "A pre-vote is one step in the model. Kafka counts older answers, and a follower of a leader that has resigned "
+        "grants none until its fetch timeout expires: the driver lets that time pass."
     ),
     "MockLog answers a fetch with at most two batches: `records_per_answer` is 2.",
     (
-        "The state of a message is its object: versions of Fetch are not written to bytes, so all nodes are "
-        "of one release."
+        "The state of a message is its object: messages are not serialized in a version "
+        "of Fetch, so all nodes are of one release."
     ),
 )
 
@@ -239,11 +239,11 @@ AS_BUILT: dict[str, int] = {
     "registers_again": 1,
     "observers_return": 1,
 }
-"""The switches of the model that are Kafka's rules, as 4.1 has them."""
+"""The switches of the model that are Kafka's rules, as in 4.1."""
 
 
 def rules(version: str) -> dict[str, int]:
-    """Return the constants that a version of the model has as Kafka is built and driven."""
+    """Return the constants of a version of the model that match Kafka and the driver."""
     changed = dict(next(item.values for item in VERSIONS if item.name == version))
     built = {name: int(changed.get(name, value)) for name, value in AS_BUILT.items()}
     return {
@@ -275,7 +275,7 @@ def refuse(c: Constants, version: str) -> str | None:
 
 
 SMALL: dict[str, int] = {"nodes": 3, "max_records": 1, "max_epoch": 2, "records_per_answer": 2}
-"""The configuration whose whole state graph is covered unless another is asked for."""
+"""The configuration whose whole state graph is covered by default."""
 
 
 def reset(c: Constants) -> str:

@@ -14,15 +14,14 @@ STATE = {name: place for place, (name, _) in enumerate(fields(State))}
 NODE = {name: place for place, (name, _) in enumerate(fields(Node))}
 FETCH = {name: place for place, (name, _) in enumerate(fields(Fetch))}
 LEADER_IS_KNOWN = -2
-"""The vote of a node that knows the leader of its epoch: the file of its election state has no vote then, or an old
-one."""
+"""The vote of a node that knows the leader of its epoch: its election state file then has no vote, or an old one."""
 NO_FETCH = (0,) * len(FETCH)
 NO_ENTRY = (0,) * len(fields(Entry))
 
 
 @dataclass
 class NodesView:
-    """The last answer of the driver. `no_op` is the number of a NoOp record; `votes`, `listeners`: what is compared."""
+    """The driver's last answer. `no_op` is the number of a NoOp record; `votes`, `listeners`: what is compared."""
 
     no_op: int
     votes: bool
@@ -30,7 +29,7 @@ class NodesView:
     state: dict[str, Any] = field(default_factory=dict)
 
     def take(self, state: dict[str, Any]) -> None:
-        """Take over what the driver has answered."""
+        """Adopt the driver's answer."""
         self.state = state
 
     def late_fetches(self) -> InFlight:
@@ -38,7 +37,7 @@ class NodesView:
         return InFlight((tuple(rest), number) for number, *rest in self.state["late"])
 
     def key(self, expected: Key) -> Key:
-        """Return the state of the model that is seen; what is not compared is taken from `expected`."""
+        """Return the observed state of the model; parts that are not compared are copied from `expected`."""
         state = list(expected)
         state[STATE["node"]] = tuple(
             self._node(told, was) for told, was in zip(self.state["nodes"], expected[STATE["node"]], strict=True)
@@ -98,7 +97,7 @@ class NodesView:
 
 
 def without_forgotten(plain: Interpreter, state: Key) -> Key:
-    """Return a state without what `normalize` forgets."""
+    """Return a state without the parts that `normalize` forgets."""
     restored = plain.schema.restore(state)
     assert plain.machine.normalize is not None
     plain.machine.normalize(restored, plain.constants)
@@ -122,19 +121,19 @@ class Nodes(Execution):
         return reset(self.plain.constants)
 
     def leaves_late(self, step: Step) -> bool:
-        """Say that any step may make a node leave a fetch behind."""
+        """Return that any step may make a node leave a fetch behind."""
         return step.action.name in ACTIONS
 
     def lose_late(self, expected: Key) -> None:
-        """Let fetches never arrive that the model has no room for, or has forgotten."""
+        """Drop fetches that the model has no room for, or has forgotten."""
         for number in self.seen.late_fetches().beyond(expected[STATE["late_fetches"]]):
             self.ask(f"lose {number}")
 
     def projected(self, expected: Key) -> tuple[Key, Key]:
-        """Return a state of the model and what is seen of it in Kafka, both without what `normalize` forgets."""
+        """Return a state of the model and its observation in Kafka, both without the parts that `normalize` forgets."""
         return without_forgotten(self.plain, expected), without_forgotten(self.plain, self.seen.key(expected))
 
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
-        """Drop late fetches that no leader would serve; states are compared without what `normalize` forgets."""
+        """Drop late fetches that no leader would serve: states are compared without what `normalize` forgets."""
         self.lose_late(transition.after)
         return self.compare(steps, transition.after)

@@ -1,1 +1,1 @@
-"""How the model of data replication is bound to the classes of Kafka."""
+"""The binding of the model of data replication to Kafka's classes."""

@@ -16,14 +16,14 @@ REPLICA = {name: place for place, (name, _) in enumerate(fields(Replica))}
 ENTRIES = len(fields(Entry))
 NO_ANSWER = (0,) * len(fields(FetchAnswer))
 MISSING = 6
-"""Where an image says who has no replica."""
+"""The field of an image with the brokers that have no replica."""
 SENT, STRAY = "", "STRAY"
 STATUS = {SENT: Status.SENT, STRAY: Status.STRAY, "NONE": Status.APPLIED, "INELIGIBLE_REPLICA": Status.INELIGIBLE}
 """The status of an AlterPartition by the answer's error code; any other code is REFUSED."""
 
 
 class Frame(NamedTuple):
-    """Origin of the model's counts: the number of its first image, and its partition epoch."""
+    """The origin of the model's counts: the number of its first image, and its partition epoch."""
 
     image: int = 0
     epoch: int = 0
@@ -31,19 +31,19 @@ class Frame(NamedTuple):
 
 @dataclass
 class BrokersView:
-    """The last answer of the driver, and the controller's images from the beginning."""
+    """The driver's last answer, and the controller's images from the beginning."""
 
     brokers: int
     records: int
     lag: int
     fixed: int = 0
-    """Brokers that keep their replicas whatever operators do, as bits."""
+    """Brokers that always keep their replicas, as bits."""
     frame: Frame = field(default_factory=Frame)
     images: list[list[Any]] = field(default_factory=list)
     state: dict[str, Any] = field(default_factory=dict)
 
     def take(self, state: dict[str, Any]) -> None:
-        """Take over what the driver has answered."""
+        """Adopt the driver's answer."""
         self.images += state["images"]
         self.state = state
 
@@ -84,11 +84,11 @@ class BrokersView:
         return InFlight((tuple(rest), number) for number, *rest in self.state["late"])
 
     def late_answers(self) -> InFlight:
-        """Return the answers to what followers asked in an earlier leader epoch."""
+        """Return the answers to followers from an earlier leader epoch."""
         return InFlight((tuple(rest), number) for number, *rest in self.state["lateAnswers"])
 
     def key(self, expected: Key) -> Key:
-        """Return the state of the model that is seen; what is not compared is taken from `expected`."""
+        """Return the observed state of the model; parts that are not compared are copied from `expected`."""
         state = list(expected)
         newest = len(self.images) - 1 - self.frame.image
         state[STATE["image"]] = self._window(len(expected[STATE["image"]]))
@@ -192,7 +192,7 @@ class Brokers(Execution):
         return reset(self.plain.constants)
 
     def frame(self, initial: Key) -> None:
-        """Note the first image's partition epoch."""
+        """Record the first image's partition epoch."""
         self.seen.frame = Frame(0, self.seen.images[0][2] - initial[STATE["image"]][0][2])
 
     def leaves_late(self, step: Step) -> bool:
@@ -200,7 +200,7 @@ class Brokers(Execution):
         return step.action.name in LEAVING
 
     def lose_late(self, expected: Key) -> None:
-        """Let fetches and answers never arrive that the model has no room for."""
+        """Drop fetches and answers that the model has no room for."""
         for number in self.seen.late_fetches().beyond(expected[STATE["late_fetches"]]):
             self.ask(f"lose {number}")
         for number in self.seen.late_answers().beyond(expected[STATE["late_answers"]]):
@@ -214,10 +214,11 @@ class Brokers(Execution):
                     self.ask(f"answer {number}")
 
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
-        """Do in Kafka what `normalize` takes for granted, and compare again.
+        """Carry out the assumptions of `normalize` in Kafka, and compare again.
 
         Requests that must be refused are refused, answers that no request waits for arrive, late fetches that no leader
-        serves are refused, and metadata that a follower reads alike is applied. None of it may change anything else.
+        serves are refused, and metadata that looks the same to a follower is applied. None of it may change anything
+        else.
         """
         raw, after = transition.raw, transition.after
         newest = STATE["newest"]

@@ -1,6 +1,7 @@
-"""Who refuses where a guard of `replication` does: a check of Kafka, the nature of things, or a bound of the model.
+"""The party that refuses where a guard of `replication` does: a check of Kafka, physical impossibility, or a bound of
+the model.
 
-Guards are named by their action and what they ask for, so that a guard that is added or changed is missed here by name.
+Guards are named by action and condition, so that added or changed guards are reported by name.
 """
 
 from collections.abc import Callable
@@ -228,7 +229,7 @@ PHYSICAL: dict[str, tuple[Place, ...]] = {
         ("controller-unfences-broker", "not bits.contains(image.stopping, broker)"),
     ),
 }
-"""Guards that say what cannot be, and what that is."""
+"""Guards for physical impossibilities, with explanations."""
 
 _ROOM = "has_room(s, c)"
 _EPOCHS = "epoch_without(s, c, broker, leader) <= c.max_leader_epoch"
@@ -334,7 +335,7 @@ BOUNDS: dict[str, tuple[Place, ...]] = {
         ("broker-writes-log-start", "r.checkpoint != (r.start if r.start > log.first_in_files(r) else 0)"),
     ),
 }
-"""Guards that are the model's own, and what for; `has_room` of any action is one, too."""
+"""Guards that are the model's own, with their purpose; `has_room` of any action is one, too."""
 
 
 def _fetches(s: State, leader: int, follower: int) -> bool:
@@ -387,7 +388,7 @@ UNSEEN: dict[str, str] = {
     "answers_carry_min_isr": "it needs another order of publishing than the driver has",
     "fetches_report": "leaders read the field only with `reported_high_watermark_counts`",
 }
-"""Rules whose change shows nowhere in what is driven, with the reason; by constant, or by constant and value."""
+"""Rules whose change is not visible in driven histories, with the reason; by constant, or by constant and value."""
 
 
 ELR_RULES = (
@@ -436,13 +437,13 @@ GROUNDS = read_sizes(
 
 
 def _leaders_see(s: State, c: Any, *, fenced: bool, stopping: bool) -> bool:
-    """Say whether leaders see members that are fenced, and members that shut down, so or not at all."""
+    """Return whether leaders see members that are fenced, and members that shut down, so or not at all."""
     images = [local(s, leader) for leader in range(c.brokers) if leads(s, leader)]
     return all((i.fenced != 0) is fenced and (i.stopping != 0) is stopping for i in images) and bool(images)
 
 
 def _asked_for(s: State, c: Any, m: Any) -> tuple[bool, bool, bool]:
-    """Say whether a request asks for a member that is fenced, shuts down, or has registered again."""
+    """Return whether a request asks for a member that is fenced, shuts down, or has registered again."""
     i = newest(s)
     members = [b for b in range(c.brokers) if bits.contains(m.isr, b)]
     again = any(m.member_epoch[b] not in (NONE, i.broker_epoch[b]) for b in members)
@@ -473,7 +474,7 @@ _REPLICA_COMPARED = tuple(place for name, place in REPLICA.items() if f"replica.
 
 
 def reason(name: str, constants: Constants) -> str:
-    """Return why a changed rule shows nowhere, with or without eligible leader replicas; an empty string if it must."""
+    """Return why a changed rule is not visible, with or without ELR; an empty string if it must be."""
     constant = name.partition("=")[0]
     if constant in ELR_RULES and not constants.values["elr"]:
         return _NO_ELR

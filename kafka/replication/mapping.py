@@ -1,11 +1,11 @@
-"""Mapping between `replication` and Kafka: what each action does to the classes, and where each field is read.
+"""Mapping between `replication` and Kafka: the effect of each action on the classes, and the source of each field.
 
-The classes are Kafka's own: ReplicationControlManager, ClusterControlManager and what they need for the controller;
+The classes are Kafka's own: ReplicationControlManager, ClusterControlManager and their dependencies for the controller;
 LogManager, KRaftMetadataCache, ReplicaManager with Partition, Replica and UnifiedLog, ReplicaFetcherManager with its
 ReplicaFetcherThread and RemoteLeaderEndPoint, DefaultAlterPartitionManager and TopicConfigHandler for each broker. Not
-Kafka's are the clock, the scheduler, the network and Raft: what the controller writes is committed at once.
+Kafka's are the clock, the scheduler, the network and Raft: the controller's writes are committed at once.
 
-A model's image is the metadata log up to the end of what one action of the controller wrote.
+A model's image is the metadata log up to the end of one controller action's records.
 """
 
 from typing import Any
@@ -17,8 +17,8 @@ from fencepost.model.language.constants import Constants
 
 ACTIONS: dict[str, Act] = {
     "broker_crashes": Act(
-        "The broker's objects are dropped with their files open; of its segment file the first `kept` records are "
-        "kept. The fetch that RemoteLeaderEndPoint.buildFetch has built is still to be handled.",
+        "The broker's objects are dropped with their files open; the first `kept` records "
+        "of its segment file are kept. The fetch that RemoteLeaderEndPoint.buildFetch has built has yet to be handled.",
         lambda _, broker, kept: f"crash {broker} {kept}",
     ),
     "broker_stops": Act(
@@ -27,23 +27,23 @@ ACTIONS: dict[str, Act] = {
         lambda _, broker: f"stop {broker}",
     ),
     "broker_starts": Act(
-        "What `broker_registers` does but for the registration: until then brokerEpochSupplier of the new "
+        "The same as `broker_registers` except for the registration: until then brokerEpochSupplier of the new "
         "ReplicaManager says -1, as "
         "BrokerLifecycleManager does. BrokerServer, which starts both, is not among the classes here.",
         lambda _, broker, checkpoint: f"start {broker} {checkpoint}",
     ),
     "broker_registers": Act(
-        "ClusterControlManager.registerBroker of a new incarnation, the session of the old one over; a new "
+        "ClusterControlManager.registerBroker of a new incarnation, after the session of the old one has ended; a new "
         "ReplicaManager, a LogManager that recovers the segment file, with `checkpoint` in the file of high "
         "watermarks, unless the metadata log, which it applies, has no such replica (LogManager.isStrayReplica). If "
-        "the process runs already it gets its epoch, and applies what is new.",
+        "the process is already running, it gets its epoch and applies new metadata.",
         lambda _, broker, checkpoint: f"register {broker} {checkpoint}",
     ),
     "leader_deletes_records": Act(
         "Partition.deleteRecordsOnLeader.", lambda _, leader, offset: f"delete {leader} {offset}"
     ),
     "broker_writes_log_start": Act(
-        "LogManager.checkpointLogStartOffsets. No thread does it here.", lambda _, broker: f"write-start {broker}"
+        "LogManager.checkpointLogStartOffsets. No thread does this here.", lambda _, broker: f"write-start {broker}"
     ),
     "follower_is_out_of_range": Act(
         "ReplicaManager.fetchMessages answers OFFSET_OUT_OF_RANGE; AbstractFetcherThread.processFetchRequest with "
@@ -55,16 +55,16 @@ ACTIONS: dict[str, Act] = {
         lambda _, broker: f"fail {broker}",
     ),
     "log_directory_returns": Act(
-        "The next process finds the files of the directory as they were, and no epoch of a clean shutdown.",
+        "The next process finds the directory's files unchanged, without the epoch of a clean shutdown.",
         lambda _, broker: f"return {broker}",
     ),
     "disk_is_replaced": Act(
-        "The next process finds an empty directory with another id, and no epoch of a clean shutdown.",
+        "The next process finds an empty directory with another id, without the epoch of a clean shutdown.",
         lambda _, broker: f"replace {broker}",
     ),
     "log_directory_is_taken_out": Act(
-        "The next process has one log directory less. The epoch of a clean shutdown is taken over as the other "
-        "directories have it.",
+        "The next process has one log directory fewer. It adopts the epoch of a clean "
+        "shutdown from the other directories.",
         lambda _, broker: f"take-out {broker}",
     ),
     "controller_marks_directory_offline": Act(
@@ -78,7 +78,7 @@ ACTIONS: dict[str, Act] = {
     ),
     "controller_fences_broker": Act(
         (
-            "The broker's last heartbeat is put longer ago than a session lasts; "
+            "The broker's last heartbeat is dated further back than a session lasts; "
             "ReplicationControlManager.maybeFenceOneStaleBroker."
         ),
         lambda _, broker: f"fence {broker}",
@@ -89,7 +89,7 @@ ACTIONS: dict[str, Act] = {
     ),
     "controller_begins_shutdown": Act(
         "ReplicationControlManager.processBrokerHeartbeat with wantShutDown. A broker that leads nothing leads another "
-        "topic for this moment: else it would be let go at once.",
+        "topic for this moment: otherwise it would be released at once.",
         lambda _, broker: f"begin-shutdown {broker}",
     ),
     "controller_elects_preferred": Act("ReplicationControlManager.electLeaders.", lambda _, broker: f"elect {broker}"),
@@ -126,15 +126,15 @@ ACTIONS: dict[str, Act] = {
     "controller_finds_replica_ineligible": Act("The same.", lambda seen, m: f"alter {seen.requests().number(m)}"),
     "controller_refuses_alter_partition": Act("The same.", lambda seen, m: f"alter {seen.requests().number(m)}"),
     "broker_applies_metadata": Act(
-        "One MetadataDelta over the log up to the image: KRaftMetadataCache.setImage, ReplicaManager.applyDelta. Who "
-        "has no replica any more deletes its log (LogManager.asyncDelete).",
+        "One MetadataDelta over the log up to the image: KRaftMetadataCache.setImage, ReplicaManager.applyDelta. A "
+        "broker that no longer has a replica deletes its log (LogManager.asyncDelete).",
         lambda seen, broker, index: f"apply {broker} {seen.frame.image + index}",
     ),
     "leader_appends": Act("ReplicaManager.appendRecords with acks=all.", lambda _, leader: f"produce {leader}"),
     "leader_handles_fetch": Act(
         "The follower's request as RemoteLeaderEndPoint.buildFetch builds it; ReplicaManager.fetchMessages "
         "at the leader. An answer "
-        "without records that brings no other high watermark is handled at once: the leader would hold it back.",
+        "without records that does not change the high watermark is handled at once: the leader would hold it back.",
         lambda _, leader, follower: f"fetch {leader} {follower}",
     ),
     "leader_reports_divergence": Act("The same.", lambda _, leader, follower: f"fetch {leader} {follower}"),
@@ -143,12 +143,11 @@ ACTIONS: dict[str, Act] = {
         lambda seen, m: f"late {seen.late_fetches().number(m)}",
     ),
     "follower_lags_too_long": Act(
-        "ReplicaState.lastCaughtUpTimeMs of this follower is put longer ago than replica.lag.time.max.ms.",
+        "ReplicaState.lastCaughtUpTimeMs of this follower is dated further back than replica.lag.time.max.ms.",
         lambda _, leader, follower: f"lag {leader} {follower}",
     ),
     "leader_requests_shrink": Act(
-        "Partition.maybeShrinkIsr, at a time when the last caught-up time of `members` is longer ago than the lag time "
-        "and that of all others is not.",
+        "Partition.maybeShrinkIsr, at a time when only `members` were last caught up longer ago than the lag time.",
         lambda _, leader, members: f"shrink {leader} {members}",
     ),
     "leader_learns_change_applied": Act(
@@ -162,14 +161,13 @@ ACTIONS: dict[str, Act] = {
         lambda seen, m: f"resend {seen.requests().number(m)}",
     ),
     "log_changes_under_answer": Act(
-        "FileRecords.readInto once more of what ReplicaManager.fetchMessages has answered, a part of the leader's "
-        "file.",
+        "FileRecords.readInto again on what ReplicaManager.fetchMessages has answered, a part of the leader's file.",
         lambda _, follower: f"read {follower}",
     ),
     "follower_takes_late_answer": Act(
         "AbstractFetcherThread.processFetchRequest with the answer that was left behind; with "
-        "`divergence_judged_apart` it has been called before, and only what it leads to, truncateOnFetchResponse, "
-        "is called now.",
+        "`divergence_judged_apart` it has been called before, and only the resulting "
+        "truncateOnFetchResponse is called now.",
         lambda seen, m: f"take {seen.late_answers().number(m)}",
     ),
     "follower_ignores_late_answer": Act("The same.", lambda seen, m: f"take {seen.late_answers().number(m)}"),
@@ -189,7 +187,7 @@ NOT_DRIVEN: dict[str, str] = {
     "leader_gives_up_waiting": "no release does this",
     "follower_trusts_diverging_answer": "only before KAFKA-14704",
 }
-"""Actions without a command to Kafka, and why. None is enabled with the constants that `refuse` lets through."""
+"""Actions without a command to Kafka, and why. None is enabled under constants that `refuse` accepts."""
 
 FIELDS: dict[str, str] = {
     "image": "ReplicationControlManager.getPartition, ClusterControlManager.brokerRegistrations and "
@@ -245,7 +243,7 @@ NOT_COMPARED: dict[str, str] = {
     "ghost_low_watermark": "follows from log starts as leaders know them, which are compared",
     "ghost_stale": "a judgement of the model on broker epochs, which are compared",
 }
-"""Fields that are taken from the model, and why. `replica.` stands for the fields of each broker."""
+"""Fields that are copied from the model, and why. `replica.` stands for the fields of each broker."""
 
 ASIDE = (
     "the logs diverge over an epoch without records",
@@ -259,36 +257,37 @@ LIMITS: tuple[str, ...] = (
     (
         "The model has no leader epochs without records in a log's epochs. A follower that led and wrote nothing names "
         "such an epoch in its fetch; if the leader answers that the logs diverge there, the answer is handled at once, "
-        "and the next fetch is compared. Where records are cut off by that, or the follower is down since, this cannot "
-        "be done: the history is set aside."
+        "and the next fetch is compared. Where records are cut off by that, or the follower has gone down since, "
+        "this is impossible: the history is set aside."
     ),
     (
-        "The controller lets a broker go that shuts down once every active broker has reported in a heartbeat that it "
-        "knows. It waits for a broker that is down, too, until that is fenced; the model does not. Kafka allows less, "
+        "The controller releases a broker that shuts down once every active broker has reported in a heartbeat that it "
+        "knows. It also waits for a broker that is down until it is fenced; the model does not. Kafka allows less, "
         "and such a history is set aside."
     ),
     (
-        "Kafka also counts a follower as caught up as of its previous fetch, if it has now got as far as the leader's "
-        "log was then; time stands still here, and the time of a fetch is put long ago as soon as it was handled."
+        "Kafka also counts a follower as caught up as of its previous fetch, if it has now reached the leader's log "
+        "end of that time; time stands still here, and the time of a fetch is set far back once it was handled."
     ),
     (
-        "An operator who names the replicas that are there changes nothing in the model. Kafka looks at the partition "
-        "again then: the ELR goes if the ISR is large enough by now, a reassignment ends that can, a leader that is "
-        "fenced is replaced, and the list may get another order. The model's list is always the replicas that stay, by "
-        "their numbers, then those that go."
+        "An operator who names the current replicas changes nothing in the model. Kafka then examines the partition "
+        "again: the ELR is emptied if the ISR is large enough, a reassignment that can end does, a fenced leader is "
+        "replaced, and the order of the list may change. The model's list always has the remaining replicas, ordered "
+        "by number, and then those to be removed."
     ),
     (
-        "The controller replays a ClearElrRecord without telling its index of the ELR "
+        "The controller replays a ClearElrRecord without updating its index of the ELR "
         "(ReplicationControlManager.removeTopicElrs). If such a broker is in the ISR again and registers unclean, the "
         "partition is changed twice. The model has no such index; the history is set aside."
     ),
     (
-        "A follower with an empty log takes no answer of an earlier leader epoch, since it has first to look where to "
-        "truncate. It has not if it led an epoch in between and wrote nothing: the history is set aside."
+        "A follower with an empty log takes no answer of an earlier leader epoch, since it must first "
+        "find out where to truncate. If it led an epoch in between and wrote nothing, it need not: the history is set "
+        "aside."
     ),
     (
         "Raft, fail-over of the controller, the network client, sessions of fetches, quotas, tiered storage "
-        "and transactions are not there."
+        "and transactions are missing here."
     ),
 )
 
@@ -318,7 +317,7 @@ AS_DRIVEN: dict[str, int] = {
     "waits_for_joining": 1,
     "alter_partition_version": 3,
 }
-"""Choices that every release since 4.0 has made, or that the driver makes."""
+"""Choices of every release since 4.0, or of the driver."""
 
 AS_BUILT: dict[str, int] = {
     "fetch_leader_epoch_check": 1,
@@ -381,11 +380,11 @@ AS_BUILT: dict[str, int] = {
     "last_known_leader_check": 1,
     "unclean_shutdown": int(constants.UncleanShutdown.PREVIOUS_EPOCH),
 }
-"""The switches of the model that are Kafka's rules, as 4.1 has them; `rules_as_built` has those of others."""
+"""The switches of the model that are Kafka's rules, as in 4.1; `rules_as_built` has those of others."""
 
 
 def rules(version: str) -> dict[str, int]:
-    """Return the constants that a version of the model has as Kafka is built and driven."""
+    """Return the constants of a version of the model that match Kafka and the driver."""
     return {**AS_DRIVEN, **rules_as_built(version), **({"elr": 0} if version.startswith(BEFORE_ELR) else {})}
 
 
@@ -396,11 +395,11 @@ AROUND: dict[str, str] = {
     "disk_swaps": NOT_DRIVEN["disk_is_swapped"],
     "expirations": NOT_DRIVEN["broker_expires_records"],
 }
-"""Constants that add what is not driven, and why it is not."""
+"""Constants that add undriven behaviour, and the reason."""
 
 
 def rules_as_built(version: str) -> dict[str, int]:
-    """Return the switches of the model that are Kafka's rules, as this version of the model has them."""
+    """Return the switches of the model that are Kafka's rules, as in this version of the model."""
     changed = dict(MACHINE.version(version).values)
     return {name: int(changed.get(name, value)) for name, value in AS_BUILT.items()}
 
@@ -415,7 +414,7 @@ SMALL: dict[str, int] = {
     "late_fetches": 0,
     "max_leader_epoch": 1,
 }
-"""The configuration whose whole state graph is covered unless another is asked for."""
+"""The configuration whose whole state graph is covered by default."""
 
 LOSSES = (constants.Loss.NONE, constants.Loss.OUTSIDE_ISR, constants.Loss.ANY)
 

@@ -1,1 +1,1 @@
-"""Claims about schemas, versions, headers and code paths, held against the classes in Kafka's jars."""
+"""Claims about schemas, versions, headers and code paths, checked against the classes in Kafka's jars."""

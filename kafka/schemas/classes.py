@@ -1,4 +1,4 @@
-"""The process that answers questions about Kafka's generated message classes and its code, and claims."""
+"""The process that answers questions about Kafka's generated message classes and code, and claims."""
 
 import json
 import os
@@ -46,16 +46,16 @@ class Trip:
     refused: str
 
     def value(self, name: str) -> str | None:
-        """Return the value of a field as the object that was read prints it: of the first one of this name."""
+        """Return the value of the first field of this name, as printed by the object that was read."""
         found = re.search(rf"\b{name}=(\[\]|[^,()\[\]]*)", self.read)
         return found[1] if found else None
 
 
 class Classes(Driver):
-    """Kafka's classes of one release, which answer one question at a time."""
+    """Kafka's classes of one release, queried one question at a time."""
 
     def fields(self, message: str) -> dict[int, dict[str, str]]:
-        """Return by version the type of every field of a message by its path, with the tag of a tagged one."""
+        """Return, by version, the type of every field of a message by path, with the tag if tagged."""
         return {int(version): fields for version, fields in self.tell(f"fields {message}").items()}
 
     def trip(self, message: str, version: int, **values: Any) -> Trip:
@@ -71,7 +71,7 @@ class Classes(Driver):
         return self.tell(f"header {api} {version}")
 
     def has(self, name: str, member: str = "") -> bool:
-        """Return whether a class is there, and a member of it."""
+        """Return whether a class and its member exist."""
         return bool(self.tell(f"has {name} {member}".strip())["there"])
 
     def code(self, name: str, method: str) -> list[str]:
@@ -89,7 +89,7 @@ class Classes(Driver):
         return self.tell(f"constant {name} {member}")["value"]
 
     def named(self, part: str) -> list[str]:
-        """Return the simple names of Kafka's classes that have a text in them."""
+        """Return the simple names of Kafka's classes that contain a string."""
         return sorted(name for name in releases.classes_in(self.release.jars) if part in name)
 
     def fetch_versions(self) -> dict[str, int]:
@@ -105,7 +105,7 @@ ClaimCheck = Callable[["Classes"], "Observation"]
 
 
 class ClaimVerdict(StrEnum):
-    """Verdict of a release on a claim."""
+    """The verdict of a release on a claim."""
 
     HOLDS = "holds"
     DIFFERS = "differs"
@@ -116,7 +116,7 @@ class ClaimVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class Observation:
-    """A verdict, and what was seen in the classes."""
+    """A verdict and the observations in the classes."""
 
     verdict: ClaimVerdict
     what: str
@@ -139,5 +139,5 @@ def in_order(refers: list[str], *names: str) -> bool:
 
 
 def span(versions: list[int]) -> str:
-    """Return versions in words, which stand together."""
+    """Return versions in words, grouped."""
     return f"{versions[0]} to {versions[-1]}" if len(versions) > 1 else ", ".join(map(str, versions)) or "none"

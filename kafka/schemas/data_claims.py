@@ -21,7 +21,7 @@ FIRST_EPOCHS, FIRST_STATE = 3, 15
 
 
 def expansion_by_fetch(kafka: Classes) -> Observation:
-    """Who asks for an ISR to grow."""
+    """Find the callers that request an ISR expansion."""
     chain = {
         name: kafka.callers(PARTITION, name)
         for name in ("prepareIsrExpand", "maybeExpandIsr", "updateFollowerFetchState")
@@ -39,7 +39,7 @@ def last_epoch_kept(kafka: Classes) -> Observation:
 
 
 def epochs_instead_of_ids(kafka: Classes) -> Observation:
-    """Which versions have which list."""
+    """Find which versions have which list."""
     fields = kafka.fields("AlterPartitionRequestData")
     ids = [version for version, found in fields.items() if IDS in found]
     epochs = [version for version, found in fields.items() if f"{EPOCHS}.broker_epoch" in found]
@@ -48,7 +48,7 @@ def epochs_instead_of_ids(kafka: Classes) -> Observation:
 
 
 def unsupported_is_minus_one(kafka: Classes) -> Observation:
-    """Read an unset epoch, and what the controller does then."""
+    """Read an unset epoch, and the controller's reaction."""
     unset = kafka.trip("AlterPartitionRequestData", FIRST_EPOCHS, topics=[_topic(epoch=None)])
     refers = kafka.code("org.apache.kafka.controller.ReplicationControlManager", "ineligibleReplicasForIsr")
     compares = in_order(
@@ -65,7 +65,7 @@ def unsupported_is_minus_one(kafka: Classes) -> Observation:
 
 
 def replica_state(kafka: Classes) -> Observation:
-    """Which versions of Fetch have a plain replica id, and which the state."""
+    """Find the versions of Fetch with a plain replica id, and those with the state."""
     fields = kafka.fields("FetchRequestData")
     plain = [version for version, found in fields.items() if "replica_id" in found]
     states = [version for version, found in fields.items() if "replica_state.replica_epoch" in found]
@@ -78,7 +78,7 @@ def replica_state(kafka: Classes) -> Observation:
 
 
 def consumers_fetch_is_smaller(kafka: Classes) -> Observation:
-    """The bytes of a consumer's fetch in the versions before and after, and what is read of the replica state."""
+    """Compare a consumer's fetch in the versions before and after, and the replica state that is read."""
     before, after = kafka.built("consumer-fetch", FIRST_STATE - 1), kafka.built("consumer-fetch", FIRST_STATE)
     default = "replicaState=ReplicaState(replicaId=-1, replicaEpoch=-1)" in after.read
     what = f"id and epoch are read as -1; {before.bytes} bytes in version 14, {after.bytes} in version 15"
@@ -86,7 +86,7 @@ def consumers_fetch_is_smaller(kafka: Classes) -> Observation:
 
 
 def empty_with_zookeeper(kafka: Classes) -> Observation:
-    """Look at what a broker fills in without KRaft: the ISR's members, and its own fetches."""
+    """Inspect the values that a broker fills in without KRaft: the ISR's members, and its own fetches."""
     if not kafka.has(ZOOKEEPER):
         return not_built("the release has no ZooKeeper mode")
     members = in_order(kafka.code(PARTITION, "addBrokerEpochToIsr"), "KRaftMetadataCache", "long -1l")
@@ -100,7 +100,7 @@ def empty_with_zookeeper(kafka: Classes) -> Observation:
 
 
 def ignored_with_zookeeper(kafka: Classes) -> Observation:
-    """Who reads the members' epochs."""
+    """Find the readers of the members' epochs."""
     if not kafka.has(ZOOKEEPER):
         return not_built("the release has no ZooKeeper mode")
     readers = [
@@ -112,7 +112,7 @@ def ignored_with_zookeeper(kafka: Classes) -> Observation:
 
 
 def each_version_is_written(kafka: Classes) -> Observation:
-    """Build a request in each version, the newest that both sides have."""
+    """Build a request in each version, the newest that both sides support."""
     usable = kafka.callers("org.apache.kafka.clients.NodeApiVersions", "latestUsableVersion")
     older, newer = (kafka.built("alter-partition", version) for version in (FIRST_EPOCHS - 1, FIRST_EPOCHS))
     works = "newIsr=[2], newIsrWithEpochs=[]" in older.read and _epoch(newer.read) == "9"
@@ -138,7 +138,7 @@ def gated_by_metadata_version(kafka: Classes) -> Observation:
 
 
 def versions_alone(kafka: Classes) -> Observation:
-    """Write the new fields in the version before, by the messages' own classes."""
+    """Write the new fields in the previous version, with the messages' own classes."""
     epochs = kafka.trip("AlterPartitionRequestData", FIRST_EPOCHS - 1, topics=[_topic(epoch=9)])
     state = kafka.trip("FetchRequestData", FIRST_STATE - 1, replicaState={"replicaId": 1, "replicaEpoch": 5})
     kept = not epochs.refused and state.value("replicaId") == "1"
@@ -168,13 +168,13 @@ SENDER = "org.apache.kafka.clients.producer.internals.Sender"
 SELECTOR = "org.apache.kafka.common.replica.ReplicaSelector"
 MOVED, FENCED = "Errors.NOT_LEADER_OR_FOLLOWER", "Errors.FENCED_LEADER_EPOCH"
 ANSWERS = {"ProduceResponseData": 10, "FetchResponseData": 16}
-"""The versions from which on answers have the endpoints of new leaders."""
+"""The versions from which answers have the endpoints of new leaders."""
 ENDPOINTS = ("node_id", "host", "port", "rack")
 LOG_START = "responses[].partitions[].log_start_offset"
 
 
 def with_existing_errors(kafka: Classes) -> Observation:
-    """The errors that the current leader is looked up for."""
+    """Find the errors for which the current leader is looked up."""
     produce, fetch = (kafka.code(APIS, name) for name in ("handleProduceRequest", "handleFetchRequest"))
     told = in_order(produce, MOVED, "getCurrentLeader") and in_order(fetch, MOVED, FENCED, "getCurrentLeader")
     what = (
@@ -185,7 +185,7 @@ def with_existing_errors(kafka: Classes) -> Observation:
 
 
 def refresh_as_before(kafka: Classes) -> Observation:
-    """Clients ask for metadata upon these errors, and take the leader from the answer besides."""
+    """Clients ask for metadata on these errors, and also take the leader from the answer."""
     consumer, producer = kafka.code(COLLECTOR, "handleInitializeErrors"), kafka.code(SENDER, "completeBatch")
     asks = in_order(consumer, MOVED, FENCED, "FetchUtils.requestMetadataUpdate")
     asks &= in_order(producer, "InvalidMetadataException", "ProducerMetadata.requestUpdate")
@@ -203,7 +203,7 @@ def refresh_as_before(kafka: Classes) -> Observation:
 
 
 def endpoint_with_leader(kafka: Classes) -> Observation:
-    """The fields of both answers, from which versions on, and whether they come through."""
+    """Find the fields of both answers, their versions, and whether they survive serialization."""
     seen = []
     for message, first in ANSWERS.items():
         fields = kafka.fields(message)
@@ -225,7 +225,7 @@ def endpoint_with_leader(kafka: Classes) -> Observation:
 
 
 def rack_as_in_metadata(kafka: Classes) -> Observation:
-    """The type of the rack here and there."""
+    """Compare the type of the rack in both places."""
     metadata = kafka.fields("MetadataResponseData")
     there = metadata[max(metadata)]["brokers[].rack"]
     here = {kafka.fields(message)[max(kafka.fields(message))]["node_endpoints[].rack"] for message in ANSWERS}
@@ -234,7 +234,7 @@ def rack_as_in_metadata(kafka: Classes) -> Observation:
 
 
 def reset_after_check(kafka: Classes) -> Observation:
-    """Look at what a consumer does when its offset is out of range."""
+    """Inspect a consumer's reaction when its offset is out of range."""
     refers = kafka.code(COLLECTOR, "handleInitializeErrors")
     checks = [
         name
@@ -253,7 +253,7 @@ def reset_after_check(kafka: Classes) -> Observation:
 
 
 def schemas_stay(kafka: Classes) -> Observation:
-    """The fields of version 11 that version 10 does not have."""
+    """Find the fields of version 11 that version 10 lacks."""
     new = [
         f"{field} in the {word}"
         for word in ("request", "response")
@@ -273,7 +273,7 @@ def in_every_version(kafka: Classes) -> Observation:
 
 
 def selector_on_changes(kafka: Classes) -> Observation:
-    """Who asks the selector."""
+    """Find the callers of the selector."""
     callers = kafka.callers(SELECTOR, "select")
     if callers == ["ReplicaManager.findPreferredReadReplica"]:
         return not_built(

@@ -1,4 +1,4 @@
-"""Every check on some releases, as rows: an entry, the releases that say the same, the verdict and what was seen."""
+"""Every check on some releases, as rows: an entry, releases with the same result, verdict and observations."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Claims of KIP-1166, the high watermark in the fetch request: its schema, and who sets and reads it."""
+"""Claims of KIP-1166, the high watermark in the fetch request: its schema, writers and readers."""
 
 from fencepost.kafka.schemas.classes import (
     MESSAGES,
@@ -27,7 +27,7 @@ def newest(kafka: Classes) -> int:
 
 
 def if_built(check: ClaimCheck) -> ClaimCheck:
-    """Ask only the releases whose fetch request has the field."""
+    """Query only releases whose fetch request has the field."""
 
     def asked(kafka: Classes) -> Observation:
         last = newest(kafka)
@@ -55,7 +55,7 @@ def reads_uncommitted(kafka: Classes) -> Observation:
 
 
 def appending_completes(kafka: Classes) -> Observation:
-    """Complete what waits at the end of the log when the end moves."""
+    """Complete fetches that wait at the end of the log when the end moves."""
     parked = kafka.tell("parked")
     refers = kafka.code(RAFT, "updateLeaderEndOffsetAndTimestamp")
     what = (
@@ -66,7 +66,7 @@ def appending_completes(kafka: Classes) -> Observation:
 
 
 def parked_for(kafka: Classes) -> Observation:
-    """The time that a follower asks for, and that the leader takes from the request."""
+    """Compare the time that a follower requests, and the time that the leader uses."""
     most = kafka.constant(RAFT, "MAX_FETCH_WAIT_MS")
     asks = in_order(kafka.code(RAFT, "buildFetchRequest"), "fetchMaxWaitMs", "FetchRequestData.setMaxWaitMs")
     takes = in_order(kafka.code(RAFT, "handleFetchRequest"), "FetchRequestData.maxWaitMs", "FuturePurgatory.await")
@@ -76,7 +76,7 @@ def parked_for(kafka: Classes) -> Observation:
 
 @if_built
 def carried_value(kafka: Classes) -> Observation:
-    """Look at what is sent, also if it is not known, and at what is read if it was not set."""
+    """Inspect the value that is sent, even if unknown, and the value read if unset."""
     refers = kafka.code(RAFT, "buildFetchRequest")
     sends = in_order(
         refers, "QuorumState.highWatermark", "long -1l", "FetchRequestData$FetchPartition.setHighWatermark"
@@ -88,7 +88,7 @@ def carried_value(kafka: Classes) -> Observation:
 
 @if_built
 def three_states(kafka: Classes) -> Observation:
-    """The values that come through; the type allows others, which are never sent."""
+    """Find the values that survive; the type allows others, which are never sent."""
     read = {mark: sent(kafka, FIRST, mark).value("highWatermark") for mark in (-1, 0, 7, 2**63 - 1, -2)}
     what = (
         "-1, 0, 7 and the largest int64 are read as sent; so is -2, which the schema allows and "
@@ -113,7 +113,7 @@ def tagged_and_ignorable(kafka: Classes) -> Observation:
 
 @if_built
 def response_stays(kafka: Classes) -> Observation:
-    """The response rises to the same version with the same fields."""
+    """The response has the same new version with the same fields."""
     fields = kafka.fields("FetchResponseData")
     same = fields[FIRST] == fields[FIRST - 1]
     return holds_if(
@@ -153,7 +153,7 @@ def written_if_supported(kafka: Classes) -> Observation:
 
 @if_built
 def not_by_others(kafka: Classes) -> Observation:
-    """Neither builder of the fetches of consumers and replicas sets it, and nothing but the quorum's client does."""
+    """Neither builder of the fetches of consumers and replicas sets it, and only the quorum's client does."""
     read = {what: kafka.built(what, FIRST).value("highWatermark") for what in ("consumer-fetch", "replica-fetch")}
     only = _setters(kafka) == ["KafkaRaftClient.buildFetchRequest"]
     what = "FetchRequest.Builder leaves it unset for consumers and replicas, and only KafkaRaftClient calls its setter"
@@ -161,7 +161,7 @@ def not_by_others(kafka: Classes) -> Observation:
 
 
 def older_replica(kafka: Classes) -> Observation:
-    """A release without the field ends with version 17; one with it reads what that sends as the largest number."""
+    """A release without the field ends with version 17; one with it reads such a fetch as the largest number."""
     if newest(kafka) < FIRST:
         return holds_if(
             newest(kafka) == FIRST - 1, "its newest version of the fetch is 17", f"its newest is {newest(kafka)}"

@@ -1,1 +1,1 @@
-"""Beliefs of clients: metadata reads with consistency tokens, and the discovery of leaders (KIP-951)."""
+"""Client beliefs: metadata reads with consistency tokens, and the discovery of leaders (KIP-951)."""

@@ -1,7 +1,7 @@
-"""Operators and configuration: they raise and lower min.insync.replicas while it is in use, and turn ELR off.
+"""Operators and configuration: raising and lowering min.insync.replicas while it is in use, and turning ELR off.
 
 After ConfigurationControlManager.incrementalAlterConfigs. The record goes through the controller's log like any other,
-so everybody acts on it once it was applied there: the controller at once, each broker later.
+so each node acts on it once it has applied it: the controller at once, each broker later.
 """
 
 from fencepost.model.cluster.constants import C
@@ -45,11 +45,11 @@ def operator_turns_elr_off(s: State, c: C) -> None:
 
 
 def change_min_isr(s: State, c: C, by: int) -> None:
-    """Write another min ISR, and with it a ClearElrRecord: nobody is eligible by the old one any more.
+    """Write another min ISR, and with it a ClearElrRecord: no replica stays eligible by the old one.
 
-    ReplicationControlManager.removeTopicElrs: it forgets the last known leader too, and writes only to partitions
-    that have something to forget, which opens a partition epoch. Who leads nothing now, and is forgotten, leads
-    nothing for ever (HYP-12).
+    ReplicationControlManager.removeTopicElrs: it forgets the last known leader too, and writes only to partitions with
+    something to forget, which opens a partition epoch. A partition without a leader whose candidates are forgotten
+    never gets one (HYP-12).
     """
     has_something = s.elr != 0 or s.last_known_leader != NONE
     forgets = has_elr(s, c) and has_something and (newest(s).leader != NONE or c.leaderless_elr_is_cleared)

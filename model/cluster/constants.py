@@ -1,7 +1,7 @@
 """Sizes, budgets and switches of the replication model.
 
-A switch that defaults to on is a check or a rule of Kafka; turning it off gives the bug that the check
-prevents. A switch that defaults to off adds a feature, or a behaviour that Kafka has and should not have.
+A switch that defaults to on is a check or a rule of Kafka; turning it off brings back the bug that it prevents. A
+switch that defaults to off adds a feature, or a behaviour that Kafka has and should not have.
 """
 
 from enum import IntEnum
@@ -10,7 +10,7 @@ from fencepost.model.language import Constants, bound, capacity, choice, shape, 
 
 
 class Truncation(IntEnum):
-    """How a follower finds out what to cut off when it enters a leader epoch."""
+    """How a follower finds its truncation point when it enters a leader epoch."""
 
     HIGH_WATERMARK = 0
     KIP_101 = 1
@@ -19,7 +19,7 @@ class Truncation(IntEnum):
 
 
 class Loss(IntEnum):
-    """Whose crash may lose records."""
+    """The brokers whose crash may lose records."""
 
     NONE = 0
     OUTSIDE_ISR = 1
@@ -27,7 +27,7 @@ class Loss(IntEnum):
 
 
 class Rollback(IntEnum):
-    """After what a leader gives up an ISR change that it has asked for."""
+    """The events after which a leader gives up a requested ISR change."""
 
     INELIGIBLE = 0
     ANY_ERROR = 1
@@ -39,8 +39,8 @@ class FencedAnswers(IntEnum):
     """A follower's reaction if the leader epoch of its query is old: it stops
     fetching until the next epoch.
 
-    Checked: not if it has entered the next one meanwhile. Ignored: never, which makes no difference,
-    as nobody serves it before.
+    Checked: unless it has already entered the next one. Ignored: never, which makes no difference, since no leader
+    serves it earlier.
     """
 
     IGNORED = 0
@@ -57,14 +57,14 @@ class Field(IntEnum):
 
 
 class EpochSource(IntEnum):
-    """Where the leader takes the broker epoch of a new ISR member from."""
+    """The source of a new ISR member's broker epoch at the leader."""
 
     FETCH = 0
     CACHE = 1
 
 
 class Epochless(IntEnum):
-    """A leader and fetches without a broker epoch: takes them, proposes no one by them, or refuses them."""
+    """A leader's treatment of fetches without a broker epoch: accept, propose no member for them, or refuse."""
 
     ACCEPTED = 0
     INELIGIBLE = 1
@@ -72,7 +72,7 @@ class Epochless(IntEnum):
 
 
 class UncleanShutdown(IntEnum):
-    """How the controller tells, at registration, that a broker may have lost records."""
+    """How the controller detects, at registration, that a broker may have lost records."""
 
     NEVER = 0
     EVERY_INCARNATION = 1
@@ -88,7 +88,7 @@ class Checkpoint(IntEnum):
 
 
 class Completion(IntEnum):
-    """Which replicas must be in the ISR for a reassignment to end.
+    """The replicas that must be in the ISR for a reassignment to end.
 
     All that stay (KAFKA-15665); those that are added, as before; or those that are added, and all only if
     replicas get fewer (KAFKA-19975).
@@ -100,10 +100,9 @@ class Completion(IntEnum):
 
 
 class Publishing(IntEnum):
-    """In which order a broker applies what an image says of the partition and of its configuration
-    (BrokerMetadataPublisher).
+    """The order in which a broker applies an image's partition and configuration (BrokerMetadataPublisher).
 
-    Topics first is how Kafka does it. Together: a partition has the min ISR of the image that its ISR is from.
+    Kafka applies topics first. Together: a partition has the min ISR of the image that its ISR is from.
     """
 
     TOPICS_FIRST = 0
@@ -112,8 +111,8 @@ class Publishing(IntEnum):
 
 
 class Judging(IntEnum):
-    """By which min ISR the controller fills the ELR: its own; the smaller one of its own and that of the leader that
-    asks; or the smallest one that a broker may still act on, as heartbeats say which metadata it has applied.
+    """The min ISR by which the controller fills the ELR: its own; the smaller one of its own and that of the leader
+    that asks; or the smallest one that a broker may still act on, as heartbeats say which metadata it has applied.
     """
 
     OWN = 0
@@ -371,36 +370,36 @@ def refuse(c: C) -> str | None:
     if c.initial_leader >= c.brokers:
         return f"initial_leader={c.initial_leader} is not a broker: they are numbered 0 to {c.brokers - 1}."
     if c.late_answers > 0 and c.truncation != Truncation.FETCH:
-        return f"late_answers={c.late_answers} is about answers to Fetch that say where to cut: write truncation=fetch."
+        return f"late_answers={c.late_answers} needs fetch answers that say where to truncate: write truncation=fetch."
     if c.records_read_late and c.crashes + c.clean_stops > 0:
-        return "records_read_late=on is about one process of each broker: write crashes=0 and clean_stops=0."
+        return "records_read_late=on assumes one process per broker: write crashes=0 and clean_stops=0."
     if c.movable > c.brokers:
-        return f"movable={c.movable} is more than brokers={c.brokers}: write as many at most."
+        return f"movable={c.movable} is more than brokers={c.brokers}: write at most that many."
     if c.reassignments > 0 and c.movable == 0:
         return (
             f"reassignments={c.reassignments} moves nothing with movable=0: write "
             f"movable={c.brokers}, or how many may move."
         )
     if c.cancels > 0 and c.reassignments == 0:
-        return f"cancels={c.cancels} finds nothing to cancel with reassignments=0: write reassignments=1 or more."
+        return f"cancels={c.cancels} has nothing to cancel with reassignments=0: write reassignments=1 or more."
     if c.directories > c.brokers:
-        return f"directories={c.directories} is more than brokers={c.brokers}: write as many at most."
+        return f"directories={c.directories} is more than brokers={c.brokers}: write at most that many."
     if c.directories == 0 and c.directory_failures + c.directory_removals + c.disk_replacements > 0:
         return f"no directory can fail or be replaced with directories=0: write directories={c.brokers}, or fewer."
     if c.deletions + c.expirations > 0 and c.truncation != Truncation.FETCH:
-        return "log starts above 0 are about fetches that say where to cut: write truncation=fetch."
+        return "log starts above 0 need fetches that say where to truncate: write truncation=fetch."
     if c.spare > c.movable:
         return (
             f"spare={c.spare} is more than movable={c.movable}, and only those brokers can be given a "
             f"replica: write movable={c.spare}."
         )
     if c.least_replicas > c.brokers:
-        return f"least_replicas={c.least_replicas} is more than brokers={c.brokers}: write as many at most."
+        return f"least_replicas={c.least_replicas} is more than brokers={c.brokers}: write at most that many."
     if c.answers_carry_min_isr and c.publishing != Publishing.TOGETHER:
         return "answers_carry_min_isr=on gives a partition a min ISR of its own: write publishing=together."
     if c.movable - c.spare <= c.initial_leader < c.movable:
         return (
             f"initial_leader={c.initial_leader} has no replica with movable={c.movable} and "
-            f"spare={c.spare}: take another."
+            f"spare={c.spare}: choose another."
         )
     return None

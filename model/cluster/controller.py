@@ -1,8 +1,8 @@
 """The controller: fencing, elections and AlterPartition, one atomic machine behind its log.
 
-After ReplicationControlManager and ClusterControlManager; `partition_change.py` has what a change brings with it.
-Every action that changes something appends one image to the window and so needs room in it: brokers lag by at
-most `metadata_lag` images.
+After ReplicationControlManager and ClusterControlManager; `partition_change.py` has the consequences of a change. Every
+action that changes something appends one image to the window and so needs room in it: brokers lag by at most
+`metadata_lag` images.
 """
 
 from fencepost.model.cluster.constants import C, Judging
@@ -36,12 +36,12 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def has_room(s: State, c: C) -> bool:
-    """Say whether the window of images takes one more."""
+    """Return whether the window of images takes one more."""
     return s.newest < c.metadata_lag
 
 
 def leader_without(s: State, c: C, broker: int) -> int:
-    """Return who leads once this broker is out of the ISR, the present leader if it is in no ISR."""
+    """Return the leader once this broker is out of the ISR, the current one if it is not in the ISR."""
     image = newest(s)
     isr = bits.without(image.isr, broker)
     if isr == image.isr:
@@ -57,7 +57,7 @@ def epoch_without(s: State, c: C, broker: int, leader: int) -> int:
 
 
 def remove_from_isr(s: State, c: C, broker: int, leader: int) -> None:
-    """Take a broker out of the newest image's ISR, if it is in it; `leader` now leads (generateLeaderAndIsrUpdates)."""
+    """Remove a broker from the newest image's ISR, if it is in it; `leader` now leads (generateLeaderAndIsrUpdates)."""
     isr = bits.without(newest(s).isr, broker)
     if isr != newest(s).isr:
         change_isr(s, c, isr, elr_after(s, c, isr, 0), leader)
@@ -65,7 +65,7 @@ def remove_from_isr(s: State, c: C, broker: int, leader: int) -> None:
 
 @action(broker=Broker)
 def controller_fences_broker(s: State, c: C, broker: int) -> None:
-    """The controller fences a broker whose heartbeats stay away: out of the ISR and of leadership, then fenced.
+    """The controller fences a broker whose heartbeats stop: it loses ISR membership and leadership, then it is fenced.
 
     ReplicationControlManager.handleBrokerFenced. Timeouts may strike any broker, running or not.
     """
@@ -86,8 +86,8 @@ def controller_fences_broker(s: State, c: C, broker: int) -> None:
 def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     """The controller unfences a running broker that has applied its own registration; it may then be elected.
 
-    ReplicationControlManager.handleBrokerUnfenced: only a partition without a leader is looked at, and with ELR turned
-    off what is left of its ELR goes then. A broker that wants to shut down is never unfenced
+    ReplicationControlManager.handleBrokerUnfenced: only a partition without a leader is examined, and if ELR is turned
+    off, the rest of its ELR is cleared then. A broker that wants to shut down is never unfenced
     (BrokerHeartbeatManager.calculateNextBrokerState).
     """
     image = newest(s)
@@ -111,7 +111,7 @@ def controller_unfences_broker(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def controller_begins_shutdown(s: State, c: C, broker: int) -> None:
-    """A broker asks to shut down: the controller takes it out of the ISR and moves its leadership (KIP-841).
+    """A broker asks to shut down: the controller removes it from the ISR and moves its leadership (KIP-841).
 
     ReplicationControlManager.handleBrokerInControlledShutdown.
     """
@@ -131,7 +131,7 @@ def controller_begins_shutdown(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def controller_elects_preferred(s: State, c: C, broker: int) -> None:
-    """The controller moves leadership to the preferred replica; the ISR stays as it is.
+    """The controller moves leadership to the preferred replica; the ISR is unchanged.
 
     ReplicationControlManager.maybeTriggerLeaderChangeForPartitionsWithoutPreferredLeader. The preferred replica is the
     first of the replica list, which an operator can reorder by a reassignment to the same brokers.
@@ -149,9 +149,9 @@ def controller_elects_preferred(s: State, c: C, broker: int) -> None:
 
 
 def is_from_current_leader(image: Image, m: AlterPartition) -> bool:
-    """Say whether the epochs of a request are the controller's (ReplicationControlManager.validateAlterPartitionData).
+    """Return whether a request has the controller's epochs (ReplicationControlManager.validateAlterPartitionData).
 
-    They are never above them here, since there is one controller (NOT_CONTROLLER is not modelled).
+    They are never newer here, because there is one controller (NOT_CONTROLLER is not modelled).
     """
     return (
         m.broker_epoch == image.broker_epoch[m.leader]
@@ -162,14 +162,12 @@ def is_from_current_leader(image: Image, m: AlterPartition) -> bool:
 
 
 def passes_epoch_checks(c: C, image: Image, m: AlterPartition) -> bool:
-    """Say whether the controller takes a request for one of the present leader."""
+    """Return whether the controller treats a request as the current leader's."""
     return is_from_current_leader(image, m) or (not c.request_epoch_checks and m.leader == image.leader)
 
 
 def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
-    """Say whether the controller takes a request for a copy of the one that it has applied last:
-    its ISR is there already.
-    """
+    """Return whether the controller treats a request as a copy of the last applied one: its ISR is already there."""
     return (
         c.repeats_answers
         and m.broker_epoch == image.broker_epoch[m.leader]
@@ -181,12 +179,12 @@ def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
 
 
 def is_sent_again(s: State, m: AlterPartition) -> bool:
-    """Say whether another copy of a request is in flight: its sender has closed the connection of one of the two."""
+    """Return whether another copy of a request is in flight: its sender has closed the connection of one of the two."""
     return sum(other.status == Status.SENT and is_copy(other, m) for other in s.alter_partitions) > 1
 
 
 def is_eligible(s: State, c: C, m: AlterPartition) -> bool:
-    """Say whether all proposed members may be in the ISR (ReplicationControlManager.ineligibleReplicasForIsr).
+    """Return whether all proposed members may be in the ISR (ReplicationControlManager.ineligibleReplicasForIsr).
 
     KIP-841 (version 2): neither fenced nor shutting down. KIP-903 (version 3): registered under the epoch that the
     leader names; NONE asks for no check. Their directories are not looked at (HYP-18).
@@ -267,9 +265,9 @@ def controller_finds_replica_ineligible(s: State, c: C, m: AlterPartition) -> No
 def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> None:
     """The controller refuses a request with an old broker, leader or partition epoch.
 
-    Where `normalize` is on it has refused such a request already: no epoch comes back. The leader cannot
-    tell whether an earlier copy was applied, so it stays pending until metadata arrives. With
-    `repeats_answers` it is told (KAFKA-14144).
+    If `normalize` is on, it has refused such a request already, since epochs never go back. The leader cannot tell
+    whether an earlier copy was applied, so its change stays pending until metadata arrives. With `repeats_answers` it
+    is told (KAFKA-14144).
     """
     require(is_sent(m))
     require(not passes_epoch_checks(c, newest(s), m))
@@ -277,9 +275,9 @@ def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 
 
 def answer(s: State, c: C, m: AlterPartition, status: int) -> None:
-    """Turn a request into the controller's answer to it; only the leader's own fields matter from then on.
+    """Turn a request into the controller's answer to it; from then on only the leader's own fields matter.
 
-    The answer to a stray copy goes to a connection that is closed.
+    The answer to a stray copy goes to a closed connection.
     """
     is_carried = c.answers_carry_min_isr and status == Status.APPLIED
     raised = newest(s).raised if is_carried else 0

@@ -1,5 +1,5 @@
 """Records are deleted, and logs start above 0: by clients (DeleteRecords, KIP-107), by each replica's retention, and by
-what followers take over from their leader.
+followers that adopt their leader's start.
 
 After Partition.deleteRecordsOnLeader, UnifiedLog.maybeIncrementLogStartOffset, LogManager.checkpointLogStartOffsets and
 AbstractFetcherThread.fetchOffsetAndTruncate. Tiers and compaction are not modelled.
@@ -13,7 +13,7 @@ from fencepost.model.language import action, bits, require
 
 
 def delete(s: State, c: C, r: Replica, offset: int) -> None:
-    """Move the log start to `offset`: what lies below was deleted on purpose."""
+    """Move the log start to `offset`: the records below were deleted on purpose."""
     for deleted in range(max(c.deletions, c.expirations)):
         if r.start <= deleted < offset:
             s.ghost_deleted = bits.with_member(s.ghost_deleted, r.log[deleted].record)
@@ -21,16 +21,16 @@ def delete(s: State, c: C, r: Replica, offset: int) -> None:
 
 
 def may_delete(c: C, r: Replica, offset: int) -> bool:
-    """Say whether a log may start at `offset`: never above its high watermark."""
+    """Return whether a log may start at `offset`: never above its high watermark."""
     return r.start < offset <= (r.high_watermark if c.deletion_needs_high_watermark else r.end)
 
 
 @action(leader=Broker, offset=Offset)
 def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
-    """A client deletes the records below an offset at who believes to lead, which may have been deposed.
+    """A client deletes the records below an offset at a leader, which may have been deposed.
 
     Partition.deleteRecordsOnLeader: at most up to the high watermark. The files keep the records until a whole segment
-    is deleted. The client is answered once all live replicas have followed.
+    is deleted. The client gets its answer once all live replicas have deleted them.
     """
     r = s.replica[leader]
     require(offset <= c.deletions, bound=C.deletions)
@@ -44,7 +44,7 @@ def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
 def broker_expires_records(s: State, c: C, broker: int, offset: int) -> None:
     """A broker deletes old segments, whether it leads or follows, each by its own clock and high watermark.
 
-    UnifiedLog.deleteOldSegments: the last segment stays here, and the log starts where the first file does then.
+    UnifiedLog.deleteOldSegments: here the last segment stays, and the log then starts at its first file.
     """
     r = s.replica[broker]
     require(offset <= c.expirations, bound=C.expirations)
@@ -59,13 +59,13 @@ def broker_expires_records(s: State, c: C, broker: int, offset: int) -> None:
 
 
 def write_log_start(r: Replica) -> None:
-    """Write the log start to the checkpoint; if the first file begins there it is left out."""
+    """Write the log start to the checkpoint; it is left out if the first file begins there."""
     r.checkpoint = r.start if r.start > log.first_in_files(r) else 0
 
 
 @action(broker=Broker)
 def broker_writes_log_start(s: State, c: C, broker: int) -> None:
-    """A broker writes its log start down, as it does once a minute (LogManager.checkpointLogStartOffsets)."""
+    """A broker checkpoints its log start, as it does once a minute (LogManager.checkpointLogStartOffsets)."""
     r = s.replica[broker]
     require(not c.log_start_flushed)
     require(has_process(s, broker))
@@ -78,8 +78,8 @@ def broker_writes_log_start(s: State, c: C, broker: int) -> None:
 def follower_is_out_of_range(s: State, c: C, leader: int, follower: int) -> None:
     """A follower asks for an offset that its leader does not have: it asks where that log begins and ends.
 
-    AbstractFetcherThread.fetchOffsetAndTruncate: if its own log ends above the leader's it cuts it there; if it ends
-    below the leader's log start it drops all, and begins anew there. The fetch says nothing about its log end.
+    AbstractFetcherThread.fetchOffsetAndTruncate: if its own log ends above the leader's, it truncates there; if it ends
+    below the leader's log start, it drops everything and starts over there. The fetch says nothing about its log end.
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))

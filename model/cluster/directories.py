@@ -1,9 +1,9 @@
 """Log directories (KIP-858): one fails under a running broker, comes back, is replaced by an empty one or taken out.
 
-The replica of a broker lies in one of two directories; the other one has the metadata log and never fails alone, since
-the broker ends with it. A broker with a single directory is the same broker: its disk is replaced while it is down.
-After ReplicaManager.handleLogDirFailure, LogManager, AssignmentsManager, and handleDirectoriesOffline and
-handleAssignReplicasToDirs of ReplicationControlManager. A log that moves between directories is not modelled.
+The replica of a broker lies in one of two directories; the other one has the metadata log and never fails alone,
+because the broker stops with it. A broker with a single directory is the same broker: its disk is replaced while it is
+down. After ReplicaManager.handleLogDirFailure, LogManager, AssignmentsManager, and handleDirectoriesOffline and
+handleAssignReplicasToDirs of ReplicationControlManager. Moves of logs between directories are not modelled.
 """
 
 from fencepost.model.cluster import log
@@ -30,10 +30,10 @@ from fencepost.model.language import NONE, action, bits, require
 
 @action(broker=Broker)
 def log_directory_fails(s: State, c: C, broker: int) -> None:
-    """The directory with the replica fails while the broker goes on with the other one (handleLogDirFailure).
+    """The directory with the replica fails while the broker continues with the other one (handleLogDirFailure).
 
-    The replica is offline: it neither leads nor follows until the broker has started again with the directory, or
-    without. Its fetch stays under way, and writes that wait for an answer wait until they time out.
+    The replica is offline: it neither leads nor follows until the broker has restarted, with or without the directory.
+    Its fetch stays in flight, and pending writes wait until they time out.
     """
     r = s.replica[broker]
     require(s.budget.directory_failures > 0, bound=C.directory_failures)
@@ -53,7 +53,7 @@ def log_directory_fails(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def log_directory_returns(s: State, c: C, broker: int) -> None:
-    """A directory that failed is whole again before its broker starts; its files do not say that the stop was clean."""
+    """A failed directory is intact again before its broker starts; its files do not show a clean stop."""
     r = s.replica[broker]
     require(not has_process(s, broker))
     require(r.offline != 0)
@@ -65,7 +65,7 @@ def log_directory_returns(s: State, c: C, broker: int) -> None:
 def disk_is_replaced(s: State, c: C, broker: int) -> None:
     """The disk with the replica is replaced by an empty one while the broker is down.
 
-    `log.dirs` stays as it is. The new directory has another id, and no file in it says that the stop was clean.
+    `log.dirs` stays as it is. The new directory has another id, and no file in it shows a clean stop.
     """
     require(s.budget.disk_replacements > 0, bound=C.disk_replacements)
     require(broker < c.directories, bound=C.directories)
@@ -79,8 +79,8 @@ def disk_is_replaced(s: State, c: C, broker: int) -> None:
 def log_directory_is_taken_out(s: State, c: C, broker: int) -> None:
     """An operator takes the directory with the replica out of `log.dirs` while the broker is down.
 
-    The broker makes an empty log in the other directory. The files of those that are listed say whether the stop was
-    clean (LogManager.readBrokerEpochFromCleanShutdownFiles), so it may be a clean one.
+    The broker creates an empty log in the other directory. The files of the listed directories show whether the stop
+    was clean (LogManager.readBrokerEpochFromCleanShutdownFiles), so it may be a clean one.
     """
     require(s.budget.directory_removals > 0, bound=C.directory_removals)
     require(broker < c.directories, bound=C.directories)
@@ -92,7 +92,7 @@ def log_directory_is_taken_out(s: State, c: C, broker: int) -> None:
 def leave_directory(s: State, broker: int) -> None:
     """From its next start on the broker's log is an empty one in a directory that the controller does not know yet.
 
-    Where the controller knows already that the directory has failed, the broker is not registered with it any more.
+    If the controller already knows that the directory has failed, the broker is no longer registered with it.
     """
     r = s.replica[broker]
     is_known = r.moved == Move.ASSIGNED and bits.contains(s.offline, broker)
@@ -103,10 +103,10 @@ def leave_directory(s: State, broker: int) -> None:
 
 @action(broker=Broker)
 def controller_marks_directory_offline(s: State, c: C, broker: int) -> None:
-    """A heartbeat says that a directory has failed: the controller takes the replica out of ISR and leadership.
+    """A heartbeat reports a failed directory: the controller removes the replica from ISR and leadership.
 
     ReplicationControlManager.handleDirectoriesOffline: as if the broker were fenced, so the replica may stay in the ELR
-    (HYP-16). The broker is registered without the directory from then on. If the handler of failures fails itself, the
+    (HYP-16). From then on, the broker is registered without the directory. If the handler of failures fails itself, the
     heartbeat reports nothing (KAFKA-19289).
     """
     image = newest(s)
@@ -126,10 +126,10 @@ def controller_marks_directory_offline(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def controller_assigns_directory(s: State, c: C, broker: int) -> None:
-    """A running broker says in which directory it has made its log, and the controller writes that down.
+    """A running broker reports the directory of its new log, and the controller records it.
 
     ReplicationControlManager.handleAssignReplicasToDirs. The change may elect a leader, but not this broker, which is
-    judged by the directory of before. Up to 4.2 it is made as if ELR were off, and so empties the ELR (HYP-17).
+    judged by its previous directory. Up to 4.2 the change is made as if ELR were off, so it empties the ELR (HYP-17).
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)

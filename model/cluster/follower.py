@@ -7,7 +7,7 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def forget_answer(r: Replica) -> None:
-    """Drop the answer to the replica's fetch: it has been handled, or nobody waits for it any more."""
+    """Drop the answer to the replica's fetch: it has been handled, or is no longer awaited."""
     r.answer.kind = Answer.NONE
     r.answer.record = 0
     r.answer.epoch = 0
@@ -19,7 +19,7 @@ def forget_answer(r: Replica) -> None:
 def complete_writes(s: State, r: Replica) -> None:
     """Acknowledge what the replica appended when it led, once its high watermark passes the offset (KAFKA-20634).
 
-    Unsafe: the record may have been cut off since, and another one stands there.
+    Unsafe: the record may have been truncated since and replaced by another.
     """
     for offset in range(r.high_watermark):
         if r.waiting[offset] != 0:
@@ -28,7 +28,7 @@ def complete_writes(s: State, r: Replica) -> None:
 
 
 def is_skipped(s: State, c: C, follower: int, epoch: int) -> bool:
-    """Say whether the follower skips a record of this epoch (UnifiedLog.analyzeAndValidateRecords, KAFKA-18723).
+    """Return whether the follower skips a record of this epoch (UnifiedLog.analyzeAndValidateRecords, KAFKA-18723).
 
     Its leader had none of a later epoch when it answered.
     """
@@ -52,7 +52,7 @@ def append_records(s: State, c: C, follower: int) -> None:
 
 
 def truncate(c: C, r: Replica) -> None:
-    """Cut the log where the answer says (truncateOnFetchResponse)."""
+    """Truncate the log as the answer says (truncateOnFetchResponse)."""
     epoch, end = r.answer.epoch, r.answer.end
     if epoch == NONE:
         log.truncate(r, r.high_watermark)
@@ -82,10 +82,10 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_truncates(s: State, c: C, follower: int) -> None:
-    """A follower cuts its log where the leader says that the logs depart; its high watermark is not updated before.
+    """A follower truncates its log where it diverges from the leader's, before its high watermark is updated.
 
     AbstractFetcherThread.truncateOnFetchResponse. If it does not know the epoch that the leader names, it asks again.
-    When the leader could not tell, it falls back on its own high watermark.
+    If the leader did not know, it falls back on its own high watermark.
     """
     r = s.replica[follower]
     require(r.answer.kind == Answer.DIVERGING)
@@ -94,7 +94,7 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
-    """A follower takes over the high watermark of an answer that tells it to truncate, before it does (KAFKA-14704)."""
+    """A follower takes over the high watermark of an answer that makes it truncate, before truncating (KAFKA-14704)."""
     r = s.replica[follower]
     require(c.high_watermark_before_truncation)
     require(r.answer.kind == Answer.DIVERGING)
@@ -103,11 +103,12 @@ def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
 
 
 def is_taken(s: State, c: C, m: LateAnswer) -> bool:
-    """Say whether a follower takes an answer of an earlier leader epoch (AbstractFetcherThread.processFetchRequest).
+    """Return whether a follower accepts an answer from an earlier leader epoch
+    (AbstractFetcherThread.processFetchRequest).
 
-    It has been given to the same thread again, and its log ends where it did. With an empty log it has first to look
-    where to truncate, which its thread does only once it waits no more. A diverging answer that the thread has looked
-    at before, under the lock that it takes again to truncate, is compared with nothing.
+    The same thread has the partition again, and the log has the same end. With an empty log, it must first find where
+    to truncate, which its thread does only once it no longer waits. A diverging answer that the thread checked earlier,
+    under a lock that it takes again to truncate, is not checked again.
     """
     r = s.replica[m.follower]
     is_judged = c.divergence_judged_apart and m.kind == Answer.DIVERGING
@@ -123,9 +124,9 @@ def is_taken(s: State, c: C, m: LateAnswer) -> bool:
 
 @action(m=InFlight("late_answers"))
 def follower_takes_late_answer(s: State, c: C, m: LateAnswer) -> None:
-    """A follower takes an answer to what it asked in an earlier leader epoch: its leader and its log end are the same.
+    """A follower accepts an answer from an earlier leader epoch, with the same leader and log end.
 
-    Until KAFKA-18991 nothing else was compared. What the leader said then may be about another log than it has now.
+    Until KAFKA-18991, nothing else was compared. The leader's log may have changed since it answered.
     """
     require(is_taken(s, c, m))
     follower, kind = m.follower, m.kind
@@ -145,13 +146,13 @@ def follower_takes_late_answer(s: State, c: C, m: LateAnswer) -> None:
 
 @action(m=InFlight("late_answers"))
 def follower_ignores_late_answer(s: State, c: C, m: LateAnswer) -> None:
-    """A follower ignores an answer to what it asked in an earlier leader epoch, and its thread asks anew."""
+    """A follower ignores an answer from an earlier leader epoch, and its thread asks again."""
     require(not is_taken(s, c, m))
     s.late_answers.remove(m)
 
 
 @action(m=InFlight("late_answers"))
 def late_answer_is_lost(s: State, c: C, m: LateAnswer) -> None:
-    """An answer that a follower would take never comes: its connection breaks, or its thread was idle and has ended."""
+    """An answer that a follower would accept never arrives: its connection breaks, or its idle thread has ended."""
     require(is_taken(s, c, m))
     s.late_answers.remove(m)

@@ -1,4 +1,4 @@
-"""A leader's steps: serve fetches, keep the ISR, move the high watermark.
+"""A leader's steps: serve fetches, maintain the ISR, move the high watermark.
 
 After Partition and Replica of the broker.
 """
@@ -26,7 +26,7 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def forget_followers(r: Replica) -> None:
-    """Forget what is known of followers."""
+    """Forget the leader's knowledge of followers."""
     for f in r.follower:
         f.end = NONE
         f.start = 0
@@ -34,17 +34,17 @@ def forget_followers(r: Replica) -> None:
 
 
 def start_epoch(r: Replica, c: C, leader: int) -> None:
-    """Note where the leader epoch starts, and count the members of the ISR as caught up (Partition.makeLeader).
+    """Record where the leader epoch starts, and count the members of the ISR as caught up (Partition.makeLeader).
 
-    Nobody else is (Replica.resetReplicaState). A broker that has restarted in the same leader epoch
-    starts it again at its log end.
+    No other replica counts (Replica.resetReplicaState). A broker that has restarted in the same leader epoch starts it
+    again at its log end.
     """
     r.epoch_start = r.end
     r.recent = bits.without(r.isr, leader) if c.waits_for_joining else 0
 
 
 def forget_leadership(r: Replica) -> None:
-    """Forget all that only a leader keeps, except the writes that wait."""
+    """Forget everything that only a leader keeps, except pending writes."""
     forget_followers(r)
     r.isr = 0
     r.partition_epoch = 0
@@ -55,7 +55,7 @@ def forget_leadership(r: Replica) -> None:
 
 
 def fail_writes(r: Replica) -> None:
-    """Answer the writes that wait with an error: nobody knows whether they will be committed."""
+    """Answer pending writes with an error, because it is unknown whether they will be committed."""
     for offset in range(len(r.waiting)):
         r.waiting[offset] = 0
 
@@ -63,15 +63,15 @@ def fail_writes(r: Replica) -> None:
 def maximal_isr(c: C, r: Replica) -> int:
     """Return the ISR with the members that a pending request may add (KIP-497).
 
-    A pending shrink leaves it as it is, because its outcome is unknown.
+    A pending shrink does not change it, because its outcome is unknown.
     """
     return r.isr | r.proposed_isr if c.maximal_isr else r.isr
 
 
 def waits_for(s: State, c: C, leader: int, follower: int) -> bool:
-    """Say whether the high watermark waits for this follower although it is in no ISR (shouldWaitForReplicaToJoinIsr).
+    """Return whether the high watermark waits for this follower outside the ISR (shouldWaitForReplicaToJoinIsr).
 
-    It was caught up within the lag time and may join: this only holds the high watermark back.
+    It was caught up within the lag time and may join, so this only holds the high watermark back.
     """
     r = s.replica[leader]
     known = r.follower[follower]
@@ -84,7 +84,7 @@ def waits_for(s: State, c: C, leader: int, follower: int) -> bool:
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
     """Move the high watermark to the least log end in the maximal ISR, never back (Partition.maybeIncrementLeaderHW).
 
-    Since 3.7 it stands while the committed ISR is below min ISR.
+    Since 3.7 it does not move while the committed ISR is below min ISR.
     """
     r = s.replica[leader]
     min_isr = min_isr_of(s, c, leader)
@@ -101,7 +101,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def observe_commit(s: State, r: Replica) -> None:
-    """Note the records that became visible first. A process takes no connections before it is registered."""
+    """Record which records became visible first. A process takes no connections before it is registered."""
     if r.early != 0:
         return
     for offset in range(s.ghost_committed_end, r.high_watermark):
@@ -121,8 +121,8 @@ def acknowledge(s: State, c: C, r: Replica, min_isr: int) -> None:
 
 
 def observe_low_watermark(s: State, c: C, leader: int) -> None:
-    """Note below which offset all replicas have deleted their records as the leader knows, but for those of brokers
-    that its cache shows as fenced: a DeleteRecords up to there is answered (Partition.lowWatermarkIfLeader).
+    """Record the offset below which all replicas have deleted their records as far as the leader knows, except on
+    brokers fenced in its cache: a DeleteRecords up to there is answered (Partition.lowWatermarkIfLeader).
     """
     image = local(s, leader)
     low = s.replica[leader].start
@@ -133,10 +133,10 @@ def observe_low_watermark(s: State, c: C, leader: int) -> None:
 
 
 def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int) -> bool:
-    """Say whether the leader's cache knows a later broker epoch of the follower (Replica.updateFetchStateOrThrow).
+    """Return whether the leader's cache knows a later broker epoch of the follower (Replica.updateFetchStateOrThrow).
 
-    Of a fenced follower it is not asked (KRaftMetadataCache.getAliveBrokerEpoch). A fetch without an
-    epoch is never stale (HYP-15).
+    For a fenced follower this is not checked (KRaftMetadataCache.getAliveBrokerEpoch). A fetch without an epoch is
+    never stale (HYP-15).
     """
     image = local(s, leader)
     if broker_epoch == NONE:
@@ -149,10 +149,9 @@ def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int
 
 
 def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -> bool:
-    """Say whether the leader's cache lets a follower into the ISR (Partition.isReplicaIsrEligible).
+    """Return whether the leader's cache lets a follower into the ISR (Partition.isReplicaIsrEligible).
 
-    Neither fenced nor shutting down (KIP-841), and registered under the epoch of its fetch, if
-    that names one (KIP-903).
+    Neither fenced nor shutting down (KIP-841), and registered under the epoch of its fetch, if given (KIP-903).
     """
     return not (c.leader_eligibility_check and bits.contains(image.fenced | image.stopping, follower)) and (
         not c.leader_broker_epoch_check
@@ -162,7 +161,7 @@ def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -
 
 
 def is_caught_up(s: State, c: C, leader: int, end: int) -> bool:
-    """Say whether a follower with this log end may join: at the high watermark and past the
+    """Return whether a follower with this log end may join: at the high watermark and past the
     start of the leader epoch.
     """
     r = s.replica[leader]
@@ -170,8 +169,8 @@ def is_caught_up(s: State, c: C, leader: int, end: int) -> bool:
 
 
 def may_request(s: State, c: C, leader: int) -> bool:
-    """Say whether the leader may send an AlterPartition request: none is pending, none is
-    unanswered (AlterPartitionManager).
+    """Return whether the leader may send an AlterPartition request: none is pending or unanswered
+    (AlterPartitionManager).
     """
     r = s.replica[leader]
     return (
@@ -188,7 +187,7 @@ def may_request(s: State, c: C, leader: int) -> bool:
 
 
 def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int, start: int) -> bool:
-    """Say whether a fetch with this log end, broker epoch and log start lets the leader propose the follower
+    """Return whether a fetch with this log end, broker epoch and log start lets the leader propose the follower
     (Partition.needsExpandIsr).
     """
     r = s.replica[leader]
@@ -227,11 +226,11 @@ def request(s: State, c: C, leader: int, isr: int) -> None:
 
 
 def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int, start: int) -> None:
-    """Take over what a fetch says of its sender, propose it for the ISR if it may join, and try the high watermark.
+    """Record the state of a fetch's sender, propose it for the ISR if it may join, and try to raise the high watermark.
 
     Partition.updateFollowerFetchState and maybeExpandIsr; the high watermark is tried only if the log end has changed.
-    Before KAFKA-15221 a fetch was noted without a lock, so it could come in while the leader, holding the lock, had
-    looked at a log end and not yet at the broker epoch.
+    Before KAFKA-15221 a fetch was recorded without a lock, so it could arrive after the leader, holding the lock, had
+    read a log end but not yet the broker epoch.
     """
     r = s.replica[leader]
     expands = may_expand(s, c, leader, follower, end, broker_epoch, start)
@@ -262,14 +261,14 @@ def fetched_epoch(c: C, f: Replica) -> int:
 
 
 def is_unknown_epoch(c: C, r: Replica, epoch: int) -> bool:
-    """Say whether the leader cannot tell where this epoch ends: it has no record of it and
-    noted no start (KAFKA-7415).
+    """Return whether the leader does not know where this epoch ends: it has no record of it and recorded no start
+    (KAFKA-7415).
     """
     return not c.epoch_start_recorded and epoch > log.latest_epoch(r)
 
 
 def departs(s: State, c: C, leader: int, follower: int) -> bool:
-    """Say whether a fetch shows that the follower's log departs from the leader's, or ends beyond it."""
+    """Return whether a fetch shows that the follower's log departs from the leader's, or ends beyond it."""
     r, f = s.replica[leader], s.replica[follower]
     last_epoch = fetched_epoch(c, f)
     return f.end > r.end or (
@@ -278,7 +277,7 @@ def departs(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def is_out_of_range(s: State, leader: int, follower: int) -> bool:
-    """Say whether the follower asks for an offset that its leader does not have: below its log start, whatever the
+    """Return whether the follower asks for an offset that its leader does not have: below its log start, whatever the
     epochs say, or above its end, if the follower has no epoch to name (Partition.readRecords, UnifiedLog.read).
     """
     r, f = s.replica[leader], s.replica[follower]
@@ -286,10 +285,10 @@ def is_out_of_range(s: State, leader: int, follower: int) -> bool:
 
 
 def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_watermark: int) -> bool:
-    """Say whether this high watermark of the leader is news to a follower, in an answer without records too.
+    """Return whether this high watermark of the leader is news to a follower, in an answer without records too.
 
-    Brokers ignore the field HighWatermark (KIP-1166): a follower gets every change with its next fetch. By the field,
-    as the leader of the quorum goes, only what is greater is news, and nothing is if it is absent.
+    Brokers ignore the field HighWatermark (KIP-1166): a follower gets every change with its next fetch. With the field,
+    as in the quorum, only a greater high watermark is news, and none is if the field is absent.
     """
     f = s.replica[follower]
     if not c.reported_high_watermark_counts:
@@ -298,7 +297,7 @@ def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_waterm
 
 
 def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
-    """Say whether the follower's fetch changes something at the leader or gets an answer; else it waits (is parked)."""
+    """Return whether the follower's fetch changes the leader or gets an answer; if not, it is parked."""
     r, f = s.replica[leader], s.replica[follower]
     known = r.follower[follower]
     broker_epoch = fetch_epoch(s, c, follower)
@@ -316,10 +315,10 @@ def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def serves(s: State, c: C, leader: int, follower: int) -> bool:
-    """Say whether the leader answers what the follower asks: it serves its replicas' requests of its own
-    leader epoch only (KIP-320).
+    """Return whether the leader answers the follower: it serves only its replicas' requests from its own leader epoch
+    (KIP-320).
 
-    That it answers to others too, with an error, matters only where the follower does something on that (KAFKA-7786).
+    Its error answers to others matter only if the follower acts on them (KAFKA-7786).
     """
     return (
         follows(s, follower, leader)
@@ -335,18 +334,18 @@ def serves(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def asks_in_old_epoch(s: State, leader: int, follower: int) -> bool:
-    """Say whether the follower asks where to truncate, in an earlier leader epoch than the leader's."""
+    """Return whether the follower asks where to truncate, in an earlier leader epoch than the leader's."""
     return s.replica[follower].truncating and local(s, follower).leader_epoch < local(s, leader).leader_epoch
 
 
 @action(leader=Broker, follower=Broker)
 def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader handles a fetch: it notes the follower's log end, and sends the next record or its high watermark,
-    and its log start.
+    """A leader handles a fetch: it records the follower's log end, and sends the next record or its high watermark, and
+    its log start.
 
-    ReplicaManager.fetchMessages, Partition.fetchRecords. Refused are fetches of another leader epoch (KIP-320), of an
-    older broker epoch (KAFKA-15221), and of a last epoch whose end the leader cannot tell. The answer carries the high
-    watermark from before.
+    ReplicaManager.fetchMessages, Partition.fetchRecords. It refuses fetches of another leader epoch (KIP-320), of an
+    older broker epoch (KAFKA-15221), or with a last epoch whose end the leader does not know. The answer carries the
+    previous high watermark.
     """
     r, f = s.replica[leader], s.replica[follower]
     broker_epoch = fetch_epoch(s, c, follower)
@@ -371,7 +370,7 @@ def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader finds that a follower's log departs from its own, and answers where.
+    """A leader finds that a follower's log departs from its own, and answers with the place.
 
     Partition.readRecords. Such a fetch says nothing about the follower's log end (KAFKA-13141).
     """
@@ -395,8 +394,8 @@ def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> Non
 def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
     """A leader answers where the epoch of a follower's last record ends (OffsetForLeaderEpoch, before KIP-595).
 
-    KIP-279: it names the epoch that it means, which may be older than the asked one; in KIP-101 it did not. A query of
-    an older leader epoch is fenced (KIP-320).
+    KIP-279: it names the epoch that it answers for, which may be older than the requested one; in KIP-101 it did not. A
+    query of an older leader epoch is fenced (KIP-320).
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))
@@ -416,10 +415,10 @@ def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker)
 def leader_requests_expansion(s: State, c: C, leader: int) -> None:
-    """A leader looks at the broker epoch of a follower whose log end it has checked, and asks for the expansion.
+    """A leader reads the broker epoch of a follower whose log end it has checked, and requests the expansion.
 
-    Before KAFKA-15221 both came from the follower's state as it then was, which a later fetch may have changed. If the
-    epoch does not fit, it asks for nothing.
+    Before KAFKA-15221 both came from the follower's state as of then, which a later fetch may have changed. If the
+    epoch does not match, it requests nothing.
     """
     r = s.replica[leader]
     require(leads(s, leader))
@@ -436,9 +435,9 @@ def leader_requests_expansion(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
-    """The lag time passes since a follower was last caught up with the leader (replica.lag.time.max.ms).
+    """The lag time has passed since a follower was last caught up with the leader (replica.lag.time.max.ms).
 
-    The high watermark is not tried again because of that.
+    This does not trigger another attempt to raise the high watermark.
     """
     r = s.replica[leader]
     require(s.budget.lags > 0, bound=C.lags)
@@ -467,7 +466,7 @@ def leader_requests_shrink(s: State, c: C, leader: int, members: int) -> None:
 
 
 def is_awaited(s: State, m: AlterPartition) -> bool:
-    """Say whether the leader still waits for the answer to this request."""
+    """Return whether the leader still waits for the answer to this request."""
     r = s.replica[m.leader]
     return (
         m.status != Status.STRAY
@@ -480,7 +479,7 @@ def is_awaited(s: State, m: AlterPartition) -> bool:
 
 
 def forget_copies(s: State, c: C, m: AlterPartition) -> None:
-    """Wait for no copy of this request any more: it has been answered."""
+    """Stop waiting for copies of this request: it has been answered."""
     for other in s.alter_partitions:
         if c.resends > 0 and other.status == Status.SENT and is_copy(other, m):
             other.status = Status.STRAY
@@ -507,11 +506,11 @@ def leader_learns_change_applied(s: State, c: C, m: AlterPartition) -> None:
 
 @action(m=InFlight("alter_partitions"))
 def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
-    """A leader learns that its request was refused: it goes back to the committed ISR only where nothing was applied.
+    """A leader learns that its request was refused: it goes back to the committed ISR only if nothing was applied.
 
     Partition.handleAlterPartitionError: INELIGIBLE_REPLICA rolls back (KIP-903); after other errors the request may
-    have been applied before, so the proposed members keep counting until metadata arrives. The high watermark is not
-    tried again until something else moves.
+    have been applied before, so the proposed members continue to count until metadata arrives. The high watermark is
+    not raised again until something else changes.
     """
     require(m.status in (Status.INELIGIBLE, Status.REFUSED))
     require(is_awaited(s, m))
@@ -525,10 +524,10 @@ def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
 
 @action(leader=Broker)
 def leader_gives_up_waiting(s: State, c: C, leader: int) -> None:
-    """A leader takes a late answer for a refusal and goes back to the committed ISR: unsafe,
-    the request may be applied.
+    """A leader treats a late answer as a refusal and goes back to the committed ISR: unsafe, the request may be
+    applied.
 
-    The asynchronous ISR change without the maximal ISR's patience, which KIP-497 rules out.
+    This is the asynchronous ISR change without the maximal ISR, which KIP-497 rules out.
     """
     r = s.replica[leader]
     require(c.rollback_on == Rollback.TIMEOUT)

@@ -34,13 +34,13 @@ from fencepost.model.language import action, bits, require
 
 
 def may_lose(s: State, c: C, broker: int) -> bool:
-    """Say whether a crash of this broker may lose records."""
+    """Return whether a crash of this broker may lose records."""
     safe = newest(s).isr | (s.elr if has_elr(s, c) else 0)
     return c.loss == Loss.ANY or (c.loss == Loss.OUTSIDE_ISR and not bits.contains(safe, broker))
 
 
 def halt(s: State, c: C, broker: int, life: Life) -> None:
-    """End the broker's process: what it kept in memory is gone, and so are the connections on which it fetched."""
+    """End the broker's process: its memory is gone, and so are the connections on which it fetched."""
     r = s.replica[broker]
     forget_leadership(r)
     fail_writes(r)
@@ -62,8 +62,8 @@ def halt(s: State, c: C, broker: int, life: Life) -> None:
 def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
     """A broker dies and keeps the first records of its log: all of them, or fewer if it may lose some.
 
-    Its requests stay in flight, and the controller does not notice in the same step. The log start goes back to what
-    was written down of it.
+    Its requests stay in flight, and the controller does not notice immediately. The log start goes back to its
+    checkpoint.
     """
     r = s.replica[broker]
     require(s.budget.crashes > 0, bound=C.crashes)
@@ -83,7 +83,7 @@ def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
 
 
 def is_known_to_leave(s: State, c: C, broker: int) -> bool:
-    """Say whether every active broker that runs has applied that this broker is shutting down."""
+    """Return whether every active broker that runs has applied that this broker is shutting down."""
     return all(
         bits.contains(local(s, other).stopping, broker)
         for other in range(c.brokers)
@@ -121,7 +121,7 @@ def broker_stops(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker, checkpoint=Offset)
 def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
-    """A new process of a broker follows by the metadata that it has read, although it is not registered yet (HYP-15).
+    """A new process of a broker follows by the metadata that it has read, although it is not yet registered (HYP-15).
 
     BrokerServer.startup: metadata is published as soon as it is read up to the high watermark (MetadataLoader), which
     starts fetchers. The controller refuses the registration while the session of the process before lasts
@@ -142,13 +142,13 @@ def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
 
 @action(broker=Broker, checkpoint=Offset)
 def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
-    """A broker starts with a new incarnation, unless it has already, registers and applies the
-    image of its registration.
+    """A broker starts with a new incarnation, unless it already has, registers and applies the image of its
+    registration.
 
-    ClusterControlManager.registerBroker: a session that has expired but is not fenced yet does not stand in the way.
-    The new incarnation leaves the ISR as if the old one had been fenced
-    (ReplicationControlManager.handleBrokerShutdown, KAFKA-18106), and the ELR too if it is unclean. KIP-903 rejects the
-    idea to open a leader epoch for every partition instead (`registration_opens_epoch`).
+    ClusterControlManager.registerBroker: a session that has expired but is not fenced yet does not prevent this. The
+    new incarnation leaves the ISR as if the old one had been fenced (ReplicationControlManager.handleBrokerShutdown,
+    KAFKA-18106), and the ELR too if it is unclean. KIP-903 rejects the idea of opening a leader epoch for every
+    partition instead (`registration_opens_epoch`).
     """
     r = s.replica[broker]
     image = newest(s)
@@ -195,10 +195,10 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
 
 
 def is_unclean(s: State, c: C, broker: int) -> bool:
-    """Say whether the controller treats the new incarnation as one that may have lost records (KIP-966).
+    """Return whether the controller assumes that the new incarnation may have lost records (KIP-966).
 
-    By its previous broker epoch (KAFKA-18635), which a broker saves when it stops cleanly; or any new incarnation. The
-    directories of this registration and of the one before are not compared (HYP-16).
+    It does so by the previous broker epoch (KAFKA-18635), which a broker saves when it stops cleanly, or for any new
+    incarnation. The directories of this registration and of the one before are not compared (HYP-16).
     """
     r = s.replica[broker]
     if not has_elr(s, c) or c.unclean_shutdown == UncleanShutdown.NEVER:
@@ -213,7 +213,7 @@ def is_unclean(s: State, c: C, broker: int) -> bool:
 
 @action(broker=Broker)
 def disk_is_swapped(s: State, c: C, broker: int) -> None:
-    """The log of a running follower vanishes while its broker keeps its epoch: outside of what KIP-903 promises."""
+    """The log of a running follower vanishes while its broker keeps its epoch, which KIP-903 does not cover."""
     r = s.replica[broker]
     require(s.budget.disk_swaps > 0, bound=C.disk_swaps)
     require(is_running(s, broker))

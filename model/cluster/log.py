@@ -41,7 +41,7 @@ def lose(r: Replica) -> None:
 
 
 def first_in_files(r: Replica) -> int:
-    """Return the offset where the first segment file begins: deleted records below the log start may still be there."""
+    """Return the base offset of the first segment file, which may still have deleted records below the log start."""
     first = r.end
     for offset in range(r.end):
         if first == r.end and r.log[offset].record != 0:
@@ -52,7 +52,7 @@ def first_in_files(r: Replica) -> int:
 def recover(r: Replica, checkpoint: int) -> None:
     """Load the log from its files and the checkpoint of its start (LogLoader.load).
 
-    A log that ends below that is made anew there, empty (LogLoader.checkAndRecoverLogEnd).
+    A log that ends below that is recreated there, empty (LogLoader.checkAndRecoverLogEnd).
     """
     start = max(checkpoint, first_in_files(r))
     if start > r.end:
@@ -64,7 +64,7 @@ def recover(r: Replica, checkpoint: int) -> None:
 def latest_epoch(r: Replica) -> int:
     """Return the epoch of the last record, NONE for an empty log.
 
-    If all records are deleted, the leader epoch cache keeps the last epoch; not if the log was made anew.
+    If all records are deleted, the leader epoch cache keeps the last epoch; not if the log was recreated.
     """
     return r.log[r.end - 1].epoch if r.end > 0 and r.log[r.end - 1].record != 0 else NONE
 
@@ -81,7 +81,7 @@ def start_above(r: Replica, epoch: int) -> int:
 def floor_epoch(r: Replica, epoch: int) -> int:
     """Return the latest epoch in the log that is not above `epoch`; `epoch` itself if all are above it.
 
-    Of the epochs before the log start nothing is known (LeaderEpochFileCache.truncateFromStart).
+    Nothing is known about epochs before the log start (LeaderEpochFileCache.truncateFromStart).
     """
     start = start_above(r, epoch)
     return r.log[start - 1].epoch if start > r.start else epoch
@@ -97,7 +97,7 @@ def end_offset_epoch(r: Replica, leader_epoch: int, epoch: int) -> int:
 
 
 def departs(r: Replica, leader_epoch: int, offset: int, last_epoch: int) -> bool:
-    """Say whether a log that ends at `offset` with a record of `last_epoch` departs from the leader's log.
+    """Return whether a log that ends at `offset` with a record of `last_epoch` departs from the leader's log.
 
     Partition.readRecords: the leader does not know that epoch, or it ends earlier there.
     """
@@ -107,7 +107,7 @@ def departs(r: Replica, leader_epoch: int, offset: int, last_epoch: int) -> bool
 
 
 def truncation_offset(r: Replica, epoch: int, end: int) -> int:
-    """Return where a follower cuts its log when the leader says that `epoch` ends at `end`.
+    """Return where a follower truncates its log if the leader says that `epoch` ends at `end`.
 
     AbstractFetcherThread.getOffsetTruncationState: at the end of that epoch in both logs; or, if the follower does
     not know the epoch, at the end of the closest older one, and the next fetch asks again.

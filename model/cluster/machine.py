@@ -1,4 +1,4 @@
-"""The replication protocol as one machine, and the Kafka versions that set its switches together."""
+"""The replication protocol as one machine, and the Kafka versions that set its switches."""
 
 from fencepost.model.cluster import (
     configuration,
@@ -68,7 +68,7 @@ REPAIRS = (
         {"truncation_moves_checkpoint": 1},
     ),
 )
-"""What closes the findings that follow from Kafka's code as it reads: version kafka-4.1-repaired has all of it."""
+"""The repairs of findings in Kafka's code: version kafka-4.1-repaired has all of them."""
 LOSSES = {
     Loss.NONE: "a crash loses nothing that was written: a process dies, its disk and the page cache stay",
     Loss.OUTSIDE_ISR: "a crash loses the log of a broker that is not in the ISR, and of no other",
@@ -77,7 +77,7 @@ LOSSES = {
 
 
 def terms(c: C) -> tuple[str, ...]:
-    """Say what a run allows and what it counts as lost."""
+    """Return what a run allows and what it counts as lost."""
     often = "once" if c.crashes == 1 else f"{c.crashes} times"
     lost = Loss(c.loss)
     allowed = f"{c.brokers} brokers, min.insync.replicas {c.min_isr}; brokers crash {often} in all, and {LOSSES[lost]}"
@@ -90,15 +90,15 @@ def terms(c: C) -> tuple[str, ...]:
 BEFORE_4 = {"elr": 0, "registration_leaves_isr": 0}
 """Before 4.0 a broker whose session has expired registers again without leaving the ISR (HYP-2)."""
 BEFORE_3_8 = {"completion": Completion.ADDED, **BEFORE_4}
-"""Before KAFKA-15665 a reassignment ends once the added replicas are in the ISR, whatever became of the others."""
+"""Before KAFKA-15665 a reassignment ends once the added replicas are in the ISR, whatever happened to the others."""
 ALL = {
     "waits_for_joining": 1,
     "restart_high_watermark": Checkpoint.ANY,
     "assignment_keeps_elr": 0,
     "log_start_flushed": 0,
 }
-"""Every version waits for followers that are about to join, and writes high watermarks down now and then; before 4.3
-the assignment of a directory empties the ELR (HYP-17)."""
+"""Every version waits for followers that are about to join, and checkpoints high watermarks from time to time; before
+4.3 the assignment of a directory empties the ELR (HYP-17)."""
 ELR = {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL}
 """Since 4.1 new clusters have eligible leader replicas; a previous broker epoch tells clean from unclean stops."""
 SINCE_4_3 = {"completion": Completion.ADDED_UNLESS_FEWER, **ELR, "assignment_keeps_elr": 1}
@@ -160,36 +160,36 @@ VERSIONS = (
 
 
 def notes(c: C) -> tuple[str, ...]:
-    """Say which settings follow Kafka's code where this project conjectures a hole, and what closes it."""
+    """Return the settings that follow Kafka's code where this project conjectures a defect, and their repairs."""
     found = []
     if c.equal_partition_epoch_overwrites:
         found.append(
-            "equal_partition_epoch_overwrites is on, as Kafka's code reads: a violation may come from the conjecture "
+            "equal_partition_epoch_overwrites is on, as in Kafka's code: a violation may come from the conjecture "
             "HYP-3; `equal_partition_epoch_overwrites=False` closes it."
         )
     if not c.reset_followers_on_reelection:
         found.append(
-            "reset_followers_on_reelection is off, as Kafka's code reads: a violation may come from the conjecture "
+            "reset_followers_on_reelection is off, as in Kafka's code: a violation may come from the conjecture "
             "HYP-1; `reset_followers_on_reelection=True` closes it."
         )
     if not c.registration_leaves_isr and not c.fenced_before_registration:
         found.append(
-            "registration_leaves_isr is off, as Kafka's code reads before KAFKA-18106: a violation may come from the "
+            "registration_leaves_isr is off, as in Kafka's code before KAFKA-18106: a violation may come from the "
             "conjecture HYP-2; `registration_leaves_isr=True` closes it."
         )
     if not c.fenced_epoch_check:
         found.append(
-            "fenced_epoch_check is off, as Kafka's code reads: a violation may come from the conjecture HYP-9; "
+            "fenced_epoch_check is off, as in Kafka's code: a violation may come from the conjecture HYP-9; "
             "`fenced_epoch_check=True` closes it."
         )
     if c.elr and c.reassignments > 0 and not c.elr_within_replicas:
         found.append(
-            "elr_within_replicas is off, as Kafka's code reads: a violation may come from HYP-10; "
+            "elr_within_replicas is off, as in Kafka's code: a violation may come from HYP-10; "
             "`elr_within_replicas=True` closes it."
         )
     if c.elr_disables > 0 and c.stale_elr_elects:
         found.append(
-            "stale_elr_elects is on, as Kafka's code reads: a violation may come from the conjecture HYP-14; "
+            "stale_elr_elects is on, as in Kafka's code: a violation may come from the conjecture HYP-14; "
             "`stale_elr_elects=False` closes it."
         )
     if (
@@ -198,22 +198,22 @@ def notes(c: C) -> tuple[str, ...]:
         and not (c.failed_directory_leaves_elr and c.fewer_directories_are_unclean)
     ):
         found.append(
-            "failed_directory_leaves_elr or fewer_directories_are_unclean is off, as Kafka's code reads: a violation "
+            "failed_directory_leaves_elr or fewer_directories_are_unclean is off, as in Kafka's code: a violation "
             "may come from HYP-16; both on close it."
         )
     if c.elr and c.directories > 0 and not c.assignment_keeps_elr:
         found.append(
-            "assignment_keeps_elr is off, as Kafka's code reads up to 4.2: a violation may come from HYP-17; "
+            "assignment_keeps_elr is off, as in Kafka's code up to 4.2: a violation may come from HYP-17; "
             "`assignment_keeps_elr=True` closes it."
         )
     if c.directory_failures > 0 and not c.offline_replica_is_ineligible:
         found.append(
-            "offline_replica_is_ineligible is off, as Kafka's code reads: a violation may come from HYP-18; "
+            "offline_replica_is_ineligible is off, as in Kafka's code: a violation may come from HYP-18; "
             "`offline_replica_is_ineligible=True` closes it."
         )
     if c.deletions + c.expirations > 0 and not c.log_start_check:
         found.append(
-            "log_start_check is off, as Kafka's code reads: a violation may come from the conjecture HYP-22; "
+            "log_start_check is off, as in Kafka's code: a violation may come from the conjecture HYP-22; "
             "`log_start_check=True` closes it."
         )
     if c.early_starts > 0 and c.epochless_fetches != Epochless.REFUSED:
@@ -228,7 +228,7 @@ def notes(c: C) -> tuple[str, ...]:
         and c.publishing != Publishing.TOGETHER
     ):
         found.append(
-            "publishing is not together, nor elr_judged_by=heartbeats, as Kafka's code reads: a violation may come "
+            "publishing is not together, nor elr_judged_by=heartbeats, as in Kafka's code: a violation may come "
             "from HYP-11; `elr_judged_by='heartbeats'` closes it."
         )
     return tuple(found)

@@ -1,4 +1,4 @@
-"""How brokers learn of the controller's decisions: late, in order, and skipping what came between.
+"""How brokers learn of the controller's decisions: late, in order, and with gaps.
 
 After ReplicaManager.applyDelta, Partition.makeLeader and Partition.makeFollower.
 """
@@ -33,7 +33,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 @action(broker=Broker, index=ImageIndex)
 def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
-    """A running broker applies the controller's log up to some image, as one change from what it knew before.
+    """A running broker applies the controller's log up to some image, as one change.
 
     BrokerMetadataPublisher: a batch or a snapshot may hold many records, so images between are skipped.
     """
@@ -52,10 +52,9 @@ def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
 
 @action(broker=Broker, index=ImageIndex)
 def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
-    """A running broker takes over the min ISR of an image: after what it says of the partition, or before
-    (DynamicConfigPublisher).
+    """A running broker takes over the min ISR of an image: after its partition, or before (DynamicConfigPublisher).
 
-    That alone does not make a leader try its high watermark.
+    This alone does not make a leader try to raise its high watermark.
     """
     r = s.replica[broker]
     require(r.raised != s.image[index].raised)
@@ -70,9 +69,9 @@ def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
 def apply_image(s: State, c: C, broker: int, index: int) -> None:
     """Take over the leadership that an image gives the broker, or the leader that it names (ReplicaManager.applyDelta).
 
-    Who has no replica any more deletes its log; who has a new one starts empty. Only the two images are compared: a
-    broker that was removed and added again in between does not learn of it (TopicDelta.localChanges). A log that is
-    made has the min ISR of the image (LogManager.getOrCreateLog).
+    A broker that has lost its replica deletes the log; one with a new replica starts empty. Only the two images are
+    compared: a broker that was removed and added again in between does not learn of it (TopicDelta.localChanges). A new
+    log has the min ISR of the image (LogManager.getOrCreateLog).
     """
     r = s.replica[broker]
     old, new = s.image[r.applied], s.image[index]
@@ -97,7 +96,7 @@ def apply_image(s: State, c: C, broker: int, index: int) -> None:
 
 
 def start_from(s: State, c: C, broker: int) -> None:
-    """A broker just started applies its first image, the newest; a log without a replica is a stray, and goes."""
+    """A broker just started applies its first image, the newest; a log without a replica is a stray, and is deleted."""
     r = s.replica[broker]
     r.applied = s.newest
     image = s.image[s.newest]
@@ -111,7 +110,7 @@ def start_from(s: State, c: C, broker: int) -> None:
 
 
 def go_on_from(s: State, c: C, broker: int) -> None:
-    """A process that runs already applies all metadata up to its registration; what it leads from then on is seen."""
+    """A process that is already running applies all metadata up to its registration, and can lead from then on."""
     r = s.replica[broker]
     apply_image(s, c, broker, s.newest)
     r.raised = newest(s).raised
@@ -122,8 +121,8 @@ def go_on_from(s: State, c: C, broker: int) -> None:
 def delete_replica(s: State, c: C, broker: int) -> None:
     """The broker forgets its replica and deletes the log (ReplicaManager.stopPartitions, Partition.delete).
 
-    A fetch that it has out may reach the leader later, who serves it in its own leader epoch only: where a removal
-    opens one, such a fetch does what it would have done before.
+    Its pending fetch may reach the leader later, which serves it only in its own leader epoch: if a removal opens one,
+    such a fetch has the effect that it would have had earlier.
     """
     r = s.replica[broker]
     if not c.removal_opens_epoch:
@@ -141,9 +140,9 @@ def delete_replica(s: State, c: C, broker: int) -> None:
 def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
     """The broker leads by the image it has just applied (Partition.makeLeader).
 
-    The leader may be ahead of the image by an AlterPartition answer. An equal partition epoch replaces its state, and
-    so a pending ISR change too. A leader that is elected again without noticing that it was deposed keeps what it
-    knows of its followers (Replica.resetReplicaState), and tries to move the high watermark in the same step.
+    The leader may be ahead of the image by an AlterPartition answer. An image with an equal partition epoch replaces
+    its state, including a pending ISR change. A leader that is elected again without noticing that it was deposed keeps
+    what it knows of its followers (Replica.resetReplicaState), and tries to move the high watermark in the same step.
     """
     r = s.replica[broker]
     image = s.image[r.applied]
@@ -165,7 +164,7 @@ def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: boo
 
 
 def forget_removed(r: Replica, missing: int) -> None:
-    """Forget what is known of followers that have no replica any more (Partition.updateAssignmentAndIsr)."""
+    """Forget followers that no longer have a replica (Partition.updateAssignmentAndIsr)."""
     if missing != 0:
         r.recent &= ~missing
         for follower in range(len(r.follower)):
@@ -176,7 +175,7 @@ def forget_removed(r: Replica, missing: int) -> None:
 
 
 def is_outdated(c: C, partition_epoch: int, image: Image) -> bool:
-    """Say whether a leader at this partition epoch ignores an image."""
+    """Return whether a leader at this partition epoch ignores an image."""
     return image.partition_epoch < partition_epoch or (
         image.partition_epoch == partition_epoch and not c.equal_partition_epoch_overwrites
     )
@@ -185,9 +184,8 @@ def is_outdated(c: C, partition_epoch: int, image: Image) -> bool:
 def make_follower(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
     """The broker follows by the image it has just applied, or waits for a leader (Partition.makeFollower).
 
-    Writes that wait are failed. In a new leader epoch it fetches anew from its log end, and takes no answer to what
-    it asked before (KAFKA-7786). Since IBP 2.7 it truncates only when the leader answers that the logs depart;
-    before that, first of all.
+    Pending writes fail. In a new leader epoch it fetches anew from its log end, and accepts no earlier answers
+    (KAFKA-7786). Since IBP 2.7 it truncates only if the leader answers that the logs diverge; before that, immediately.
     """
     r = s.replica[broker]
     if was_leader:

@@ -2,7 +2,7 @@
 nobody can observe it.
 
 Messages are never reordered within a connection, since a follower has one fetch out; they are reordered between
-connections, and losing one is never handling it.
+connections, and a lost message is one that is never handled.
 """
 
 from fencepost.model.cluster import log
@@ -59,10 +59,10 @@ def leave_fetch_behind(s: State, c: C, broker: int) -> None:
 
 def leave_answer_behind(s: State, c: C, broker: int) -> None:
     """Leave the answer to the broker's fetch on its way when the broker enters another leader epoch or loses its
-    replica; without room for it, it is lost.
+    replica; without room, the answer is lost.
 
-    The partition is taken from the fetcher thread, which waits for the answer all the same (AbstractFetcherManager).
-    Other partitions keep it from being idle, which would end it and its connection.
+    The partition is taken from the fetcher thread, which still waits for the answer (AbstractFetcherManager). Other
+    partitions keep the thread busy; an idle thread ends, with its connection.
     """
     image = local(s, broker)
     f = s.replica[broker]
@@ -84,10 +84,12 @@ def leave_answer_behind(s: State, c: C, broker: int) -> None:
 
 @action(follower=Broker)
 def log_changes_under_answer(s: State, c: C, follower: int) -> None:
-    """The record of an answer is read when it is sent, from a log that was cut since and has another at its place.
+    """The record of an answer is read when it is sent, from a log that was truncated since and has another in its
+    place.
 
-    An answer names a part of a file (FileRecords.writeTo); the leader that gave it may follow by now (KAFKA-18723).
-    If the file is shorter, the connection is closed. All records are of one size here, so one begins where one began.
+    An answer names a part of a file (FileRecords.writeTo); the leader that gave it may follow by now (KAFKA-18723). If
+    the file is shorter, the connection is closed. All records have the same size here, so they begin at the same
+    positions.
     """
     f = s.replica[follower]
     leader = local(s, follower).leader
@@ -104,7 +106,7 @@ def log_changes_under_answer(s: State, c: C, follower: int) -> None:
 
 @action(m=InFlight("late_fetches"))
 def leader_handles_late_fetch(s: State, c: C, m: LateFetch) -> None:
-    """A leader handles a fetch whose sender has crashed or stopped since; nobody waits for the answer.
+    """A leader handles a fetch whose sender has crashed or stopped since; no one waits for the answer.
 
     It counts like any other fetch, unless the leader already knows a later broker epoch (KAFKA-15221).
     """
@@ -120,7 +122,7 @@ def leader_handles_late_fetch(s: State, c: C, m: LateFetch) -> None:
 
 
 def can_count(s: State, c: C, m: LateFetch) -> bool:
-    """Say whether a late fetch can still be handled with effect, now or later."""
+    """Return whether a late fetch can still be handled with effect, now or later."""
     if not is_running(s, m.leader):
         return False
     known = local(s, m.leader).leader_epoch
@@ -132,7 +134,7 @@ def can_count(s: State, c: C, m: LateFetch) -> bool:
 
 
 def may_be_fenced(s: State, leader: int, follower: int) -> bool:
-    """Say whether the leader's cache may yet show this broker as fenced: then no broker epoch of it is known there."""
+    """Return whether the leader's cache may still show this broker as fenced, so that its broker epoch is unknown."""
     left = s.budget.fences + s.budget.crashes + s.budget.clean_stops
     return (
         left > 0
@@ -168,23 +170,23 @@ def leader_resends_request(s: State, c: C, m: AlterPartition) -> None:
 
 
 def is_refused(s: State, c: C, m: AlterPartition) -> bool:
-    """Say whether the controller will refuse this request whatever happens: epochs only grow."""
+    """Return whether the controller will refuse this request whatever happens: epochs only grow."""
     return c.request_epoch_checks and not passes_epoch_checks(c, newest(s), m) and not is_repeated(c, newest(s), m)
 
 
 def is_heeded(s: State, c: C, m: AlterPartition) -> bool:
-    """Say whether the leader still waits for this answer and will do something on it."""
+    """Return whether the leader still waits for this answer and will act on it."""
     return is_awaited(s, m) and (m.status != Status.REFUSED or c.rollback_on == Rollback.ANY_ERROR)
 
 
 def is_moot(s: State, c: C, m: AlterPartition) -> bool:
-    """Say whether a message has no future: a stray copy that will be refused, or an answer on which nothing happens."""
+    """Return whether a message has no effect: a stray copy that will be refused, or an answer that is ignored."""
     return is_refused(s, c, m) if m.status == Status.STRAY else m.status != Status.SENT and not is_heeded(s, c, m)
 
 
 def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
-    """Say whether a broker that leads by neither of two images would act alike on both:
-    without a replica in any case.
+    """Return whether a broker that leads in neither of two images would act the same on both; without a replica it
+    always does.
     """
     one, other = s.image[index], s.image[later]
     if one.raised != other.raised:
@@ -199,7 +201,7 @@ def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
 
 
 def normalize(s: State, c: C) -> None:
-    """Forget what nobody can observe.
+    """Forget what is unobservable.
 
     A broker that does not lead reads only leader, leader epoch, min ISR and whether it has a replica, so it has
     applied all images that agree with its own in these. Requests that the controller must refuse are refused at once;
@@ -226,7 +228,7 @@ def normalize(s: State, c: C) -> None:
 
 
 def drop_moot_messages(s: State, c: C) -> None:
-    """Refuse requests that have no chance, and take messages without a future out of flight."""
+    """Refuse hopeless requests, and remove messages without effect."""
     for m in s.alter_partitions:
         if m.status == Status.SENT and is_refused(s, c, m):
             m.status = Status.REFUSED
@@ -250,7 +252,7 @@ def drop_images(s: State, c: C, oldest: int) -> None:
     """Shift the window so that image `oldest` is the first, and count partition epochs from it,
     or from an older request.
 
-    A leader that does not learn of ISR changes from metadata may be older still.
+    A leader that does not learn of ISR changes from metadata may be even older.
     """
     base = s.image[oldest].partition_epoch
     for m in s.alter_partitions:

@@ -1,7 +1,7 @@
-"""A change to the partition, as the controller makes every one of them: replicas, ISR, ELR and leader that go together.
+"""A change to the partition as the controller makes it: consistent replicas, ISR, ELR and leader.
 
-After PartitionChangeBuilder and PartitionReassignmentReplicas. A change is asked for with an ISR, and with other
-replicas if an operator moves them; what comes of it is written to the log as one image.
+After PartitionChangeBuilder and PartitionReassignmentReplicas. A change is requested with an ISR, and with other
+replicas if an operator moves them; the result is written to the log as one image.
 """
 
 from fencepost.model.cluster.constants import C, Completion, Judging
@@ -31,18 +31,18 @@ def first_of(c: C, members: int) -> int:
 def first_in_order(c: C, members: int, removing: int) -> int:
     """Return the first member in the order of the replica list, NONE if there is none.
 
-    The target replicas come first, which operators list by their numbers here, then those that are to be removed
+    The target replicas come first, which operators list by number here, then those to be removed
     (PartitionReassignmentReplicas).
     """
     return first_of(c, members & ~removing if members & ~removing != 0 else members)
 
 
 def is_complete(c: C, isr: int, missing: int, adding: int, removing: int) -> bool:
-    """Say whether a reassignment ends with this ISR (PartitionReassignmentReplicas.maybeCompleteReassignment).
+    """Return whether a reassignment ends with this ISR (PartitionReassignmentReplicas.maybeCompleteReassignment).
 
-    Up to 3.7 those that are added must be in it; since KAFKA-15665 all that stay; since KAFKA-19975 those that are
-    added, and all if replicas get fewer. A reassignment that replaced another may have one broker in both lists: it is
-    never in what is looked at, so such a reassignment ends only by the middle rule.
+    Up to 3.7 the added replicas must be in it; since KAFKA-15665 all remaining ones; since KAFKA-19975 the added ones,
+    or all if there are fewer replicas. A reassignment that replaced another may have a broker in both lists, which the
+    check never sees, so such a reassignment ends only by the middle rule.
     """
     kept = isr & ~removing
     targets = bits.everyone(c.brokers) & ~missing & ~removing
@@ -53,7 +53,7 @@ def is_complete(c: C, isr: int, missing: int, adding: int, removing: int) -> boo
 
 
 def completes(s: State, c: C, isr: int) -> bool:
-    """Say whether the reassignment under way ends with this ISR."""
+    """Return whether the reassignment under way ends with this ISR."""
     return c.reassignments > 0 and is_complete(c, isr, newest(s).missing, s.adding, s.removing)
 
 
@@ -63,16 +63,16 @@ def isr_after(s: State, c: C, isr: int) -> int:
 
 
 def missing_after(s: State, c: C, isr: int) -> int:
-    """Return the brokers without a replica after a change that asks for this ISR."""
+    """Return the brokers without a replica after a change that requests this ISR."""
     return newest(s).missing | s.removing if completes(s, c, isr) else newest(s).missing
 
 
 def judged_raise(s: State, c: C) -> int:
-    """Return which min ISR the controller fills the ELR by: as much above the first one.
+    """Return the min ISR by which the controller fills the ELR, relative to the first one.
 
-    Brokers report in heartbeats how far they have applied metadata, after all of it was published (MetadataLoader); so
-    the controller could know which values any broker may still act on, which leads or may be elected. Here it knows at
-    once, and knows that a broker is down.
+    Brokers report in heartbeats how far they have applied metadata, after publishing it (MetadataLoader); so the
+    controller could know which values a broker that leads or may be elected may still act on. Here it knows this at
+    once, and also which brokers are down.
     """
     least = newest(s).raised
     if c.elr_judged_by == Judging.HEARTBEATS:
@@ -88,11 +88,10 @@ def judged_raise(s: State, c: C) -> int:
 
 
 def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
-    """Return the eligible leader replicas that go with a new ISR (KIP-966, maybePopulateTargetElr).
+    """Return the eligible leader replicas for a new ISR (KIP-966, maybePopulateTargetElr).
 
-    Members that leave the ISR stay eligible while it is below min ISR, unless they may have lost records.
-    Nothing there looks at the target replicas, so members that are removed stay too (HYP-10). With ELR turned
-    off it is left as it was.
+    Members that leave the ISR stay eligible while it is below min ISR, unless they may have lost records. The target
+    replicas are not considered, so removed members stay too (HYP-10). With ELR turned off it is left as it was.
     """
     if not has_elr(s, c):
         return s.elr
@@ -103,7 +102,8 @@ def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
 
 
 def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, removing: int) -> int:
-    """Return who leads after a change to this ISR and ELR, NONE if nobody can (PartitionChangeBuilder.electAnyLeader).
+    """Return the leader after a change to this ISR and ELR, NONE if there is none
+    (PartitionChangeBuilder.electAnyLeader).
 
     As `cleanly_elected`; then, if unclean elections are allowed, the first acceptable replica.
     """
@@ -112,10 +112,11 @@ def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, r
 
 
 def cleanly_elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, removing: int) -> int:
-    """Return who leads where unclean elections are not asked for (PartitionChangeBuilder.Election.ONLINE).
+    """Return the leader without unclean elections (PartitionChangeBuilder.Election.ONLINE).
 
-    The leader stays if it may; then the first acceptable ISR member, or ELR member if the ISR is empty; then the last
-    known leader. Whether ELR is on is not asked: who is left in an ELR may be elected after it was turned off (HYP-14).
+    The leader stays if acceptable; otherwise the first acceptable ISR member, or ELR member if the ISR is empty; then
+    the last known leader. It is not checked whether ELR is on: members left in an ELR may be elected after it was
+    turned off (HYP-14).
     """
     able = acceptable & ~missing
     eligible = (isr if isr != 0 else elr if heeds_elr(s, c) else 0) & able
@@ -128,7 +129,7 @@ def cleanly_elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable
 
 
 def may_elect_last_known(s: State, c: C, isr: int, elr: int, acceptable: int) -> bool:
-    """Say whether the last known leader may be elected: ISR and ELR are empty
+    """Return whether the last known leader may be elected: ISR and ELR are empty
     (PartitionChangeBuilder.canElectLastKnownLeader).
     """
     return (
@@ -144,7 +145,7 @@ def may_elect_last_known(s: State, c: C, isr: int, elr: int, acceptable: int) ->
 def epoch_after(s: State, c: C, isr: int, leader: int, missing: int) -> int:
     """Return the leader epoch after a change: a new one if the leader changes or a replica is removed.
 
-    Before 3.6 also if the ISR shrinks.
+    Before 3.6, also if the ISR shrinks.
     """
     image = newest(s)
     shrinks = c.bump_leader_epoch_on_shrink and isr != 0 and image.isr & ~isr != 0
@@ -162,10 +163,11 @@ def append_image(s: State) -> None:
 def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: int, adding: int, removing: int) -> None:
     """Write a changed partition into the newest image (PartitionChangeBuilder.build).
 
-    A leader from outside the ISR becomes the whole ISR, and empties the ELR unless it was elected for being in it; so
-    does one that is in an ISR and in an ELR which was left when ELR was turned off. Without ELR the last member stays
-    in the ISR. Whoever led last is remembered as long as nobody leads. With HYP-12 repaired the ELR is empty if who is
-    elected is enough. Once ELR is turned off, any change empties it, and the last known leader stays as it was.
+    A leader from outside the ISR becomes the whole ISR, and empties the ELR unless it was elected from it; so does a
+    leader that is in the ISR and in an ELR left from before ELR was turned off. Without ELR the last member stays in
+    the ISR. The last leader is remembered while there is no leader. With HYP-12 repaired, the ELR is empty if the
+    elected leader alone is enough. Once ELR is turned off, any change empties it, and the last known leader stays as it
+    was.
     """
     image = newest(s)
     is_new = leader not in (NONE, image.leader)
@@ -200,7 +202,7 @@ def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: i
 
 
 def change_isr(s: State, c: C, isr: int, elr: int, leader: int) -> None:
-    """Write a change to this ISR, with what goes with it and the end of a reassignment that it brings."""
+    """Write a change to this ISR, with its consequences and the end of a reassignment that it completes."""
     done = completes(s, c, isr)
     missing = missing_after(s, c, isr)
     change_partition(
@@ -209,16 +211,16 @@ def change_isr(s: State, c: C, isr: int, elr: int, leader: int) -> None:
 
 
 def leader_after(s: State, c: C, isr: int, unclean: int, acceptable: int) -> int:
-    """Return who leads after a change that asks for this ISR; `unclean` may have lost records."""
+    """Return the leader after a change that requests this ISR; `unclean` may have lost records."""
     missing = missing_after(s, c, isr)
     return elected(s, c, isr_after(s, c, isr), elr_after(s, c, isr, unclean), missing, acceptable, s.removing)
 
 
 def elr_after(s: State, c: C, isr: int, unclean: int) -> int:
-    """Return the eligible leader replicas after a change that asks for this ISR."""
+    """Return the eligible leader replicas after a change that requests this ISR."""
     return elr_target(s, c, isr_after(s, c, isr), missing_after(s, c, isr), unclean)
 
 
 def epoch_for(s: State, c: C, isr: int, leader: int) -> int:
-    """Return the leader epoch after a change that asks for this ISR and elects this leader."""
+    """Return the leader epoch after a change that requests this ISR and elects this leader."""
     return epoch_after(s, c, isr_after(s, c, isr), leader, missing_after(s, c, isr))

@@ -1,7 +1,7 @@
-"""Operators and replicas: move them, move them elsewhere meanwhile, and take a move back.
+"""Operators move replicas, move them elsewhere in the middle, and cancel a move.
 
-After ReplicationControlManager.alterPartitionReassignments. A throttle makes a new replica slow,
-which every follower may be.
+After ReplicationControlManager.alterPartitionReassignments. A throttle makes a new replica slow, as any follower may
+be.
 """
 
 from fencepost.model.cluster.constants import C
@@ -24,14 +24,14 @@ from fencepost.model.language import action, bits, require
 
 @action(target=Movable)
 def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
-    """An operator moves replicas (kafka-reassign-partitions --execute): `target` are those of the movable
-    brokers that shall have one.
+    """An operator moves replicas (kafka-reassign-partitions --execute): `target` has the movable brokers that are to
+    have one.
 
-    ReplicationControlManager.changePartitionReassignment. Who loses a replica keeps it until the end, and brokers that
-    are not movable keep theirs. It may replace a reassignment under way. Then an empty list of replicas to add or to
-    remove leaves the earlier list as it was, since the builder is given those only that are not empty. What the ISR
-    allows already is done at once; unclean elections are not asked for here. A broker that is added cannot be elected
-    as a member of the ELR: for a leader it is looked up among the replicas of before, which fails the request
+    ReplicationControlManager.changePartitionReassignment. A broker that loses its replica keeps it until the end, and
+    brokers that are not movable keep theirs. It may replace an ongoing reassignment. Then an empty list of replicas to
+    add or remove does not change the earlier list, since the builder only gets non-empty lists. Everything that the ISR
+    already allows is done at once; unclean elections are not used here. A broker that is added cannot be elected as a
+    member of the ELR: a leader is looked up among the previous replicas, which fails the request
     (PartitionRegistration.directory).
     """
     require(s.budget.reassignments > 0, bound=C.reassignments)
@@ -59,11 +59,10 @@ def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
 
 @action()
 def operator_cancels_reassignment(s: State, c: C) -> None:
-    """An operator takes a reassignment back (--cancel): the replicas that it added go, those
-    that it was to remove stay.
+    """An operator cancels a reassignment (--cancel): its added replicas are removed, those that it was to remove stay.
 
-    ReplicationControlManager.cancelPartitionReassignment, PartitionReassignmentRevert. If nobody else is in the ISR,
-    that would be an unclean election, and is refused without leave for such.
+    ReplicationControlManager.cancelPartitionReassignment, PartitionReassignmentRevert. If the ISR has no other member,
+    that would be an unclean election, which is refused unless these are allowed.
     """
     require(s.budget.cancels > 0, bound=C.cancels)
     image = newest(s)

@@ -1,17 +1,17 @@
-"""State of the replication model, and where it starts.
+"""State of the replication model, and its initial state.
 
-Folded, so that states are small:
+Simplified, to keep states small:
 
 * The controller is the newest of a window of images; a broker's metadata is an index into that window. Lost: brokers
   that lag by more than `metadata_lag` images.
-* A broker registers and applies the image of its registration in one step, so the broker epoch of a running
-  broker is the one in the newest image. Broker epochs count incarnations. It starts in the same step too, but for
-  `early_starts` times.
-* A follower always has a fetch out. Its content follows from the follower's log and leader epoch, so only the answer is
-  stored, and requests whose sender has gone. A fetch that is handled after its sender has entered another epoch might
-  as well have been handled before. What is left of it is its answer, of which there are as many as `late_answers`.
+* A broker registers and applies the image of its registration in one step, so the broker epoch of a running broker is
+  the one in the newest image. Broker epochs count incarnations. It starts in the same step too, except `early_starts`
+  times.
+* A follower always has a fetch in flight. Its content follows from the follower's log and leader epoch, so only the
+  answer is stored, and requests whose sender is gone. A fetch that is handled after its sender has entered another
+  epoch might equally have been handled before. Only its answer remains, of which there are up to `late_answers`.
 * The leader epoch cache follows from the log and the leader epoch. Lost: the start of an epoch in which a former leader
-  wrote nothing, which costs Kafka one more round trip.
+  wrote nothing, which costs Kafka another round trip.
 * A write is answered in the step in which the high watermark passes it.
 """
 
@@ -44,7 +44,7 @@ class Life(IntEnum):
 
 
 class Answer(IntEnum):
-    """A leader's answer to a fetch; STOPPED once the follower has taken a FENCED to be of its new leader epoch."""
+    """A leader's answer to a fetch; STOPPED once the follower has mistaken a FENCED for one of its new leader epoch."""
 
     NONE = 0
     RECORDS = 1
@@ -54,8 +54,8 @@ class Answer(IntEnum):
 
 
 class Move(IntEnum):
-    """How far the controller knows that a log lies in another directory: it does, or the broker is not registered with
-    the one of before, or is still registered with it, which was replaced or taken out.
+    """The controller's knowledge that a log is in another directory: it knows, or the broker is not registered with the
+    previous one, or is still registered with it although it was replaced or taken out.
     """
 
     ASSIGNED = 0
@@ -64,10 +64,9 @@ class Move(IntEnum):
 
 
 class Status(IntEnum):
-    """How far an AlterPartition request has come: sent, or answered by the controller.
+    """The progress of an AlterPartition request: sent, or answered by the controller.
 
-    STRAY is a sent copy of a request that has been answered: nobody waits for it any more, which
-    the controller cannot know.
+    STRAY is a sent copy of a request that has been answered: it is no longer awaited, which the controller cannot know.
     """
 
     SENT = 0
@@ -81,7 +80,7 @@ Broker = Annotated[int, Index(C.brokers)]
 MaybeBroker = Annotated[int, Index(C.brokers, none=True)]
 Brokers = Annotated[int, BitSet(C.brokers)]
 Movable = Annotated[int, BitSet(C.movable)]
-"""Brokers of which replicas are added and removed: there are no such without reassignments."""
+"""Brokers whose replicas are added and removed; none without reassignments."""
 Offset = Annotated[int, Range(0, C.max_records)]
 MaybeOffset = Annotated[int, Range(NONE, C.max_records)]
 Epoch = Annotated[int, Range(0, C.max_leader_epoch)]
@@ -112,28 +111,28 @@ RecordId = Annotated[int, Range(0, C.max_records)]
 """Records are numbered from 1 in the order in which leaders append them; 0 is no record."""
 RecordIds = Annotated[int, BitSet(C.max_records + 1)]
 Raise = Annotated[int, Range(-1 * C.lowers, C.raises)]
-"""By how much min ISR is above the value that it starts with; always 0 if no operator changes it."""
+"""The difference of min ISR from its initial value; always 0 if no operator changes it."""
 
 Early = Annotated[int, Range(0, C.early_starts)]
-"""Whether a process runs that is not registered, 0 or 1; always 0 if none may."""
+"""Whether an unregistered process runs, 0 or 1; always 0 if none may."""
 
 
 Directories = Annotated[int, BitSet(C.directories)]
-"""Brokers whose log directory may fail or be replaced: there are none without such faults."""
+"""Brokers whose log directory may fail or be replaced: none without such faults."""
 Offline = Annotated[int, Range(0, C.directory_failures)]
 """Whether the log directory of a replica has failed, 0 or 1; always 0 if none may."""
 Moved = Annotated[int, Range(0, 2 * C.directory_removals + 2 * C.disk_replacements)]
-"""Whether the log lies in another directory than the controller knows, and since when: see `Move`."""
+"""Whether the log is in a directory other than the controller knows, and since when: see `Move`."""
 
 
 LogStart = Annotated[int, Range(0, largest(C.deletions, C.expirations))]
 """Where a log starts: always 0 if no records are deleted."""
 Deleted = Annotated[int, BitSet(5 * largest(C.deletions, C.expirations))]
-"""Records that were deleted, of the four that there may be: none if none may be."""
+"""Deleted records, of at most four; always empty if none may be deleted."""
 
 
 class Image(Record):
-    """The controller's state after a batch of its log, as brokers read it. `missing`: those without a replica."""
+    """The controller's state after a batch of its log, as brokers read it. `missing`: brokers without a replica."""
 
     leader: MaybeBroker
     leader_epoch: Epoch
@@ -154,7 +153,7 @@ class Entry(Record):
 
 
 class FollowerState(Record):
-    """A leader's knowledge of a follower from its last fetch; NONE before the first one. `start`: of its log."""
+    """A leader's knowledge of a follower from its last fetch; NONE before the first one. `start`: its log start."""
 
     end: MaybeOffset
     start: LogStart
@@ -165,7 +164,7 @@ class FetchAnswer(Record):
     """The answer to a follower's fetch, in flight.
 
     Of the answer RECORDS, `record` is 0 if it only brings the high watermark. Of the answer DIVERGING, `epoch` and
-    `end` say where the leader's log departs from the follower's; `epoch` is NONE if the leader cannot tell.
+    `end` say where the leader's log departs from the follower's; `epoch` is NONE if the leader does not know.
     """
 
     kind: Answer
@@ -179,16 +178,16 @@ class FetchAnswer(Record):
 class Replica(Record):
     """A broker, its log, and what it keeps in memory as leader or as follower.
 
-    `epoch_start` is the log end with which it began to lead in its present leader epoch, 0 for a follower. After a
+    `epoch_start` is the log end with which it began to lead in its current leader epoch, 0 for a follower. After a
     restart in that epoch it lies after records of the same epoch. `waiting[offset]` is the record whose write is
     answered once the high watermark passes `offset`; 0 for none. `checked` holds the follower whose log end was found
-    good enough for the ISR while the leader, which holds its lock, has still to look at the broker epoch (before
+    good enough for the ISR while the leader, which holds its lock, has yet to read the broker epoch (before
     KAFKA-15221). `recent` holds followers that were caught up within the lag time, if the leader waits for such.
-    `truncating` is set while a follower has still to ask where to cut its log (before Fetch carried the last epoch).
-    `raised` gives the min ISR that it acts on, which may be that of another image than the one applied. `early` is set
-    while a new process runs that is not registered yet: `life` is still about the one before. `offline` is set while
-    the log's directory has failed. Below `start` records are deleted, though the files may still have them;
-    `checkpoint` is the start as it was last written down.
+    `truncating` is set while a follower has yet to ask where to truncate its log (before Fetch carried the last epoch).
+    `raised` gives the min ISR that it acts on, which may come from an image other than the applied one. `early` is set
+    while a new, unregistered process runs: `life` still describes its predecessor. `offline` is set while the log's
+    directory has failed. Below `start` records are deleted, though the files may still have them; `checkpoint` is the
+    last checkpointed start.
     """
 
     life: Life
@@ -229,7 +228,7 @@ class AlterPartition(Record):
 
 
 class LateFetch(Record):
-    """A fetch request that its sender can no longer answer for: it has crashed or stopped."""
+    """A fetch request whose sender has crashed or stopped."""
 
     leader: Broker
     follower: Broker
@@ -259,7 +258,7 @@ class LateAnswer(Record):
 
 
 class Budget(Record):
-    """Faults and operator's actions that are left."""
+    """Remaining faults and operators' actions."""
 
     crashes: Annotated[int, Range(0, C.crashes)]
     clean_stops: Annotated[int, Range(0, C.clean_stops)]
@@ -281,15 +280,14 @@ class Budget(Record):
 
 
 class State(Record):
-    """The partition. `image[newest]` is the controller, with the fields beside it that brokers do not read.
+    """The partition. `image[newest]` is the controller, together with the fields that brokers do not read.
 
     `offline` holds replicas whose directory is not online in the registration of their broker: it has failed, or the
-    broker has registered without it (PartitionRegistration.directory, BrokerRegistration.hasOnlineDir).
-    `adding` and `removing` are the replicas that the reassignment under way adds and removes.
-    `ghost_committed` holds the records below the highest high watermark of any leader, as first seen.
-    `ghost_deleted` holds the records that were deleted, `ghost_low_watermark` is the highest offset below which a
-    leader has reported that all live replicas have deleted them (DeleteRecords).
-    `ghost_stale` holds members whose current incarnation never proved that it may be in the ISR.
+    broker has registered without it (PartitionRegistration.directory, BrokerRegistration.hasOnlineDir). `adding` and
+    `removing` are the replicas that the current reassignment adds and removes. `ghost_committed` holds the records
+    below the highest high watermark of any leader, as first seen. `ghost_deleted` holds the records that were deleted,
+    `ghost_low_watermark` is the highest offset below which a leader has reported that all live replicas have deleted
+    them (DeleteRecords). `ghost_stale` holds members whose current incarnation never proved that it may be in the ISR.
     """
 
     image: Annotated[Array[Image], Size(C.metadata_lag + 1)]
@@ -367,29 +365,29 @@ def local(s: State, broker: int) -> Image:
 
 
 def is_running(s: State, broker: int) -> bool:
-    """Say whether the broker's process runs and is registered."""
+    """Return whether the broker's process runs and is registered."""
     return s.replica[broker].life == Life.RUNNING
 
 
 def has_process(s: State, broker: int) -> bool:
-    """Say whether a process of the broker runs, registered or not yet."""
+    """Return whether a process of the broker runs, registered or not yet."""
     return is_running(s, broker) or s.replica[broker].early != 0
 
 
 def leads(s: State, broker: int) -> bool:
-    """Say whether the broker runs, has its log and believes to lead; a newer leader may exist."""
+    """Return whether the broker runs, has its log and believes to lead; a newer leader may exist."""
     return is_running(s, broker) and local(s, broker).leader == broker and s.replica[broker].offline == 0
 
 
 def has_elr(s: State, c: C) -> bool:
-    """Say whether eligible leader replicas are on: no operator has turned them off
+    """Return whether eligible leader replicas are on: no operator has turned them off
     (FeatureControlManager.isElrFeatureEnabled).
     """
     return c.elr and s.elr_disabled == 0
 
 
 def heeds_elr(s: State, c: C) -> bool:
-    """Say whether members of an ELR may be elected: as Kafka is, also once ELR is turned off (HYP-14)."""
+    """Return whether members of an ELR may be elected: in Kafka, even after ELR is turned off (HYP-14)."""
     return has_elr(s, c) or c.stale_elr_elects
 
 
@@ -410,7 +408,7 @@ def min_isr_of(s: State, c: C, broker: int) -> int:
 
 
 def follows(s: State, follower: int, leader: int) -> bool:
-    """Say whether the follower runs, has a replica that is online and fetches from `leader`."""
+    """Return whether the follower runs, has a replica that is online and fetches from `leader`."""
     image = local(s, follower)
     return (
         follower != leader
@@ -422,14 +420,14 @@ def follows(s: State, follower: int, leader: int) -> bool:
 
 
 def awaits_late_answer(s: State, follower: int, leader: int) -> bool:
-    """Say whether the follower's thread for this leader still waits for an answer of an earlier leader epoch: it has
-    one fetch out (BrokerBlockingSender).
+    """Return whether the follower's thread for this leader still waits for an answer of an earlier leader epoch: it has
+    one fetch in flight (BrokerBlockingSender).
     """
     return any(m.follower == follower and m.leader == leader for m in s.late_answers)
 
 
 def has_current_leader(s: State) -> bool:
-    """Say whether the controller's leader runs and knows that it leads in the current epoch."""
+    """Return whether the controller's leader runs and knows that it leads in the current epoch."""
     image = newest(s)
     if image.leader == NONE:
         return False
@@ -437,12 +435,12 @@ def has_current_leader(s: State) -> bool:
 
 
 def is_sent(m: AlterPartition) -> bool:
-    """Say whether the message is a request on its way to the controller."""
+    """Return whether the message is a request on its way to the controller."""
     return m.status in (Status.SENT, Status.STRAY)
 
 
 def is_copy(one: AlterPartition, other: AlterPartition) -> bool:
-    """Say whether two messages are the same request, or an answer to it."""
+    """Return whether two messages are the same request, or an answer to it."""
     return (
         one.leader == other.leader
         and one.broker_epoch == other.broker_epoch

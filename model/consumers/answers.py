@@ -1,4 +1,4 @@
-"""A replica's answers to a consumer's fetch: pure functions of the replica, the offset, and the design."""
+"""A replica's answers to a consumer's fetch, as pure functions of replica, offset and design."""
 
 from enum import IntEnum
 
@@ -23,7 +23,7 @@ class Reply(IntEnum):
 
 
 def case_of(c: C, r: Replica, offset: int) -> int:
-    """Return how the offset lies to the replica's log (KIP-392, Out of range handling)."""
+    """Return the offset's position relative to the replica's log (KIP-392, Out of range handling)."""
     if offset < r.start:
         return Case.TOO_SMALL
     if offset < r.high_watermark:
@@ -38,7 +38,7 @@ def case_of(c: C, r: Replica, offset: int) -> int:
 
 
 def reply_to(c: C, r: Replica, leads: bool, offset: int) -> int:  # noqa: FBT001 (part of the question)
-    """Return what the replica answers to a fetch at the offset, where the leader epochs agree."""
+    """Return the replica's answer to a fetch at the offset, if the leader epochs agree."""
     case = case_of(c, r, offset)
     if case == Case.READABLE:
         return Reply.RECORDS
@@ -53,5 +53,5 @@ def reply_to(c: C, r: Replica, leads: bool, offset: int) -> int:  # noqa: FBT001
 
 
 def tells_too_small(c: C, r: Replica, offset: int) -> bool:
-    """Say whether the consumer learns from the error that its offset is below the log start."""
+    """Return whether the consumer learns from the error that its offset is below the log start."""
     return errors(c) != Errors.BARE and offset < r.start

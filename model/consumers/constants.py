@@ -1,7 +1,7 @@
 """Sizes, budgets, designs and readings of fetching from followers.
 
 `design` says which text is followed: the older or the newer revision of KIP-392, which its page mixes, or Kafka's code
-(apache/kafka 1eb7644). Where the designs differ, a constant of its own holds the choice, by default that of the design.
+(apache/kafka 1eb7644). Where the designs differ, a separate constant holds the choice, by default that of the design.
 """
 
 from enum import IntEnum
@@ -10,7 +10,7 @@ from fencepost.model.language import Constants, bound, capacity, choice, switch
 
 
 class Design(IntEnum):
-    """Whose rules hold where nothing else is set."""
+    """The design whose rules are the default."""
 
     OLDER = 0
     NEWER = 1
@@ -18,7 +18,7 @@ class Design(IntEnum):
 
 
 class Option(IntEnum):
-    """An option that may be left to the design."""
+    """An option that the design decides by default."""
 
     DESIGN = 0
     OFF = 1
@@ -26,7 +26,7 @@ class Option(IntEnum):
 
 
 class Allowed(IntEnum):
-    """Which replicas a consumer may be sent to, besides the leader."""
+    """The replicas that a consumer may be sent to, besides the leader."""
 
     DESIGN = 0
     LEADER = 1
@@ -35,7 +35,7 @@ class Allowed(IntEnum):
 
 
 class Selector(IntEnum):
-    """Who chooses the replica: the consumer by leader and ISR, by all partition information, or the leader."""
+    """Who chooses the replica: the consumer from leader and ISR or from all partition information, or the leader."""
 
     DESIGN = 0
     GIVEN_ISR = 1
@@ -44,7 +44,7 @@ class Selector(IntEnum):
 
 
 class Errors(IntEnum):
-    """Content of an out-of-range answer: its side by two codes, log start and high watermark, or nothing."""
+    """Content of an out-of-range answer: the side (by two codes), log start and high watermark, or nothing."""
 
     DESIGN = 0
     TWO_CODES = 1
@@ -63,7 +63,7 @@ class Reaction(IntEnum):
 
 
 class Metadata(IntEnum):
-    """How brokers hear of leaders: pushed beside the replicas' requests, or from one log that replicas follow too."""
+    """How brokers hear of leaders: pushed apart from replicas' requests, or from one log that replicas follow too."""
 
     DESIGN = 0
     PUSHED = 1
@@ -79,7 +79,7 @@ class Policy(IntEnum):
 
 
 class Earliest(IntEnum):
-    """Whose log start `earliest` is."""
+    """The replica whose log start is `earliest`."""
 
     DESIGN = 0
     RAISED = 1
@@ -88,7 +88,7 @@ class Earliest(IntEnum):
 
 
 class Latest(IntEnum):
-    """Which offset `latest` is."""
+    """The offset that `latest` means."""
 
     HIGH_WATERMARK = 0
     LOG_END = 1
@@ -219,16 +219,14 @@ class C(Constants):
 def refuse(c: C) -> str | None:
     """Say why these constants do not go together, or return None."""
     if c.unclean_elections >= c.epochs:
-        return (
-            f"unclean_elections={c.unclean_elections} is more than epochs={c.epochs} leave room for: set epochs higher."
-        )
+        return f"unclean_elections={c.unclean_elections} is more than epochs={c.epochs} allow: raise epochs."
     if c.reaction == Reaction.CHECK_CASE_4 and errors(c) != Errors.BOUNDS:
         return (
             "reaction=check-case-4 compares the offset with a high watermark in the answer: set errors=bounds as well."
         )
     if c.late_errors > 0 and reaction(c) != Reaction.LEADER_FIRST:
         return (
-            f"late_errors={c.late_errors} is about consumers that ask the leader first: set "
+            f"late_errors={c.late_errors} concerns consumers that ask the leader first: set "
             "reaction=leader-first, or version kafka-4.1."
         )
     return None
@@ -242,12 +240,12 @@ def allowed(c: C) -> int:
 
 
 def errors(c: C) -> int:
-    """Return what out-of-range answers tell (axis V2)."""
+    """Return the content of out-of-range answers (axis V2)."""
     return c.errors if c.errors != Errors.DESIGN else c.design + 1
 
 
 def gives_not_available(c: C) -> bool:
-    """Say whether a fetch may be answered by OFFSET_NOT_AVAILABLE (axis V3)."""
+    """Return whether a fetch may be answered by OFFSET_NOT_AVAILABLE (axis V3)."""
     return c.not_available == Option.ON or (c.not_available == Option.DESIGN and c.design == Design.NEWER)
 
 
@@ -264,25 +262,25 @@ def reaction(c: C) -> int:
 
 
 def leader_refuses_too(c: C) -> bool:
-    """Say whether the leader answers case 1 as followers do, by an error (axis V6)."""
+    """Return whether the leader answers case 1 as followers do, by an error (axis V6)."""
     given = c.leader_not_available
     return gives_not_available(c) and (given == Option.ON or (given == Option.DESIGN and c.design == Design.NEWER))
 
 
 def has_metadata_log(c: C) -> bool:
-    """Say whether a broker's metadata is never ahead of its replicas (axis V7)."""
+    """Return whether a broker's metadata is never ahead of its replicas (axis V7)."""
     return c.metadata == Metadata.LOG or (c.metadata == Metadata.DESIGN and c.design == Design.IMPLEMENTED)
 
 
 def asks_leader_without_epoch(c: C) -> bool:
-    """Say whether a consumer without an epoch asks the leader before it resets."""
+    """Return whether a consumer without an epoch asks the leader before it resets."""
     return c.without_epoch_asks == Option.ON or (
         c.without_epoch_asks == Option.DESIGN and c.design == Design.IMPLEMENTED
     )
 
 
 def earliest_from(c: C) -> int:
-    """Return whose log start `earliest` is."""
+    """Return the replica whose log start is `earliest`."""
     if c.earliest_from != Earliest.DESIGN:
         return c.earliest_from
     return Earliest.LEADER if c.design == Design.IMPLEMENTED else Earliest.RAISED
@@ -296,19 +294,19 @@ def preference_ends(c: C) -> int:
 
 
 def tells_high_watermark(c: C) -> bool:
-    """Say whether a new high watermark alone is a reason to answer a follower's fetch."""
+    """Return whether a new high watermark alone is a reason to answer a follower's fetch."""
     return c.tells_high_watermark == Option.ON or (
         c.tells_high_watermark == Option.DESIGN and c.design != Design.IMPLEMENTED
     )
 
 
 def keeps_received(c: C) -> bool:
-    """Say whether followers keep a high watermark above their log end."""
+    """Return whether followers keep a high watermark above their log end."""
     return c.keeps_received == Option.ON or (c.keeps_received == Option.DESIGN and c.design == Design.NEWER)
 
 
 def epoch_end(c: C) -> int:
-    """Return which end of its newest epoch a leader tells consumers."""
+    """Return which end of its newest epoch a leader reports to consumers."""
     if c.epoch_end != EpochEnd.DESIGN:
         return c.epoch_end
     return EpochEnd.LOG_END if c.design == Design.IMPLEMENTED else EpochEnd.CLAMPED

@@ -7,7 +7,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def open_epoch(s: State, leader: int) -> None:
-    """Begin a leader epoch; the new leader knows nothing of its followers' log ends."""
+    """Begin a leader epoch; the new leader does not know its followers' log ends."""
     s.newest += 1
     s.leader[s.newest] = leader
     for r in s.replica:
@@ -26,7 +26,7 @@ def controller_elects_leader(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def controller_elects_uncleanly(s: State, c: C, leader: int) -> None:
-    """The controller elects a replica outside the ISR, which is the whole ISR then (unclean.leader.election.enable)."""
+    """The controller elects a replica outside the ISR, which is then the whole ISR (unclean.leader.election.enable)."""
     require(s.newest < c.epochs, bound=C.epochs)
     require(s.budget.unclean_elections > 0, bound=C.unclean_elections)
     require(s.replica[leader].is_up)
@@ -38,8 +38,8 @@ def controller_elects_uncleanly(s: State, c: C, leader: int) -> None:
 
 @action(follower=Broker)
 def leader_shrinks_isr(s: State, c: C, follower: int) -> None:
-    """The leader removes a follower that, as far as it knows, has not caught up for too long, and does
-    not wait for it any more.
+    """The leader removes a follower that, as far as it knows, has not caught up for too long, and no longer waits for
+    it.
 
     Partition.getOutOfSyncReplicas, Replica.isCaughtUp.
     """
@@ -55,7 +55,7 @@ def leader_shrinks_isr(s: State, c: C, follower: int) -> None:
 
 @action(broker=Broker)
 def broker_stops(s: State, c: C, broker: int) -> None:
-    """A broker that does not lead stops for good; the controller takes it out of the ISR."""
+    """A broker that does not lead stops for good; the controller removes it from the ISR."""
     require(s.budget.stops > 0, bound=C.stops)
     require(has_leader(s))
     require(s.replica[broker].is_up)

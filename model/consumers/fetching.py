@@ -30,27 +30,27 @@ def target(s: State) -> int:
 
 
 def is_served(s: State, c: C) -> bool:
-    """Say whether a fetch of the consumer reaches a replica that serves it: one in the same leader epoch (KIP-320).
+    """Return whether a fetch of the consumer reaches a replica that serves it: one in the same leader epoch (KIP-320).
 
-    There is no second fetch to a replica whose answer is under way.
+    There is no second fetch to a replica whose answer is in flight.
     """
     r = s.replica[target(s)]
     return r.is_up and target(s) != s.consumer.late_from and (r.epoch == s.consumer.epoch or not c.fetch_epochs)
 
 
 def reply(s: State, c: C) -> int:
-    """Return what the consumer's next fetch is answered by, if it is served."""
+    """Return the answer to the consumer's next fetch, if it is served."""
     return reply_to(c, s.replica[target(s)], believes_to_lead(s, target(s)), s.consumer.position)
 
 
 def note_case(s: State, c: C) -> None:
-    """Remember that an error meets the consumer in the case that is watched."""
+    """Record that the consumer gets an error in the watched case."""
     if c.watched_case > 0 and case_of(c, s.replica[target(s)], s.consumer.position) == c.watched_case:
         s.consumer.ghost_met = True
 
 
 def start_reset(s: State, c: C) -> None:
-    """Follow the reset policy, or raise the error to the user where there is none."""
+    """Follow the reset policy, or pass the error to the user if there is none."""
     consumer = s.consumer
     if c.policy == Policy.NONE:
         consumer.doing = Doing.RAISED
@@ -75,16 +75,16 @@ def consumer_reads(s: State, c: C) -> None:
 
 
 def ask_for_metadata(s: State, c: C) -> None:
-    """Note that the consumer waits for metadata, where that is needed to get it."""
+    """Record that the consumer waits for metadata, if it must wait for it."""
     s.consumer.wants_metadata = c.asks_for_metadata
 
 
 @action()
 def consumer_finds_offset_unavailable(s: State, c: C) -> None:
-    """After OFFSET_NOT_AVAILABLE the consumer tries again, and asks for metadata, since another
-    replica may have the offset.
+    """After OFFSET_NOT_AVAILABLE the consumer tries again, and asks for metadata, because another replica may have the
+    offset.
 
-    In the code its preference ends too (FetchUtils.requestMetadataUpdate).
+    In the code, its preference ends too (FetchUtils.requestMetadataUpdate).
     """
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)
@@ -100,7 +100,7 @@ def consumer_finds_offset_unavailable(s: State, c: C) -> None:
 
 
 def is_told_unavailable(s: State, c: C) -> bool:
-    """Say whether the consumer's next fetch tells it that its offset exists and is not available."""
+    """Return whether the consumer's next fetch tells it that its offset exists but is not available."""
     r = s.replica[target(s)]
     by_bounds = (
         reaction(c) == Reaction.CHECK_CASE_4
@@ -143,7 +143,7 @@ def consumer_finds_offset_out_of_range(s: State, c: C) -> None:
 
 @action()
 def preferred_replica_refuses_late(s: State, c: C) -> None:
-    """A preferred replica answers that the offset is out of range, and the answer takes its time."""
+    """A preferred replica answers that the offset is out of range, and the answer is delayed."""
     consumer = s.consumer
     require(s.budget.late_errors > 0, bound=C.late_errors)
     require(consumer.doing == Doing.FETCHING)
@@ -158,8 +158,7 @@ def preferred_replica_refuses_late(s: State, c: C) -> None:
 
 @action()
 def consumer_gets_late_error(s: State, c: C) -> None:
-    """A late out-of-range answer ends whatever preference there is now; where there is none, it
-    is taken for the leader's.
+    """A late out-of-range answer ends any current preference; without one, it is treated as the leader's.
 
     FetchCollector.handleInitializeErrors: of the answer only the fetch offset is compared, and a consumer without a
     valid position ignores it.
@@ -195,7 +194,7 @@ def consumer_is_fenced(s: State, c: C) -> None:
 
 @action()
 def consumer_cannot_connect(s: State, c: C) -> None:
-    """The replica is down, or has no such partition any more: the consumer asks for metadata, and its preference ends.
+    """The replica is down, or no longer has the partition: the consumer asks for metadata, and its preference ends.
 
     AbstractFetch.handleFetchFailure; NOT_LEADER_OR_FOLLOWER in FetchCollector. Metadata still
     shows the replica as online.
@@ -223,19 +222,19 @@ def metadata_expires(s: State, c: C) -> None:
 
 
 def has_old_metadata(s: State, c: C) -> bool:
-    """Say whether new metadata may change anything for the consumer."""
+    """Return whether new metadata may change anything for the consumer."""
     consumer = s.consumer
     ends = consumer.preferred != NONE and preference_ends(c) == Ends.METADATA
     return consumer.epoch < s.newest or consumer.isr != known_isr(s, c) or ends
 
 
 def known_isr(s: State, c: C) -> int:
-    """Return what the consumer learns of the ISR; nothing where its selector does not ask."""
+    """Return what the consumer learns about the ISR; nothing if its selector does not ask."""
     return s.isr if selector(c) != Selector.LEADER else 0
 
 
 def told_epoch(s: State, c: C, broker: int) -> int:
-    """Return the leader epoch in a broker's metadata, which pushed metadata may know before its replica."""
+    """Return the leader epoch in a broker's metadata, which pushed metadata may have before its replica."""
     return s.replica[broker].epoch if has_metadata_log(c) else s.newest
 
 
@@ -245,7 +244,7 @@ def consumer_gets_metadata(s: State, c: C, broker: int) -> None:
     position and ends its preference.
 
     Metadata with an older leader epoch is ignored. SubscriptionState.maybeValidatePosition: without a new leader or
-    epoch the preference stays. In the texts the consumer's plugin chooses anew with any metadata.
+    epoch the preference stays. In the texts, the consumer's plugin chooses again with any metadata.
     """
     consumer = s.consumer
     epoch = told_epoch(s, c, broker)
@@ -268,5 +267,5 @@ def consumer_gets_metadata(s: State, c: C, broker: int) -> None:
 
 
 def must_validate(consumer: Consumer) -> bool:
-    """Say whether the position can be compared with another leader's log."""
+    """Return whether the position can be compared with another leader's log."""
     return consumer.position_epoch != 0

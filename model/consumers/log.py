@@ -9,7 +9,7 @@ def clamp(r: Replica, high_watermark: int) -> int:
 
 
 def truncate(r: Replica, offset: int) -> None:
-    """Drop the records from `offset` on; below the log start the log starts anew there (UnifiedLog.truncateTo)."""
+    """Drop the records from `offset` on; below the log start, the log starts over there (UnifiedLog.truncateTo)."""
     for dropped in range(offset, r.end):
         r.log[dropped] = 0
     r.end = min(r.end, offset)
@@ -34,7 +34,7 @@ def drop_below(r: Replica, offset: int) -> None:
 
 
 def epoch_before(r: Replica, offset: int) -> int:
-    """Return the epoch of the record before `offset`, 0 where the log begins there."""
+    """Return the epoch of the record before `offset`, 0 if the log begins there."""
     return r.log[offset - 1] if r.start < offset <= r.end else 0
 
 
@@ -62,7 +62,7 @@ def floor_epoch(r: Replica, epoch: int) -> int:
 
 
 def departs(r: Replica, end: int, epoch: int) -> bool:
-    """Say whether a log that ends at `end` with a record of `epoch` departs from the
+    """Return whether a log that ends at `end` with a record of `epoch` departs from the
     leader's (Partition.readRecords).
     """
     return epoch != 0 and (floor_epoch(r, epoch) < epoch or end_of_epoch(r, epoch) < end)

@@ -1,4 +1,4 @@
-"""Fetching from followers as one machine, and its designs under names."""
+"""Fetching from followers as one machine, and its named designs."""
 
 from fencepost.model.consumers import controller, fetching, offsets, replication, selection
 from fencepost.model.consumers.constants import C, Design, EpochEnd, refuse
@@ -35,7 +35,7 @@ VERSIONS = (
 
 
 def normalize(s: State, c: C) -> None:
-    """Forget what a consumer that has raised an error to its user believes, and what a stopped replica holds."""
+    """Forget the beliefs of a consumer that has passed an error to its user, and the log of a stopped replica."""
     consumer = s.consumer
     if consumer.doing == Doing.RAISED:
         consumer.epoch = s.newest

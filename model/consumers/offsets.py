@@ -1,4 +1,4 @@
-"""A consumer's questions to logs: epochs' ends (OffsetsForLeaderEpoch), first and latest offsets (ListOffsets)."""
+"""A consumer's questions to logs: ends of epochs (OffsetsForLeaderEpoch), first and latest offsets (ListOffsets)."""
 
 from fencepost.model.consumers import log
 from fencepost.model.consumers.constants import (
@@ -16,31 +16,29 @@ from fencepost.model.language import action, require
 
 
 def knows_high_watermark(l: Replica) -> bool:
-    """Say whether the leader's high watermark is the true one: it has reached the start of the
-    leader's epoch (KIP-207).
-    """
+    """Return whether the leader's high watermark is reliable: it has reached the start of its epoch (KIP-207)."""
     return l.high_watermark >= log.starts_epoch_at(l)
 
 
 def told_end(c: C, l: Replica, epoch: int) -> int:
-    """Return the end of an epoch that the leader tells a consumer."""
+    """Return the end of an epoch that the leader reports to a consumer."""
     end = log.end_of_epoch(l, epoch)
     return end if epoch_end(c) == EpochEnd.LOG_END else min(end, l.high_watermark)
 
 
 def may_tell_end(c: C, l: Replica) -> bool:
-    """Say whether the leader tells ends of epochs, or answers OFFSET_NOT_AVAILABLE."""
+    """Return whether the leader reports ends of epochs, rather than OFFSET_NOT_AVAILABLE."""
     return epoch_end(c) != EpochEnd.GUARDED or knows_high_watermark(l)
 
 
 def is_leader_ready(s: State) -> bool:
-    """Say whether the leader that the consumer believes in leads in the consumer's epoch."""
+    """Return whether the leader that the consumer believes in leads in the consumer's epoch."""
     l = s.replica[believed_leader(s)]
     return l.is_up and l.epoch == s.consumer.epoch
 
 
 def is_truncated(s: State, c: C) -> bool:
-    """Say whether the consumer takes the leader's answer for a truncation."""
+    """Return whether the consumer treats the leader's answer as a truncation."""
     l, consumer = s.replica[believed_leader(s)], s.consumer
     end = told_end(c, l, consumer.position_epoch)
     return (
@@ -51,14 +49,14 @@ def is_truncated(s: State, c: C) -> bool:
 
 
 def asks_epoch_end(s: State) -> bool:
-    """Say whether the consumer asks where the epoch of its position ends."""
+    """Return whether the consumer asks where the epoch of its position ends."""
     return s.consumer.doing in (Doing.VALIDATING, Doing.CHECKING)
 
 
 @action()
 def consumer_finds_position_valid(s: State, c: C) -> None:
-    """The leader's log has the position: the consumer fetches on, after an error only with new
-    metadata (KIP-392, case 4).
+    """The leader's log has the position: the consumer continues, after an error only with new metadata (KIP-392, case
+    4).
     """
     consumer = s.consumer
     require(asks_epoch_end(s))
@@ -88,7 +86,7 @@ def consumer_finds_truncation(s: State, c: C) -> None:
 
 
 def go_to(s: State, c: C, offset: int, epoch: int, before: int) -> None:
-    """Put the consumer at an offset; `epoch` comes with it in Kafka, `before` is that of the record before it."""
+    """Move the consumer to an offset; `epoch` comes with it in Kafka, `before` is that of the record before it."""
     consumer = s.consumer
     told = before if c.tells_epoch_before else epoch
     consumer.position = offset
@@ -100,12 +98,12 @@ def go_to(s: State, c: C, offset: int, epoch: int, before: int) -> None:
 
 
 def may_list_latest(c: C, l: Replica) -> bool:
-    """Say whether the leader tells the latest offset (KIP-207)."""
+    """Return whether the leader reports the latest offset (KIP-207)."""
     return not c.list_offsets_guard or c.latest_is == Latest.LOG_END or knows_high_watermark(l)
 
 
 def latest_offset(c: C, l: Replica) -> int:
-    """Return the latest offset that the leader tells."""
+    """Return the latest offset that the leader reports."""
     return l.end if c.latest_is == Latest.LOG_END else l.high_watermark
 
 
@@ -118,7 +116,7 @@ def asked_for_earliest(s: State, c: C) -> int:
 
 @action()
 def consumer_resets_to_latest(s: State, c: C) -> None:
-    """The consumer goes to the latest offset, which the leader tells, unless it has to wait for its high watermark.
+    """The consumer goes to the latest offset, which the leader reports unless it must wait for its high watermark.
 
     Partition.fetchOffsetForTimestamp: the offset comes with the leader's epoch, in which there may be no record yet.
     """

@@ -1,4 +1,4 @@
-"""How records, high watermarks and leader epochs get to the replicas, and how old records go."""
+"""How records, high watermarks and leader epochs reach the replicas, and how old records are deleted."""
 
 from fencepost.model.consumers import log
 from fencepost.model.consumers.constants import (
@@ -49,9 +49,7 @@ def leader_appends(s: State, c: C) -> None:
 
 @action(replica=Broker)
 def replica_learns(s: State, c: C, replica: int) -> None:
-    """A replica becomes leader or follower in the newest epoch; the answer to its last
-    fetch does not count any more.
-    """
+    """A replica becomes leader or follower in the newest epoch; the answer to its last fetch no longer counts."""
     r = s.replica[replica]
     require(r.is_up)
     require(r.epoch < s.newest)
@@ -63,25 +61,25 @@ def replica_learns(s: State, c: C, replica: int) -> None:
 
 
 def is_follower(s: State, follower: int) -> bool:
-    """Say whether the replica fetches from the newest leader, and both know that it leads."""
+    """Return whether the replica fetches from the newest leader, and both know that it leads."""
     f = s.replica[follower]
     return f.is_up and has_leader(s) and f.epoch == s.newest and s.leader[s.newest] != follower
 
 
 def is_out_of_range(s: State, follower: int) -> bool:
-    """Say whether the follower's log ends outside of the leader's log."""
+    """Return whether the follower's log ends outside the leader's log."""
     l, f = newest_leader(s), s.replica[follower]
     return f.end < l.start or (f.end > l.end and f.end == f.start)
 
 
 def departs(s: State, follower: int) -> bool:
-    """Say whether the follower's log departs from the leader's."""
+    """Return whether the follower's log departs from the leader's."""
     f = s.replica[follower]
     return log.departs(newest_leader(s), f.end, log.last_epoch(f))
 
 
 def may_join(s: State, follower: int) -> bool:
-    """Say whether the leader takes the follower into the ISR: it has all that is committed
+    """Return whether the leader takes the follower into the ISR: it has all that is committed
     and the start of the epoch.
     """
     l, f = newest_leader(s), s.replica[follower]
@@ -89,20 +87,20 @@ def may_join(s: State, follower: int) -> bool:
 
 
 def has_records(s: State, follower: int) -> bool:
-    """Say whether the follower lacks records, or its fetch is the first to tell its log end or
-    to bring it into the ISR.
+    """Return whether the follower lacks records, or its fetch is the first to report its log end or to let it join the
+    ISR.
     """
     l, f = newest_leader(s), s.replica[follower]
     return f.known_end != f.end or f.end != l.end or may_join(s, follower)
 
 
 def shown_start(c: C, f: Replica) -> int:
-    """Return the log start that a fetch tells the leader, where its selector looks at that; else 0."""
+    """Return the log start that a fetch reports to the leader, if its selector uses it; otherwise 0."""
     return f.start if selector(c) == Selector.LEADER and allowed(c) == Allowed.ISR else 0
 
 
 def is_stale(s: State, c: C, follower: int) -> bool:
-    """Say whether follower and leader would learn anything but records from an answer and the fetch after it."""
+    """Return whether follower and leader would learn anything except records from an answer and the fetch after it."""
     l, f = newest_leader(s), s.replica[follower]
     return (
         f.high_watermark != log.clamp(f, l.high_watermark)
@@ -126,16 +124,16 @@ def apply_records(f: Replica, c: C) -> None:
 
 
 def may_answer(s: State, follower: int) -> bool:
-    """Say whether the leader may answer a fetch of the follower by a record, or without."""
+    """Return whether the leader may answer a fetch of the follower, with or without a record."""
     waits = is_follower(s, follower) and s.replica[follower].answer.kind == Kind.NONE
     return waits and not is_out_of_range(s, follower) and not departs(s, follower)
 
 
 def answer(s: State, c: C, follower: int) -> None:
-    """Note what the fetch tells, and send the next record with the high watermark from before.
+    """Record the content of the fetch, and send the next record with the previous high watermark.
 
-    Partition.fetchRecords: first it reads, then it takes over what the fetch says. A follower that
-    has caught up joins the ISR.
+    Partition.fetchRecords: first it reads, then it records the content of the fetch. A follower that has caught up
+    joins the ISR.
     """
     l, f = newest_leader(s), s.replica[follower]
     f.answer.kind = Kind.RECORDS
@@ -153,8 +151,8 @@ def answer(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_answers_follower(s: State, c: C, follower: int) -> None:
-    """The leader answers a follower's fetch at once: with the next record, or, where the design says
-    so, a new high watermark.
+    """The leader answers a follower's fetch at once: with the next record or, if the design says so, a new high
+    watermark.
     """
     require(may_answer(s, follower))
     require(has_records(s, follower) or (tells_high_watermark(c) and is_stale(s, c, follower)))
@@ -163,8 +161,8 @@ def leader_answers_follower(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_waits_in_vain(s: State, c: C, follower: int) -> None:
-    """A fetch for which there are no records is answered after replica.fetch.wait.max.ms, with
-    the high watermark of then.
+    """A fetch for which there are no records is answered after replica.fetch.wait.max.ms, with the high watermark at
+    that time.
     """
     require(not tells_high_watermark(c))
     require(may_answer(s, follower))
@@ -175,7 +173,7 @@ def follower_waits_in_vain(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_reports_divergence(s: State, c: C, follower: int) -> None:
-    """The leader tells a follower whose log departs from its own where that is (KIP-595), with its high watermark."""
+    """The leader tells a follower where its log diverges from its own (KIP-595), with its high watermark."""
     l, f = newest_leader(s), s.replica[follower]
     require(is_follower(s, follower))
     require(f.answer.kind == Kind.NONE)
@@ -190,7 +188,7 @@ def leader_reports_divergence(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_tells_out_of_range(s: State, c: C, follower: int) -> None:
-    """The leader does not have the follower's offset any more, or yet; the follower asks where to begin anew."""
+    """The leader no longer has, or does not yet have, the follower's offset; the follower asks where to start over."""
     l, f = newest_leader(s), s.replica[follower]
     require(is_follower(s, follower))
     require(f.answer.kind == Kind.NONE)
@@ -205,7 +203,7 @@ def follower_appends(s: State, c: C, follower: int) -> None:
     drops what the leader dropped.
 
     ReplicaFetcherThread.processPartitionData. Records below the leader's log start can differ from what the leader had
-    there: no answer tells of it, so the follower must not keep them (see `log_start_travels`).
+    there: no answer shows this, so the follower must not keep them (see `log_start_travels`).
     """
     f = s.replica[follower]
     require(f.answer.kind == Kind.RECORDS)
@@ -214,7 +212,7 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_truncates(s: State, c: C, follower: int) -> None:
-    """A follower cuts its log where the logs depart, and leaves its high watermark as it is until the next answer."""
+    """A follower cuts its log where the logs depart, and keeps its high watermark until the next answer."""
     f = s.replica[follower]
     require(f.answer.kind == Kind.DIVERGING)
     log.truncate(f, log.truncation_offset(f, f.answer.epoch, f.answer.end))
@@ -242,7 +240,7 @@ def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
 
 @action(replica=Broker)
 def retention_moves_log_start(s: State, c: C, replica: int) -> None:
-    """A replica drops its oldest record; it does that on its own, and never beyond its high watermark."""
+    """A replica drops its oldest record, independently of others, and never beyond its high watermark."""
     r = s.replica[replica]
     require(s.budget.retentions > 0, bound=C.retentions)
     require(r.is_up)

@@ -1,4 +1,4 @@
-"""Which replica the consumer fetches from: the leader, or one that the leader or a plugin of the consumer prefers."""
+"""The replica that the consumer fetches from: the leader, or one preferred by the leader or a consumer plugin."""
 
 from fencepost.model.consumers.constants import Allowed, C, Selector, allowed, selector
 from fencepost.model.consumers.fetching import is_served, target
@@ -7,12 +7,12 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def is_near(c: C, replica: int) -> bool:
-    """Say whether the replica is the one in the consumer's rack, if one is; else any may be."""
+    """Return whether the replica is in the consumer's rack, if one is; otherwise any may be."""
     return c.nearest in (replica, 4)
 
 
 def leader_offers(s: State, c: C, replica: int) -> bool:
-    """Say whether the leader's selector may choose the replica: in the ISR, and known to have the offset.
+    """Return whether the leader's selector may choose the replica: in the ISR, and known to have the offset.
 
     ReplicaManager.findPreferredReadReplica: log end and log start are those of the follower's last fetch.
     """
@@ -29,7 +29,7 @@ def leader_offers(s: State, c: C, replica: int) -> bool:
 
 @action(replica=Broker)
 def leader_prefers_replica(s: State, c: C, replica: int) -> None:
-    """The leader answers a fetch without data, naming a replica to fetch from instead (KIP-392, as implemented)."""
+    """The leader answers a fetch without data, and names a replica to fetch from instead (KIP-392, as implemented)."""
     consumer = s.consumer
     require(selector(c) == Selector.LEADER)
     require(consumer.doing == Doing.FETCHING)

@@ -1,16 +1,15 @@
-"""State of the model of fetching from followers, and where it starts.
+"""State of the model of fetching from followers, and its initial state.
 
-Folded, so that states are small:
+Simplified, to keep states small:
 
 * A leader never truncates, so offset and leader epoch identify a record: a log is an array of epochs.
 * The controller is the list of leaders by epoch and the ISR. The newest leader changes the ISR in one step, and only
   followers in its epoch fetch from it; a deposed leader that has not heard of it keeps its log and high watermark, and
-  still serves consumers. Lost: all that goes wrong with AlterPartition and broker epochs, which the machine
-  `replication` has.
+  still serves consumers. Lost: all problems with AlterPartition and broker epochs, which the machine `replication` has.
 * A fetch of a follower is one step of the leader, which makes the answer, and one of the follower, which applies it. An
   answer brings one record, and the high watermark from before the fetch.
-* A consumer's request and its answer are one step, but for out-of-range answers of a preferred replica, of which
-  `late_errors` arrive when they want to.
+* A consumer's request and its answer are one step, except for out-of-range answers of a preferred replica, of which
+  `late_errors` may arrive at any time.
 * Each replica moves its own log start; answers carry the leader's. A follower whose log ends below that starts anew
   there.
 """
@@ -22,11 +21,11 @@ from fencepost.model.consumers.constants import C, Selector, selector
 from fencepost.model.language import NONE, Array, BitSet, Index, Per, Range, Record, Size, action, bits
 
 FIRST = 1
-"""The first leader epoch; 0 is no epoch, and the epoch of no record."""
+"""The first leader epoch; 0 means no epoch, or no record."""
 
 
 class Kind(IntEnum):
-    """A leader's answer to a follower's fetch: nothing yet, a record or news, where to cut, where to start anew."""
+    """A leader's answer to a follower's fetch: nothing yet, a record or news, where to truncate or start over."""
 
     NONE = 0
     RECORDS = 1
@@ -35,7 +34,7 @@ class Kind(IntEnum):
 
 
 class Case(IntEnum):
-    """How a fetch offset lies to a replica's log: KIP-392's four cases, and the two that give no trouble."""
+    """The position of a fetch offset relative to a replica's log: KIP-392's four cases, and the two normal ones."""
 
     READABLE = 0
     UNCOMMITTED = 1
@@ -99,13 +98,13 @@ class Replica(Record):
 
 
 class Consumer(Record):
-    """The consumer: its position, what it believes of leader and ISR, and the replica that it prefers to the leader.
+    """The consumer: its position, its view of leader and ISR, and the replica that it prefers to the leader.
 
     `position_epoch` is the epoch of the record before the position, or that which came with a reset; 0 if none is
-    known. `raised_by` is the replica whose answer led to a reset. An out-of-range answer of `late_from` to a
-    fetch at `late_offset` is under way. The ghosts: the epoch of the record before the position on the log that
-    gave it, 0 where that log begins there, the epochs of all records read, and whether an error has just met it
-    in the case that is watched.
+    known. `raised_by` is the replica whose answer led to a reset. An out-of-range answer of `late_from` to a fetch at
+    `late_offset` is in flight. The ghosts: the epoch of the record before the position on the log that gave it, 0 where
+    that log begins there, the epochs of all records read, and whether an error has just met it in the case that is
+    watched.
     """
 
     doing: Doing
@@ -136,8 +135,8 @@ class Budget(Record):
 class State(Record):
     """The partition: `leader[epoch]` for the epochs up to `newest`, its ISR and replicas; and the consumer.
 
-    The ghosts: by offset, the epochs of all records that were ever below a leader's high watermark; where these end;
-    and the largest latest offset that a client was told.
+    The ghosts: by offset, the epochs of all records that were ever below a leader's high watermark; their end; and the
+    largest latest offset that a client has seen.
     """
 
     leader: Annotated[Array[Broker], Size(C.epochs + 1)]
@@ -179,10 +178,10 @@ def newest_leader(s: State) -> Replica:
 
 
 def has_leader(s: State) -> bool:
-    """Say whether the newest leader knows that it leads."""
+    """Return whether the newest leader knows that it leads."""
     return newest_leader(s).epoch == s.newest
 
 
 def believes_to_lead(s: State, replica: int) -> bool:
-    """Say whether the replica leads as far as it knows."""
+    """Return whether the replica leads as far as it knows."""
     return s.leader[s.replica[replica].epoch] == replica

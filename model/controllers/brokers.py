@@ -1,4 +1,4 @@
-"""Brokers apply metadata, replicate, and ask for changes of the ISR. After BrokerMetadataPublisher and Partition."""
+"""Brokers apply metadata, replicate, and request ISR changes. After BrokerMetadataPublisher and Partition."""
 
 from fencepost.model.controllers import log
 from fencepost.model.controllers.constants import Applied, C
@@ -8,7 +8,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def leads(s: State, broker: int) -> bool:
-    """Say whether a broker believes to lead the partition; a later leader may exist."""
+    """Return whether a broker believes to lead the partition; a later leader may exist."""
     return s.broker[broker].metadata.leader == broker
 
 
@@ -32,7 +32,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def take_over(s: State, c: C, broker: int, leader_epoch: int) -> None:
-    """Lead or follow by the metadata applied; `leader_epoch` is the old one (Partition.makeLeader, makeFollower)."""
+    """Lead or follow by the applied metadata; `leader_epoch` is the old one (Partition.makeLeader, makeFollower)."""
     b = s.broker[broker]
     in_new_epoch = b.metadata.leader_epoch != leader_epoch
     if in_new_epoch:
@@ -50,10 +50,10 @@ def take_over(s: State, c: C, broker: int, leader_epoch: int) -> None:
 
 @action(broker=Broker, controller=Controller, end=Offset)
 def broker_applies_metadata(s: State, c: C, broker: int, controller: int, end: int) -> None:
-    """A broker fetches from the leader of the quorum and applies what its high watermark
-    covers, in a batch of any size.
+    """A broker fetches from the leader of the quorum and applies the records that its high watermark covers, in a batch
+    of any size.
 
-    BrokerMetadataPublisher, MetadataLoader. It takes nothing from a leader of an older epoch than it knows.
+    BrokerMetadataPublisher, MetadataLoader. It accepts nothing from a leader of an epoch older than it knows.
     """
     b, n = s.broker[broker], s.node[controller]
     require(n.leads)
@@ -72,9 +72,9 @@ def broker_applies_metadata(s: State, c: C, broker: int, controller: int, end: i
 
 @action(broker=Broker, controller=Controller)
 def broker_loads_metadata_anew(s: State, c: C, broker: int, controller: int) -> None:
-    """A broker whose metadata is not on the leader's log starts again from what that one knows to be committed.
+    """A broker whose metadata is not in the leader's log starts over from what the leader knows to be committed.
 
-    Where brokers apply only what is committed it never has to.
+    If brokers apply only committed records, this never happens.
     """
     b, n = s.broker[broker], s.node[controller]
     require(n.leads)
@@ -105,7 +105,7 @@ def leader_appends(s: State, c: C, leader: int) -> None:
 
 
 def propose(b: Member, isr: int) -> None:
-    """Ask for an ISR, and count its new members from now on (Partition.submitAlterPartition)."""
+    """Request an ISR, and count its new members from now on (Partition.submitAlterPartition)."""
     b.proposed = isr
     b.request.status = Status.UNSENT
     b.request.leader_epoch = b.metadata.leader_epoch
@@ -114,7 +114,7 @@ def propose(b: Member, isr: int) -> None:
 
 
 def may_join(s: State, leader: int, follower: int) -> bool:
-    """Say whether a follower's fetch lets the leader propose it: it is caught up and not
+    """Return whether a follower's fetch lets the leader propose it: it is caught up and not
     fenced, and nothing is pending.
     """
     l, end = s.broker[leader], s.broker[follower].end
@@ -129,8 +129,8 @@ def may_join(s: State, leader: int, follower: int) -> bool:
 
 @action(follower=Broker, leader=Broker)
 def follower_fetches(s: State, c: C, follower: int, leader: int) -> None:
-    """A follower in the leader's epoch fetches: its log is cut where it departs, or grows, and the leader
-    counts it (KIP-320, KIP-595).
+    """A follower in the leader's epoch fetches: its log is truncated where it diverges, or grows, and the leader counts
+    it (KIP-320, KIP-595).
     """
     f, l = s.broker[follower], s.broker[leader]
     require(leads(s, leader))
@@ -155,7 +155,7 @@ def follower_fetches(s: State, c: C, follower: int, leader: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def leader_shrinks_isr(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader asks to remove a follower that has been behind for too long; it waits for it until that is answered."""
+    """A leader asks to remove a follower that has been behind for too long, and waits for it until the answer."""
     l = s.broker[leader]
     require(s.budget.shrinks > 0, bound=C.shrinks)
     require(leads(s, leader))
@@ -169,7 +169,7 @@ def leader_shrinks_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, controller=Controller)
 def leader_sends_request(s: State, c: C, leader: int, controller: int) -> None:
-    """A leader sends its request over the channel that it has, or looks first who leads the quorum
+    """A leader sends its request over the channel that it has, or first looks for the leader of the quorum
     (NodeToControllerRequestThread).
 
     The channel stays when the broker hears of a later leader of the quorum: it ends with
@@ -209,10 +209,10 @@ def leader_asks_again(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def leader_handles_answer(s: State, c: C, leader: int) -> None:
-    """A leader takes over what was committed, takes its proposal back if a member is ineligible,
-    or else waits for metadata.
+    """A leader adopts what was committed, withdraws its proposal if a member is ineligible, or otherwise waits for
+    metadata.
 
-    Partition.handleAlterPartitionUpdate, handleAlterPartitionError: no other error says that the change was not made.
+    Partition.handleAlterPartitionUpdate, handleAlterPartitionError: no other error means that the change was not made.
     """
     l = s.broker[leader]
     require(l.request.status == Status.ANSWERED)

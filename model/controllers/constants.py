@@ -10,7 +10,7 @@ from fencepost.model.language import Constants, bound, capacity, choice, shape, 
 
 
 class Applied(IntEnum):
-    """Which records brokers apply to their metadata."""
+    """The records that brokers apply to their metadata."""
 
     COMMITTED = 0
     FETCHED = 1

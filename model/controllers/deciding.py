@@ -1,7 +1,7 @@
 """Decisions of an active controller: fencing, elections of leaders, AlterPartition. After QuorumController and
 ReplicationControlManager.
 
-It decides on its memory, which holds what it has written itself, committed or not, and answers when that is committed.
+It decides from its memory, which includes its own writes, committed or not, and answers when they are committed.
 """
 
 from fencepost.model.controllers import log
@@ -23,7 +23,7 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def write(s: State, c: C, node: int) -> None:
-    """Take the record that was put at the end of the log into memory, and count it (ControllerWriteEvent.run)."""
+    """Apply the record at the end of the log to memory, and count it (ControllerWriteEvent.run)."""
     n = s.node[node]
     n.log[n.end].epoch = n.epoch
     n.log[n.end].ghost_is_late = has_later_leader(s, c, node)
@@ -35,7 +35,7 @@ def write(s: State, c: C, node: int) -> None:
 
 
 def elected(c: C, image: Image, isr: int, fenced: int) -> int:
-    """Return who leads with this ISR and these brokers fenced: the leader, else the first that may, else NONE."""
+    """Return the leader with this ISR and these fenced brokers: the current one, or the first possible one, or NONE."""
     if bits.contains(isr & ~fenced, image.leader):
         return image.leader
     found = NONE
@@ -46,7 +46,7 @@ def elected(c: C, image: Image, isr: int, fenced: int) -> int:
 
 
 def put_partition(record: Change, image: Image, isr: int, leader: int) -> None:
-    """Put into a record what changes of the partition (PartitionChangeBuilder.build)."""
+    """Write a change of the partition into a record (PartitionChangeBuilder.build)."""
     record.changes_partition = isr != image.isr or leader != image.leader
     record.isr = isr if isr != image.isr else 0
     record.elects = leader != image.leader
@@ -55,8 +55,8 @@ def put_partition(record: Change, image: Image, isr: int, leader: int) -> None:
 
 @action(controller=Controller, broker=Broker)
 def controller_fences_broker(s: State, c: C, controller: int, broker: int) -> None:
-    """A controller fences a broker whose heartbeats stay away: out of the ISR, unless it is the last
-    there, and of leadership.
+    """A controller fences a broker whose heartbeats stop: it loses ISR membership, unless it is the last member, and
+    leadership.
 
     ReplicationControlManager.handleBrokerFenced.
     """
@@ -93,19 +93,19 @@ def controller_unfences_broker(s: State, c: C, controller: int, broker: int) -> 
 
 
 def is_ahead(image: Image, leader_epoch: int, partition_epoch: int) -> bool:
-    """Say whether a request comes from a leader that knows more than the controller."""
+    """Return whether a request comes from a leader that knows more than the controller."""
     return leader_epoch > image.leader_epoch or partition_epoch > image.partition_epoch
 
 
 def is_current(image: Image, leader: int, leader_epoch: int, partition_epoch: int) -> bool:
-    """Say whether a request comes from the leader that the controller knows, in its epochs
+    """Return whether a request comes from the leader that the controller knows, in its epochs
     (validateAlterPartitionData).
     """
     return leader_epoch == image.leader_epoch and partition_epoch == image.partition_epoch and leader == image.leader
 
 
 def answer(s: State, c: C, request: Request, reply: Reply) -> None:
-    """Answer a request once all that the controller has written is committed (deferredEventQueue)."""
+    """Answer a request once everything that the controller has written is committed (deferredEventQueue)."""
     n = s.node[request.to]
     request.reply = reply
     if c.answers_after_commit and n.high_watermark < n.end:
@@ -118,9 +118,7 @@ def answer(s: State, c: C, request: Request, reply: Reply) -> None:
 
 @action(leader=Broker)
 def controller_applies_alter_partition(s: State, c: C, leader: int) -> None:
-    """A controller takes over the ISR that the leader asks for: every epoch is the one that it
-    knows, no member is fenced.
-    """
+    """A controller commits the ISR that the leader requests: every epoch is current, no member is fenced."""
     request = s.broker[leader].request
     n = s.node[request.to]
     require(request.status == Status.SENT)
@@ -135,7 +133,7 @@ def controller_applies_alter_partition(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def controller_finds_replica_ineligible(s: State, c: C, leader: int) -> None:
-    """A controller refuses an ISR with a fenced member; every epoch is the one that it knows (INELIGIBLE_REPLICA)."""
+    """A controller refuses an ISR with a fenced member; every epoch is current (INELIGIBLE_REPLICA)."""
     request = s.broker[leader].request
     n = s.node[request.to]
     require(request.status == Status.SENT)
@@ -159,8 +157,8 @@ def controller_refuses_alter_partition(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def request_finds_no_controller(s: State, c: C, leader: int) -> None:
-    """A controller that is not active, or knows less than the leader, says NOT_CONTROLLER: the leader
-    looks for the active one.
+    """A controller that is not active, or knows less than the leader, answers NOT_CONTROLLER: the leader looks for the
+    active one.
     """
     request = s.broker[leader].request
     n = s.node[request.to]
@@ -184,7 +182,7 @@ def controller_answers(s: State, c: C, leader: int) -> None:
 
 @action(m=InFlight("late_requests"))
 def controller_handles_late_request(s: State, c: C, m: LateRequest) -> None:
-    """A controller takes over the ISR of a request that its sender has sent again since."""
+    """A controller commits the ISR of a request that its sender has since sent again."""
     n = s.node[m.to]
     require(is_active(s, c, m.to))
     require(s.budget.decisions > 0, bound=C.decisions)

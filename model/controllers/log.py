@@ -1,4 +1,4 @@
-"""The metadata log and what it comes to, and the log of the partition."""
+"""The metadata log and its result, and the log of the partition."""
 
 from fencepost.model.controllers.state import Change, Image, Member, Node
 
@@ -38,13 +38,13 @@ def last_epoch(n: Node) -> int:
 
 
 def is_up_to_date(candidate: Node, voter: Node) -> bool:
-    """Say whether the candidate's log is at least as up to date as the voter's: last epoch first, then length."""
+    """Return whether the candidate's log is at least as up to date as the voter's: last epoch first, then length."""
     mine, theirs = last_epoch(candidate), last_epoch(voter)
     return mine > theirs or (mine == theirs and candidate.end >= voter.end)
 
 
 def agreed_end(l: Node, f: Node) -> int:
-    """Return up to where two logs agree: an offset and its leader's epoch give a record, and all before it."""
+    """Return the offset up to which two logs agree: an offset and its epoch give a record, and all before it."""
     end = 0
     for offset in range(min(l.end, f.end)):
         if end == offset and l.log[offset].epoch == f.log[offset].epoch:
@@ -71,7 +71,7 @@ def truncate_data(b: Member, offset: int) -> None:
 
 
 def agreed_data_end(l: Member, f: Member) -> int:
-    """Return up to where two logs of the partition have records of the same epochs."""
+    """Return the offset up to which two logs of the partition have records of the same epochs."""
     end = 0
     for offset in range(min(l.end, f.end)):
         if end == offset and l.log[offset].epoch == f.log[offset].epoch:

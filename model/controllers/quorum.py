@@ -8,14 +8,14 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def has_later_leader(s: State, c: C, node: int) -> bool:
-    """Say whether a majority has elected a leader of a later epoch than this controller's."""
+    """Return whether a majority has elected a leader of a later epoch than this controller's."""
     return any(n.epoch > s.node[node].epoch for n in s.node)
 
 
 def is_active(s: State, c: C, node: int) -> bool:
-    """Say whether a controller believes to be the active one, and decides.
+    """Return whether a controller believes that it is active, and decides.
 
-    It is once it has applied everything up to the start of its epoch (KafkaRaftClient.maybeFireLeaderChange).
+    It is active once it has applied everything up to the start of its epoch (KafkaRaftClient.maybeFireLeaderChange).
     """
     n = s.node[node]
     return n.leads and (n.high_watermark > log.epoch_start(n) or not c.catches_up_before_deciding)
@@ -30,9 +30,9 @@ def replay_committed(s: State, node: int) -> None:
 
 
 def forget_commits(s: State, c: C, node: int) -> None:
-    """Return to what is known to be committed (QuorumController.renounce, SnapshotRegistry.revertToSnapshot).
+    """Revert to what is known to be committed (QuorumController.renounce, SnapshotRegistry.revertToSnapshot).
 
-    A controller that does not lead need not know how much that is: it replays its log once it leads and knows.
+    A controller that does not lead need not know how much that is: it replays its log once it leads and knows this.
     """
     n = s.node[node]
     known = n.high_watermark
@@ -64,7 +64,7 @@ def step_down(s: State, c: C, node: int) -> None:
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Move the high watermark to what a majority has, never back, only beyond the epoch's start (LeaderState)."""
+    """Move the high watermark to what a majority has: never back, and only beyond the epoch's start (LeaderState)."""
     l = s.node[leader]
     highest = 0
     for one in range(c.controllers):
@@ -98,7 +98,8 @@ def quorum_elects_controller(s: State, c: C, candidate: int, electors: int) -> N
     """A majority elects a controller whose log is as up to date as theirs, in an epoch that none
     of them has seen (KIP-595).
 
-    It writes a LeaderChange record at once. The former leader may be outside the majority, and lead on in its own eyes.
+    It writes a LeaderChange record at once. The former leader may be outside the majority, and still believe that it
+    leads.
     """
     n = s.node[candidate]
     epoch = highest_epoch(s, c, electors) + 1
@@ -118,9 +119,7 @@ def quorum_elects_controller(s: State, c: C, candidate: int, electors: int) -> N
 
 @action(controller=Controller, leader=Controller)
 def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) -> None:
-    """A controller that leads in its own eyes hears of a later leader: it gives up, and
-    reverts what is not committed.
-    """
+    """A controller that believes that it leads hears of a later leader: it resigns, and reverts uncommitted changes."""
     require(s.node[controller].leads)
     require(s.node[leader].leads)
     require(s.node[leader].epoch > s.node[controller].epoch)
@@ -130,11 +129,11 @@ def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) ->
 
 @action(follower=Controller, leader=Controller, arrives=Flag)
 def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> None:
-    """A voter fetches from the leader, whose epoch it enters, and the leader counts it: its log is cut
-    where it departs, or grows.
+    """A voter fetches from the leader, whose epoch it enters, and the leader counts it: its log is truncated where it
+    diverges, or grows.
 
-    KafkaRaftClient.handleFetchRequest: a fetch tells the leader where the log ended before it. A fetch that brings
-    nothing new is left out. The answer may get lost, so that only the leader has learnt something.
+    KafkaRaftClient.handleFetchRequest: a fetch tells the leader where the log ended before it. A fetch that changes
+    nothing is left out. The answer may be lost, so that only the leader learns something.
     """
     f, l = s.node[follower], s.node[leader]
     agreed = log.agreed_end(l, f)
@@ -164,10 +163,9 @@ def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> N
 
 @action(controller=Controller, end=Offset)
 def controller_restarts(s: State, c: C, controller: int, end: int) -> None:
-    """A controller restarts: its log and epoch are on disk, it does not lead any more, and
-    knows nothing to be committed.
+    """A controller restarts: its log and epoch are on disk, it no longer leads, and does not know what is committed.
 
-    A leader may lose what it wrote in its epoch, as far as nobody has confirmed it.
+    A leader may lose its unconfirmed writes of its epoch.
     """
     n = s.node[controller]
     require(s.budget.crashes > 0, bound=C.crashes)

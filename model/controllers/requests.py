@@ -1,4 +1,4 @@
-"""A leader's AlterPartition request as it is sent again, or forgotten."""
+"""A leader's AlterPartition request, resent or forgotten."""
 
 from fencepost.model.controllers.constants import C
 from fencepost.model.controllers.state import Member, Reply, Status
@@ -6,7 +6,7 @@ from fencepost.model.language import NONE
 
 
 def forget_request(b: Member) -> None:
-    """Forget the request and what was proposed."""
+    """Forget the request and its proposal."""
     b.proposed = 0
     b.request.status = Status.NONE
     b.request.to = 0
@@ -18,7 +18,7 @@ def forget_request(b: Member) -> None:
 
 
 def disconnect(b: Member) -> None:
-    """Close the channel; the request has to be sent again."""
+    """Close the channel; the request must be sent again."""
     b.request.status = Status.UNSENT
     b.request.to = 0
     b.request.reply = Reply.APPLIED
@@ -29,7 +29,7 @@ def disconnect(b: Member) -> None:
 def say_not_controller(c: C, b: Member) -> None:
     """Answer NOT_CONTROLLER: the broker looks for the active controller and asks that one.
 
-    It cannot tell whether the request was, or will be, applied, so it must not take its proposal back.
+    It cannot tell whether the request was, or will be, applied, so it must not withdraw its proposal.
     """
     disconnect(b)
     if not c.asks_again_after_failover:

@@ -1,25 +1,25 @@
-"""State of the coupled machine, and where it starts.
+"""State of the coupled machine, and its initial state.
 
-Folded, so that states are small:
+Simplified, to keep states small:
 
-* An election of a controller is one step in which a smallest majority grants its votes. Who else would have voted
-  learns of it later.
+* An election of a controller is one step in which a smallest majority grants its votes. Other possible voters learn of
+  it later.
 * A voter's fetch and its answer are one step, unless the answer is lost; so are a broker's, which gets metadata in
   batches of any size.
-* What is committed concerns a controller only while it leads: nobody else decides or hands out metadata. So high
-  watermark and memory are those of leaders, and a new leader applies its log from the start once it knows what is
+* What is committed concerns a controller only while it leads: no other controller decides or distributes metadata. So
+  high watermark and memory are those of leaders, and a new leader applies its log from the start once it knows what is
   committed.
-* A leader that is elected again in the next epoch starts anew as any other does. Kafka's goes on with its memory and
-  its answers, which come to the same: its log is as it was.
-* A broker keeps what it has applied, not what it has fetched beyond that: nobody reads it, and it would be cut if it
-  departs.
+* A leader that is elected again in the next epoch starts over like any other. Kafka's continues with its memory and its
+  answers, which is equivalent: its log is unchanged.
+* A broker keeps what it has applied, not what it has fetched beyond that: it is never read, and would be truncated if
+  it diverges.
 * A follower's fetch of the partition and its answer are one step, and bring all records. A new leader epoch makes a
-  leader forget what it knew of its followers, and metadata that is no news to a leader leaves its pending change alone
-  (the machine `replication` has what Kafka does instead).
+  leader forget what it knew of its followers, and metadata that is not news to a leader does not affect its pending
+  change (the machine `replication` has what Kafka does instead).
 * Brokers neither stop nor restart, and keep their logs; fencing strikes any broker. There is no ELR, no min ISR, no
   unclean election.
-* A leader asks for one change of the ISR at a time. A request that its sender waits for no more is dropped; only copies
-  of requests that were sent again are kept, as far as there is room.
+* A leader requests one ISR change at a time. A request that its sender no longer waits for is dropped; only copies of
+  resent requests are kept, as far as there is room.
 * A restart is one step.
 """
 
@@ -33,7 +33,7 @@ LOG_SIZE = C.max_epoch + C.decisions
 
 
 class Status(IntEnum):
-    """How far a leader's AlterPartition request has come."""
+    """The progress of a leader's AlterPartition request."""
 
     NONE = 0
     UNSENT = 1
@@ -62,7 +62,7 @@ Offset = Annotated[int, Range(0, LOG_SIZE)]
 MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
 LeaderEpoch = Annotated[int, Range(0, C.decisions * 3)]
 PartitionEpoch = Annotated[int, Range(0, C.decisions * 3)]
-"""More than there are decisions, for a memory that was not reverted counts some of them again."""
+"""More than the number of decisions, because an unreverted memory counts some of them again."""
 DataOffset = Annotated[int, Range(0, C.max_records)]
 MaybeDataOffset = Annotated[int, Range(NONE, C.max_records)]
 RecordId = Annotated[int, Range(0, C.max_records)]
@@ -70,13 +70,12 @@ RecordId = Annotated[int, Range(0, C.max_records)]
 
 
 class Change(Record):
-    """A record of the metadata log, as the difference that it makes (PartitionChangeRecord,
-    BrokerRegistrationChangeRecord).
+    """A record of the metadata log, as a difference (PartitionChangeRecord, BrokerRegistrationChangeRecord).
 
-    A change of the partition gives the ISR, 0 if it stays, and if `elects` the leader; epochs are counted by whoever
-    replays it. `subject` is the broker that it fences, or unfences, as a set. A record that changes nothing starts an
-    epoch. `ghost_is_late`: it was written when a later controller had been elected already; of a committed record, that
-    the same controller has committed it in the same epoch.
+    A change of the partition gives the ISR, 0 if unchanged, and with `elects` the leader; epochs are counted during
+    replay. `subject` is the broker that it fences, or unfences, as a set. A record that changes nothing starts an
+    epoch. `ghost_is_late`: it was written after a later controller had been elected; for a committed record, that the
+    same controller has committed it in the same epoch.
     """
 
     epoch: Epoch
@@ -102,9 +101,9 @@ class Image(Record):
 class Node(Record):
     """A controller: a voter of the quorum, and the state machine on top of it.
 
-    `leads`: it believes to lead the quorum; a later leader may exist. A leader keeps in `known_end` the offset of each
-    voter's last fetch in its epoch. `memory` is the state on which it decides, `replayed` how many records of its log
-    are in it: those below its `high_watermark`, and those that it has written itself while it is active.
+    `leads`: it believes that it leads the quorum; a later leader may exist. A leader keeps in `known_end` the offset of
+    each voter's last fetch in its epoch. `memory` is the state from which it decides, `replayed` the number of log
+    records in it: those below its `high_watermark` and, while it is active, its own.
     """
 
     epoch: Epoch
@@ -120,7 +119,8 @@ class Node(Record):
 class Request(Record):
     """A leader's AlterPartition request, and the answer to it.
 
-    Handled, the answer is `reply`, and leaves once the high watermark is at `offset`, where the controller's log ended.
+    Once handled, the answer is `reply`, sent when the high watermark reaches `offset`, where the controller's log
+    ended.
     """
 
     status: Status
@@ -142,10 +142,10 @@ class Entry(Record):
 class Member(Record):
     """A broker: its metadata and its replica of the partition.
 
-    `epoch` is the latest controller epoch that it knows of; `applied` how many records of the metadata log it has
+    `epoch` is the latest controller epoch that it knows of; `applied` the number of metadata records that it has
     applied, and `applied_epoch` the epoch of the last. `channel` is the controller to which it sends requests, until
-    that one fails. A leader keeps `isr` and `partition_epoch` as it last heard of them, the ISR that it has `proposed`,
-    0 for none, and the log end of each follower's last fetch in its leader epoch.
+    that one fails. A leader keeps `isr` and `partition_epoch` as last heard, the ISR that it has `proposed`, 0 for
+    none, and the log end of each follower's last fetch in its leader epoch.
     """
 
     epoch: Epoch
@@ -187,8 +187,8 @@ class State(Record):
     """The quorum and the brokers.
 
     `ghost_log` holds the metadata records below the highest high watermark of any controller, as first seen, and
-    `ghost_image` what they come to. `ghost_committed` holds the records of the partition below the highest high
-    watermark of any leader, which are acknowledged.
+    `ghost_image` their result. `ghost_committed` holds the records of the partition below the highest high watermark of
+    any leader, which are acknowledged.
     """
 
     node: Annotated[Array[Node], Per(Controller)]
@@ -204,7 +204,7 @@ class State(Record):
 
 
 def clear(image: Image, c: C) -> None:
-    """Return to the time before the first record: broker 0 leads, the first replicas are in sync, none is fenced."""
+    """Reset to the time before the first record: broker 0 leads, the first replicas are in sync, none is fenced."""
     image.leader = 0
     image.leader_epoch = 0
     image.isr = bits.everyone(c.initial_isr)
@@ -214,7 +214,7 @@ def clear(image: Image, c: C) -> None:
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Controller 0 is active in epoch 1, and everybody knows it; all logs of the partition are empty."""
+    """Controller 0 is active in epoch 1, and every node knows it; all logs of the partition are empty."""
     for n in s.node:
         n.epoch = 1
         n.log[0].epoch = 1

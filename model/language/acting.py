@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None:  # noqa: FBT001 (it reads as a sentence)
     """Let the action happen only if `condition` holds: a guard.
 
-    `bound` names the constant that a guard is there for alone: no rule of the protocol, but the
-    end of what a run explores.
+    `bound` names the constant of a guard that is not a rule of the protocol but limits the explored run.
     """
     if TRIALS:
         TRIALS[-1].guard(condition, bound)
@@ -34,14 +33,14 @@ def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None: 
 
 
 def fits(condition: bool, /, *, bound: Constant[int]) -> bool:  # noqa: FBT001 (as above)
-    """Say whether a condition holds; if not, an effect leaves out what a constant of the run has no room for."""
+    """Return whether a condition holds; if not, an effect leaves out something that a constant has no room for."""
     if not condition:
         DROPPED.add(bound.name)
     return bool(condition)
 
 
 _DRAWN: list[list[Any]] = []
-"""The values that the actions which are taken now will draw, those of the innermost last."""
+"""The values that the actions in progress will draw, those of the innermost last."""
 
 
 def choose(domain: Any, /) -> int:
@@ -51,9 +50,7 @@ def choose(domain: Any, /) -> int:
     """
     del domain  # the text is read for it
     if not _DRAWN or not _DRAWN[-1]:
-        raise ModelError(
-            "choose() is called outside of an action that is taken: write `name = choose(Domain)` at the top of one."
-        )
+        raise ModelError("choose() is called outside an action: write `name = choose(Domain)` at the top of one.")
     return int(_DRAWN[-1].pop(0))
 
 
@@ -62,7 +59,7 @@ class Action:
     """One step of the protocol: who does what, and why.
 
     `params` are (name, domain) in order; every combination of values is tried in every state. The last `drawn` of them
-    are not given to the function: it draws them with `choose`.
+    are not passed to the function, which draws them with `choose`.
     """
 
     name: str
@@ -103,7 +100,7 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
     """
     if given and inspect.isfunction(given[0]):
         raise ModelError(
-            f"@action stands above {given[0].__name__}() without parentheses: write @action({_domains_for(given[0])}), "
+            f"@action is used on {given[0].__name__}() without parentheses: write @action({_domains_for(given[0])}), "
             "with the domain of each parameter by its name."
         )
 
@@ -118,8 +115,8 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
         starred = [name for name, item in taken.items() if item.kind in (item.VAR_POSITIONAL, item.VAR_KEYWORD)]
         if starred:
             raise ModelError(
-                f"action {function.__name__} has the starred parameter {starred[0]!r}, and an action has a fixed list "
-                "of them: leave it out, or name each parameter, and its domain in @action(...)."
+                f"action {function.__name__} has the starred parameter {starred[0]!r}, but an action has a "
+                "fixed list of parameters: leave it out, or name each parameter, and its domain in @action(...)."
             )
         names = list(taken)[2:]
         if names != list(domains):
@@ -150,7 +147,9 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
         drawn = list(_drawn(function))
         for name, found in drawn:
             if name in dict(params):
-                raise ModelError(f"action {function.__name__}: {name!r} is a parameter and is drawn: use another name.")
+                raise ModelError(
+                    f"action {function.__name__}: {name!r} is a parameter and is chosen too: use another name."
+                )
             require_trace_name(f"a value that action {function.__name__} draws", name)
             params.append((name, found))
         return Action(function.__name__, function, tuple(params), len(drawn))
@@ -183,14 +182,14 @@ def _drawn(function: Callable[..., None]) -> Iterator[tuple[str, Domain]]:
                 domain = domain_of(eval(text, function.__globals__)) if text else None  # noqa: S307 (the model's text)
                 if domain is None:
                     raise ModelError(
-                        f"action {function.__name__}: {ast.unparse(item)!r} draws from something that is not a domain: "
-                        "write choose(Broker), an alias such as Annotated[int, Index(C.brokers)]."
+                        f"action {function.__name__}: {ast.unparse(item)!r} chooses from something that is not a "
+                        "domain: write choose(Broker), an alias such as Annotated[int, Index(C.brokers)]."
                     )
                 yield name, domain
 
 
 def is_choice(function: Callable[..., Any], node: ast.AST) -> bool:
-    """Say whether a part of a function is a call of `choose`."""
+    """Return whether a part of a function is a call of `choose`."""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
@@ -199,7 +198,7 @@ def is_choice(function: Callable[..., Any], node: ast.AST) -> bool:
 
 
 def require_first_parameters(what: str, function: Callable[..., Any], first: tuple[str, ...]) -> None:
-    """Raise ModelError for a function that does not take the state (or two) and the constants."""
+    """Raise ModelError for a function that does not take one or two states and the constants."""
     names = list(inspect.signature(function).parameters)
     if len(names) < len(first):
         wanted = ", ".join([*first])
@@ -210,7 +209,7 @@ def require_first_parameters(what: str, function: Callable[..., Any], first: tup
 
 
 def described(item: object) -> str:
-    """Return what stands in the place of a domain."""
+    """Return a description of a value used as a domain."""
     return item.__name__ if isinstance(item, type) else repr(item)
 
 

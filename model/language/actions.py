@@ -44,18 +44,18 @@ class Kind(StrEnum):
 
     def __init__(self, value: str) -> None:
         self.over_behaviours = value in ("leads-to", "at-most")
-        """Whether it says something of whole behaviours: it is judged on the graph of all states, after the search."""
+        """Whether it is about whole behaviours, and is judged on the state graph after the search."""
         self.must_hold = value in ("always", "step")
-        """Whether it must hold in every state or step, as a guard serves, a fault breaks, an induction proves."""
+        """Whether it must hold in every state or step, as ablation, faults and proofs require."""
 
 
 @dataclass(frozen=True, eq=False)
 class Property:
-    """A named predicate over states or over transitions. Two are the same only if they are one object.
+    """A named predicate over states or over transitions. Two are equal only if they are the same object.
 
-    `on` limits a predicate over transitions to those of one action name, whose parameters it then takes too. A property
-    of whole behaviours says in `eventual` what it is about; its `function` is what must hold in the end. `params` are
-    parameters of its own: it must hold for each of their values, a witness for one.
+    `on` limits a predicate over transitions to those of one action name, and it then takes its parameters too. A
+    property of whole behaviours has its subject in `eventual`; its `function` must eventually hold. `params` are its
+    own parameters: it must hold for each of their values, a witness for one.
     """
 
     name: str
@@ -69,12 +69,12 @@ class Property:
 
     @cached_property
     def sentence(self) -> str:
-        """The first paragraph of the docstring, or the sentence that it was given."""
+        """The first paragraph of the docstring, or the given sentence."""
         return self.text or summary_of(self.function)
 
     @property
     def behaviour(self) -> Eventual:
-        """Subject of a property of whole behaviours."""
+        """The subject of a property of whole behaviours."""
         assert self.eventual is not None, f"{self.name} is not a property of whole behaviours"
         return self.eventual
 
@@ -98,7 +98,7 @@ def always(function: Callable[..., bool] | None = None, /, **domains: Any) -> An
 def step(on: Action | None = None, **domains: Any) -> Callable[[Callable[..., bool]], Property]:
     """Make `(before, after, constants, *parameters) -> bool` a property of every transition (of action `on`).
 
-    Its parameters are those of the action, and then those that are given domains here.
+    Its parameters are those of the action, followed by those given domains here.
     """
     given: Any = on
     if inspect.isfunction(given):
@@ -127,13 +127,13 @@ def _made(kind: Kind, function: Callable[..., bool] | None, on: Action | None, d
 def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mapping[str, Any]) -> Property:
     if isinstance(function, Action):
         raise ModelError(
-            f"action {function.name} stands under @{kind.value}: write a function of its own that says what must be so."
+            f"action {function.name} is decorated with @{kind.value}: write a separate function for the property."
         )
     require_trace_name("a property", function.__name__)
     if on is not None and not isinstance(on, Action):
         raise ModelError(
-            f"@step was given the function {getattr(on, '__name__', on)}, which is no action: write @step() above a "
-            "property, with its parentheses, or @step(on=an_action)."
+            f"@step was given the function {getattr(on, '__name__', on)}, which is not an action: write @step() above "
+            "a property, with its parentheses, or @step(on=an_action)."
         )
     names = list(inspect.signature(function).parameters)
     over_steps = names[:2] == ["before", "after"]
@@ -141,7 +141,7 @@ def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mappi
     if kind is Kind.STEP and not over_steps:
         raise ModelError(
             f"property {function.__name__}: the first parameters must be {expected}, not {names[:2]}: write "
-            f"def {function.__name__}(before, after, c), or @always for what must hold in each state."
+            f"def {function.__name__}(before, after, c), or @always for a property of each state."
         )
     if kind is Kind.ALWAYS and over_steps:
         raise ModelError(f"property {function.__name__}: it reads two states, so it is a step property: use @step().")
@@ -156,12 +156,12 @@ def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mappi
         raise ModelError(
             f"property {function.__name__} takes {listed(extra)}, and is given {listed(wanted)}: write @{kind.value}"
             f"({', '.join([*([f'on={on.name}'] if on else []), *([new] if new else [])])}) for its parameters, "
-            "or take those that it is given."
+            "or use those that it is given."
         )
     params = parameters(f"property {function.__name__}", domains)
     return Property(function.__name__.replace("_", "-"), kind, function, over_steps, on, params=params)
 
 
 def properties_in(module: Mapping[str, object]) -> tuple[Property, ...]:
-    """Return what a module defines, in its order, given its `globals()`: no property is forgotten."""
+    """Return all properties that a module defines, in order, given its `globals()`."""
     return tuple(item for item in module.values() if isinstance(item, Property))

@@ -2,12 +2,12 @@
 
 
 def contains(members: int, item: int) -> bool:
-    """Say whether `item` is a member; NONE never is."""
+    """Return whether `item` is a member; NONE never is."""
     return item >= 0 and (members >> max(item, 0)) & 1 == 1
 
 
 def only(item: int) -> int:
-    """Return the set with this one member."""
+    """Return the set with only this member."""
     return 1 << item
 
 
@@ -27,7 +27,7 @@ def everyone(count: int) -> int:
 
 
 def size(members: int) -> int:
-    """Return how many members there are."""
+    """Return the number of members."""
     rest = members
     total = 0
     for _ in range(62):
@@ -39,5 +39,5 @@ def size(members: int) -> int:
 
 
 def is_subset(members: int, others: int) -> bool:
-    """Say whether every one of `members` is one of `others`."""
+    """Return whether every one of `members` is one of `others`."""
     return members & ~others == 0

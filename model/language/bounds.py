@@ -1,8 +1,8 @@
-"""Bounds of a run, and which of them a step comes up against: what no rule of the protocol refuses, but a constant.
+"""Bounds of a run, and those that a step reaches: refused by a constant, not by a rule of the protocol.
 
 A guard `require(s.budget.crashes > 0, bound=C.crashes)` says that it stands for the constant `crashes`. A bound is
 *reached* in a state if it alone refuses a step: all other guards of that step hold there. An effect that leaves
-something out for want of room says so with `fits`.
+something out for lack of room uses `fits`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constant
 
 DROPPED: set[str] = set()
-"""The bounds for whose sake effects have left something out, since somebody emptied it."""
+"""The bounds that made effects leave something out since this was last cleared."""
 
 
 class Trial:
-    """The guards of a step that is tried, all of them, past those that stand for a bound."""
+    """All guards of an attempted step, including those after a guard for a bound."""
 
     def __init__(self, guards: int) -> None:
         self.left = guards
@@ -39,19 +39,18 @@ class Trial:
 
 
 class EndOfGuards(Exception):  # noqa: N818 (it is no error)
-    """All guards of a step that is tried have answered."""
+    """All guards of an attempted step have answered."""
 
 
 TRIALS: list[Trial] = []
-"""The trial that is going on, if there is one."""
+"""The current trial, if there is one."""
 
 
 def refusing(function: Callable[..., None], args: Sequence[Any], guards: int) -> frozenset[str]:
-    """Return the bounds that refuse a step which every other guard lets happen; nothing if another guard refuses it.
+    """Return the bounds that refuse a step which every other guard allows; none if another guard refuses it.
 
-    `args` are the state, which is not changed, the constants and the parameters; `guards` is how many guards
-    the action has. What goes wrong in a guard behind a bound that refuses is not held against the step: it may
-    go wrong because of that.
+    `args` are the state, which is not changed, the constants and the parameters; `guards` is the number of guards of
+    the action. An error in a guard after a refusing bound is ignored: the bound may be its cause.
     """
     trial = Trial(guards)
     TRIALS.append(trial)

@@ -1,4 +1,4 @@
-"""The parties of a protocol, for diagrams, where neither the schema nor the names of the actions show them."""
+"""The parties of a protocol, for diagrams, if neither the schema nor the names of the actions show them."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Cast:
-    """The parties of a protocol. It changes diagrams only, never what a machine means.
+    """The parties of a protocol. This changes only diagrams, never the meaning of a machine.
 
-    `owner` has the fields of the state that are nobody else's, such as the controller. `names` says what the elements
-    of an array of records are called: `{"replica": "broker"}`. `arrows` gives, by the name of an action, from whom the
-    one who acts learns something without a message in a bag; a party is the owner or a parameter of the action.
-    `nobodys` are fields of the state that no party has, such as a counter of what was written. `current` names, for an
-    array of what is remembered of the past, the field that says which element is the present one, and `views` names,
-    for a field of a party, the array of which it is an index: what the party knows.
+    `owner` has the remaining fields of the state, such as the controller. `names` names the elements of an array of
+    records: `{"replica": "broker"}`. `arrows` gives, by action name, the source from which the acting party learns
+    something without a message in a bag; a party is the owner or a parameter of the action. `nobodys` are fields of the
+    state that no party has, such as a counter of writes. `current` names, for an array of what is remembered of the
+    past, the field that says which element is the present one, and `views` names, for a field of a party, the array of
+    which it is an index: what the party knows.
 
-    `parties` names who takes part, in this order, each with the alias of the index that says which of them (`{"client":
-    Client}`), or with None if there is one only; arrays of plain values with an element for each are theirs too.
-    `fields` gives fields of the state to parties that are one only: `{"holder": "server"}`. `actors` says, by the name
-    of an action, who takes it ("": nobody in the protocol), and `tells` whom the one who acts tells something without a
-    message in a bag. `senders` and `receivers` say, by the class of a message, from whom it comes and to whom it goes.
-    Each is a party, a parameter of the action or a field of the message; with `actors`, `arrows` and `tells` it may be
-    a path of the state (`call[client].node`), before the step, and with `tells` after it. `losses` are the actions that
-    lose the messages which they take; without it, those whose names say that they lose or drop something and that
-    nobody in the protocol takes.
+    `parties` names the participants, in order, each with the alias of its index (`{"client": Client}`), or with None if
+    there is only one; arrays of plain values with an element for each belong to them too. `fields` gives fields of the
+    state to single parties: `{"holder": "server"}`. `actors` gives, by action name, the acting party ("" for none in
+    the protocol), and `tells` the party that it informs without a message in a bag. `senders` and `receivers` give the
+    sender and receiver by message class. Each is a party, a parameter of the action or a field of the message; with
+    `actors`, `arrows` and `tells` it may be a path of the state (`call[client].node`), before the step, and with
+    `tells` after it. `losses` are the actions that lose their messages; by default, those named for losing or dropping
+    something that no party takes.
     """
 
     owner: str = ""
@@ -53,18 +52,18 @@ class Cast:
         for name, alias in self.parties.items():
             if alias is not None and not isinstance(domain_of(alias), Index):
                 raise ModelError(
-                    f"Cast: party {name!r} was given {alias!r}, which does not say which of them: write an alias such "
-                    "as Annotated[int, Index(C.clients)], or None if there is one only."
+                    f"Cast: party {name!r} was given {alias!r}, which does not identify one of them: write an alias "
+                    "such as Annotated[int, Index(C.clients)], or None if there is only one."
                 )
         for name, party in self.fields.items():
             if self.parties.get(party, NOBODY_SUCH) is not None and party != self.owner:
                 alone = [item for item, alias in self.parties.items() if alias is None]
                 raise ModelError(
-                    f"Cast: field {name!r} was given to {party!r}, which is no party that there is one of only."
+                    f"Cast: field {name!r} was given to {party!r}, which is not a party with a single member."
                     f"{nearest(party, alone)} Write it in parties={{{party!r}: None}}."
                 )
 
 
 NOBODY_SUCH = object()
 NOBODY = Cast()
-"""The cast of a machine that names none: the schema and the names of its actions tell."""
+"""The cast of a machine that names none: derived from the schema and the names of its actions."""

@@ -2,8 +2,8 @@
 
 Three sorts, which differ only in how the native engine treats them:
 
-* `shape`, `capacity`: size arrays (brokers, replicas, the length of logs). What is compiled has room for the default or
-  more, and serves every smaller value.
+* `shape`, `capacity`: size arrays (brokers, replicas, the length of logs). Compiled code has room for the default or
+  more, and works for every smaller value.
 * `bound`, `switch`, `choice`: read at run time; one compilation serves all values.
 
 On the class a constant is an expression (`C.log_size + 1`, usable in a domain); on an instance it is
@@ -28,7 +28,7 @@ T = TypeVar("T", bound=int)
 MOST = (1 << 62) - 1
 """The largest number that every engine has; the smallest is its negative."""
 LONGEST = 40
-"""Characters of a value that a message repeats."""
+"""The most characters of a value in a message."""
 SHAPE, CAPACITY, RUNTIME = "shape", "capacity", "run time"
 
 
@@ -93,7 +93,7 @@ class Constant(Linear, Generic[T]):
         return {"false": 0, "true": 1, "off": 0, "on": 1} if self.kind is bool else {}
 
     def show(self, value: int) -> int | bool | str:
-        """Return `value` as it reads wherever a constant is written: words have dashes."""
+        """Return `value` as written everywhere: words have dashes."""
         kind: type = self.kind
         if issubclass(kind, IntEnum):
             return str(kind(value).name.lower().replace("_", "-"))
@@ -147,7 +147,7 @@ class Constants:
         for name, item in vars(cls).items():
             if isinstance(item, int) and not name.startswith("_"):
                 said = (
-                    f"constants {cls.__name__}: {name} = {item!r} is a number and no constant of a run: "
+                    f"constants {cls.__name__}: {name} = {item!r} is a number, not a constant of a run: "
                     f"write {name} = bound({int(item)}, "
                     'low=0, high=..., meaning="..."), or move it out of the class.'
                 )
@@ -173,7 +173,7 @@ class Constants:
         self.shown: Mapping[str, int | bool | str] = {
             name: item.show(self.values[name]) for name, item in declared.items()
         }
-        """The values as they are written, on the command line and everywhere else."""
+        """The values as written, on the command line and elsewhere."""
         self.rooms: Mapping[str, int] = {
             name: max(int(self.values[name]), item.room) if item.sort in (SHAPE, CAPACITY) else int(item.high)
             for name, item in declared.items()
@@ -190,7 +190,7 @@ class Constants:
 
     @classmethod
     def declared(cls) -> dict[str, Constant[Any]]:
-        """Return the constants by name, in the order of declaration, those of base classes first."""
+        """Return the constants by name, in the order of declaration, base classes first."""
         found: dict[str, Constant[Any]] = {}
         for owner in reversed(cls.__mro__):
             found.update({name: item for name, item in vars(owner).items() if isinstance(item, Constant)})

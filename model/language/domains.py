@@ -1,5 +1,5 @@
-"""Domains: what a field or a parameter may hold. A domain carries its meaning and its bounds,
-which are sums of constants.
+"""Domains: the values of a field or a parameter. A domain carries its meaning and its bounds, which are sums of
+constants.
 
 Fields are annotated with aliases, so that a type checker sees plain integers and Fencepost sees the domain:
 
@@ -41,7 +41,7 @@ class Linear:
         return {inner for name in self.terms for inner in (name.names if isinstance(name, Extreme) else {name})}
 
     def span(self, lows: Mapping[str, int], highs: Mapping[str, int]) -> tuple[int, int]:
-        """Return its least and its greatest value where constants are between these."""
+        """Return its least and greatest value for constants in these ranges."""
         low = high = self.offset
         for name, factor in self.terms.items():
             ends = name.span(lows, highs) if isinstance(name, Extreme) else (lows[name], highs[name])
@@ -80,7 +80,7 @@ class Linear:
 
     def __floordiv__(self, other: object) -> Linear:
         raise ModelError(
-            f"{self!r} is divided where a model is declared: sums of constants have +, - and * by a number. "
+            f"{self!r} is divided in a declaration: sums of constants have +, - and * by a number. "
             "Declare a constant of that size."
         )
 
@@ -91,8 +91,8 @@ class Linear:
 
     def __lt__(self, other: object) -> bool:
         raise ModelError(
-            f"{self!r} is compared with {other!r} where a model is declared, and constants have no values there: write "
-            "largest(C.a, C.b) or smallest(C.a, C.b) in the place of max and min."
+            f"{self!r} is compared with {other!r} in a declaration, where constants have no values: write "
+            "largest(C.a, C.b) or smallest(C.a, C.b) instead of max and min."
         )
 
     __gt__ = __le__ = __ge__ = __lt__
@@ -105,7 +105,7 @@ class Linear:
 
 
 class Extreme(str):
-    """The greatest or the least of some sums of constants: what stands in a sum in the place of a constant's name."""
+    """The greatest or the least of some sums of constants: used in a sum instead of a constant's name."""
 
     __slots__ = ("greatest", "parts")
     greatest: bool
@@ -174,7 +174,7 @@ class Domain:
         raise NotImplementedError
 
     def show(self, value: int) -> str:
-        """Return `value` as it reads in a trace."""
+        """Return `value` as it appears in a trace."""
         return str(int(value))
 
     def spellings(self) -> dict[str, int]:
@@ -184,7 +184,7 @@ class Domain:
 
 @dataclass(frozen=True)
 class Range(Domain):
-    """Whole numbers from `low` to `high`; -1 reads as `none` where the range starts there."""
+    """Whole numbers from `low` to `high`; -1 is shown as `none` if the range starts there."""
 
     low: Linear | int
     high: Linear | int
@@ -204,7 +204,7 @@ class Range(Domain):
 
 @dataclass(frozen=True)
 class Index(Range):
-    """One of `count` numbered things (a broker, a replica); NONE too where `none` is set."""
+    """One of `count` numbered things (a broker, a replica); and NONE if `none` is set."""
 
     def __init__(self, count: Linear | int, *, none: bool = False) -> None:
         object.__setattr__(self, "low", NONE if none else 0)
@@ -212,7 +212,7 @@ class Index(Range):
 
     @property
     def count(self) -> Linear:
-        """How many things there are."""
+        """The number of things."""
         return linear(self.high) + 1
 
 
@@ -284,7 +284,7 @@ class End:
 
 @dataclass(frozen=True)
 class First:
-    """The first value of a domain, NONE left out."""
+    """The first value of a domain, excluding NONE."""
 
     domain: Domain
 
@@ -299,7 +299,7 @@ Depending = Linear | End | First
 
 
 def evaluated(numbers: Iterable[Depending], values: Mapping[str, int]) -> list[int]:
-    """Return what numbers come to for these values of the constants."""
+    """Return the values of numbers for these values of the constants."""
     return [item.value(values) for item in numbers]
 
 
@@ -352,7 +352,7 @@ def domain_of(annotation: Any) -> Domain | None:
         require_usable_names(f"enum {annotation.__name__}", annotation)
         numbers = {int(member) for member in annotation}
         if not numbers:
-            raise ModelError(f"enum {annotation.__name__} has no members, and a value must be one of them: write one.")
+            raise ModelError(f"enum {annotation.__name__} has no members, but a value must be one of them: write one.")
         gaps = sorted(set(range(min(numbers), max(numbers))) - numbers)
         require_distinct_spellings(f"enum {annotation.__name__}", annotation.__members__)
         if gaps:

@@ -1,4 +1,4 @@
-"""The exceptions: one class per kind of reader.
+"""The exceptions, one class per kind of reader.
 
 A message has three beats: what was given, why it is refused, what to write instead.
 """
@@ -17,7 +17,7 @@ class UsageError(FencepostError, ValueError):
 
 
 class UnkeptError(UsageError):
-    """Something cannot be kept where that was asked for, which undoes no answer."""
+    """Something cannot be saved as requested, which does not affect the answer."""
 
 
 class ModelError(FencepostError, TypeError):
@@ -28,7 +28,7 @@ class DomainError(FencepostError, ValueError):
     """A model put a value outside its domain, or an index outside its array (exit status 2).
 
     `states` are the keys of the states on the way there, and `steps` lead from one to the next: from an initial state
-    where a search found it. Where no way is known the current state is alone; where no state was reached there is none.
+    if a search found it. If no path is known, there is only the current state; if no state was reached, there is none.
     """
 
     states: tuple[Any, ...] = ()
@@ -40,7 +40,7 @@ class MismatchError(FencepostError, AssertionError):
 
 
 class ExpectationError(FencepostError, AssertionError):
-    """A verdict is not as expected: what a failed check in a test suite raises."""
+    """A verdict is not as expected, in a check of a test suite."""
 
 
 class UndeterminedError(FencepostError, RuntimeError):
@@ -52,7 +52,7 @@ class DisabledError(FencepostError):
 
 
 def nearest(word: str, known: list[str], *, least: float = 0.5) -> str:
-    """Return `` Did you mean 'x'?`` for the known word closest to `word`, at least so alike, or an empty string."""
+    """Return `` Did you mean 'x'?`` for the known word closest to `word`, if similar enough, or an empty string."""
     import difflib
 
     close = difflib.get_close_matches(word, known, n=1, cutoff=least)

@@ -28,11 +28,11 @@ def leads_to(
     without: tuple[Action, ...] = (),
     **domains: Any,
 ) -> Property:
-    """Make a property: whenever `when` holds, `then` holds in the end, in every fair behaviour.
+    """Make a property: whenever `when` holds, `then` eventually holds, in every fair behaviour.
 
     Predicates are `(state, constants, *parameters)`; `domains` gives each parameter its domain, and the property is
-    about each of its values. Actions of `without` do not happen any more once `when` holds: the property is about
-    behaviours that can do without them.
+    about each of its values. Actions in `without` no longer happen once `when` holds: the property is about behaviours
+    that do not need them.
     """
     made = Eventual(when, then, *_checked(name, when, then, fair, without, domains))
     return Property(_label(name), Kind.LEADS_TO, then, over_steps=False, eventual=made, text=sentence)
@@ -47,7 +47,7 @@ def eventually(
     without: tuple[Action, ...] = (),
     **domains: Any,
 ) -> Property:
-    """Make a property: from every initial state on, `then` holds in the end, in every fair behaviour."""
+    """Make a property: from every initial state on, `then` eventually holds, in every fair behaviour."""
     return leads_to(name, sentence, when=None, then=then, fair=fair, without=without, **domains)
 
 
@@ -64,11 +64,11 @@ def at_most(
     without: tuple[Action, ...] = (),
     **domains: Any,
 ) -> Property:
-    """Make a property: from `when` to the next `then` the steps cost at most `bound` in all, in every fair behaviour.
+    """Make a property: from `when` to the next `then` the steps cost at most `bound` in total, in every fair behaviour.
 
-    `costs` gives what an action costs, in `unit` (a whole number, or a sum of constants; nothing if it is not named),
-    or is a function `(before, after, constants)` of a step. Without a bound the property says that there is one; its
-    value is reported in any case. A behaviour that never comes to `then` has no bound.
+    `costs` gives the cost of an action, in `unit` (a whole number or a sum of constants; 0 if not named), or is a
+    function `(before, after, constants)` of a step. Without a bound, the property states that one exists; its value is
+    always reported. A behaviour that never reaches `then` has no bound.
     """
     made = Eventual(
         when,
@@ -105,7 +105,7 @@ def _checked(
             )
         if not callable(predicate):
             raise ModelError(
-                f"{what}: `{word}` is {predicate!r}, no function: name one, as in "
+                f"{what}: `{word}` is {predicate!r}, not a function: name one, as in "
                 f"{word}=is_done, and do not call it here."
             )
         extra = list(inspect.signature(predicate).parameters)[2:]

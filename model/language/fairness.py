@@ -1,4 +1,4 @@
-"""Fairness: actions that cannot be put off for ever, as parts of leads-to and at-most properties."""
+"""Fairness: actions that cannot be postponed forever, as parts of leads-to and at-most properties."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fairness:
-    """A promise that a group of actions is not put off for ever.
+    """A promise that a group of actions is not postponed forever.
 
-    Weak: if it is enabled from some moment on without a break, it happens. Strong: if it is enabled again and
-    again, it happens. Only steps that change the state count, for being enabled and for happening (as in
-    TLA+). `each` are parameters, or fields of messages (`m.follower`): the promise then holds for each
-    combination of their values on its own.
+    Weak: if it stays enabled from some moment on, it happens. Strong: if it is enabled again and again, it happens.
+    Only steps that change the state count, both as enabled and as happening (as in TLA+). `each` are parameters, or
+    fields of messages (`m.follower`): the promise then holds separately for each combination of their values.
     """
 
     strong: bool
@@ -37,12 +36,12 @@ class Fairness:
 
 
 def weak(*actions: Action, each: str | tuple[str, ...] = ()) -> Fairness:
-    """Promise: what stays enabled happens in the end. Several actions are one group, of which one has to happen."""
+    """Promise: what stays enabled eventually happens. Several actions are one group, of which one must happen."""
     return _fairness("weak", actions, each)
 
 
 def strong(*actions: Action, each: str | tuple[str, ...] = ()) -> Fairness:
-    """Promise: what is enabled again and again happens in the end. Several actions are one group."""
+    """Promise: what is enabled again and again eventually happens. Several actions are one group."""
     return _fairness("strong", actions, each)
 
 
@@ -50,7 +49,7 @@ def _fairness(word: str, actions: tuple[Any, ...], each: str | tuple[str, ...]) 
     names = (each,) if isinstance(each, str) else tuple(each)
     if not actions:
         raise ModelError(
-            f"{word}() was given no action: name those that must not be put off for ever, such as {word}(deliver)."
+            f"{word}() was given no action: name those that must not be postponed forever, such as {word}(deliver)."
         )
     for item in actions:
         if not isinstance(item, Action):
@@ -74,18 +73,18 @@ def _fairness(word: str, actions: tuple[Any, ...], each: str | tuple[str, ...]) 
 
 
 def named(item: object) -> str:
-    """Return what stands where an action or a promise belongs."""
+    """Return a description of a value used as an action or a promise."""
     name = getattr(item, "__name__", "")
     return f"the function {name}" if name else repr(item)
 
 
 @dataclass(frozen=True)
 class Eventual:
-    """Subject of a leads-to or at-most property.
+    """The subject of a leads-to or at-most property.
 
-    Every behaviour that is fair and takes no action of `without` from a state on in which `when` holds has a state in
-    which `then` holds, that state or a later one. `when` is None: from the initial states on. `params` are the
-    parameters of both predicates: the property is about every combination of their values.
+    In every fair behaviour, if `when` holds in a state and no action of `without` follows, `then` holds in that state
+    or a later one. `when` is None: from the initial states on. `params` are the parameters of both predicates: the
+    property covers every combination of their values.
     """
 
     when: Callable[..., bool] | None
@@ -96,7 +95,7 @@ class Eventual:
     costs: tuple[tuple[str, Linear], ...] | Callable[..., int] | None = None
     """A step's cost by action name, or a function (before, after, constants). None: a leads-to property."""
     bound: Linear | None = None
-    """The most that the way may cost; None: there has to be a bound, whatever it is."""
+    """The maximum cost of the path; None means that some bound must exist."""
     unit: str = ""
 
     @property
@@ -110,12 +109,12 @@ class Eventual:
         return ", ".join(item.label for item in self.without)
 
     def shown(self, args: tuple[int, ...]) -> str:
-        """Return values of the parameters as they read in a trace: `broker=1`."""
+        """Return values of the parameters as they appear in a trace: `broker=1`."""
         return " ".join(f"{name}={domain.show(value)}" for (name, domain), value in zip(self.params, args, strict=True))
 
     @property
     def mentioned(self) -> tuple[Action, ...]:
-        """The actions that it names."""
+        """The actions named in it."""
         return (*(item for fair in self.fair for item in fair.actions), *self.without)
 
 

@@ -1,4 +1,4 @@
-"""The plain semantics: what a machine can do from a state. Every other engine is tested against this."""
+"""The plain semantics: the steps of a machine from a state. Every other engine is tested against this."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 ARITHMETIC = (ValueError, OverflowError, MemoryError)
-"""What Python raises for a shift by a negative number, and for one by more bits than it has room for."""
+"""Python's errors for a shift by a negative number or by too many bits."""
 
 NO_ROOM = "a number has too many digits"
 
 MOST_COMBINATIONS = 1 << 28
-"""Combinations of its parameters that an action may be tried with."""
+"""The most combinations of parameters tried for an action."""
 
 
 class Step(NamedTuple):
@@ -58,8 +58,8 @@ class Transition(NamedTuple):
 class Path:
     """A history: an initial state and steps, each with the state it leads to. `length` counts states.
 
-    With a `loop`, which is the place of a state in `states`, it is infinite: the last state is the same as that one,
-    and the steps between them are repeated. Where that is the last state itself, nothing happens any more.
+    With a `loop`, the index of a state in `states`, it is infinite: the last state equals that one, and the steps
+    between them repeat. If that is the last state itself, nothing more happens.
     """
 
     start: Key
@@ -69,14 +69,14 @@ class Path:
 
     @cached_property
     def length(self) -> int:
-        """States, the initial one included, and the one at which a loop closes."""
+        """The number of states, including the initial one and the one that closes a loop."""
         return len(self.states)
 
 
 class Interpreter:
     """A machine under given constants, on plain strict records.
 
-    With `bounded` a step that would leave a domain is not taken, instead of being an error.
+    With `bounded`, a step that would leave a domain is not taken; otherwise it is an error.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Interpreter:
 
     @cached_property
     def zero(self) -> Key:
-        """The state in which every field is 0, out of which the initial action leads."""
+        """The state in which every field is 0, from which the initial action leads."""
         return self.schema.key(self.schema.new())
 
     def transitions(self, before: Key) -> Iterator[Transition]:
@@ -119,12 +119,12 @@ class Interpreter:
         return self._take(self.schema.restore(before), step)
 
     def apply_first(self, before: Key, steps: Iterable[Step]) -> Transition | None:
-        """Take the first of these steps that can happen; None if none can. One that would leave a domain cannot."""
+        """Take the first of these steps that can happen; None if none can. A step that would leave a domain cannot."""
         tried = self._tried(before, steps, bounded=True)
         return next((found for _, found in tried if isinstance(found, Transition)), None)
 
     def refusing(self, before: Key, step: Step, guards: int) -> frozenset[str]:
-        """Return the bounds that refuse a step of an action with so many guards, if no other guard does."""
+        """Return the bounds that alone refuse a step of an action with this many guards."""
         state = self.schema.restore(before)
         args = [
             self.argument(state, domain, value)
@@ -157,7 +157,7 @@ class Interpreter:
         return self._ask(prop, self.read(state), self.constants)
 
     def read(self, key: Key) -> Any:
-        """Return a state that is only read: predicates are asked of the same two again and again."""
+        """Return a state that is only read: predicates are often evaluated on the same two."""
         newest, other = self._recent
         if newest[0] is key:
             return newest[1]
@@ -204,21 +204,19 @@ class Interpreter:
         return Path(start, tuple(steps), tuple(states))
 
     def decided(self, path: Path, prop: Property) -> Path:
-        """Return a history that decides a property at its end, with the last step; else raise MismatchError."""
+        """Return a history that decides a property at its end, with the last step; otherwise raise MismatchError."""
         wanted, end = prop.kind is Kind.SOMETIMES, path.states[-1]
         if not prop.over_steps:
             if self.holds(prop, end) is not wanted:
                 raise MismatchError(
-                    f"property {prop.name!r}: the engine and the plain semantics judge the last state differently."
+                    f"property {prop.name!r}: the engine and the plain semantics disagree about the last state."
                 )
             return path
         for last in self.transitions(end):
             applies = prop.on is None or prop.on.name == last.step.action.name
             if applies and self.holds_step(prop, end, last) is wanted:
                 return Path(path.start, (*path.steps, last.step), (*path.states, last.after))
-        raise MismatchError(
-            f"property {prop.name!r}: the engine and the plain semantics judge the last step differently."
-        )
+        raise MismatchError(f"property {prop.name!r}: the engine and the plain semantics disagree about the last step.")
 
     def says(self, prop: Property, predicate: Callable[..., bool] | None, state: Key, args: tuple[int, ...]) -> bool:
         """Evaluate a predicate of a property of whole behaviours; one that is None holds nowhere."""
@@ -227,7 +225,7 @@ class Interpreter:
         return bool(self._guarded(prop, predicate, self.read(state), self.constants, *args))
 
     def cost(self, prop: Property, before: Key, transition: Transition) -> int:
-        """Return what a step costs on the way that an at-most property is about."""
+        """Return the cost of a step for an at-most property."""
         costs = prop.behaviour.costs
         if callable(costs):
             states = (self.read(before), self.read(transition.after))
@@ -251,7 +249,7 @@ class Interpreter:
         return list(product(*(range(max(low, 0) if low == NONE else low, high + 1) for low, high in spans)))
 
     def instance(self, fair: Fairness, step: Step) -> tuple[Any, ...] | None:
-        """Return which of the promises of `fair` a step is part of, by the values of `each`; None if of none."""
+        """Return the promises of `fair` that a step belongs to, by the values of `each`; None if none."""
         if step.action.name not in [item.name for item in fair.actions]:
             return None
         found = []
@@ -287,14 +285,14 @@ class Interpreter:
             yield Step(item, args)
 
     def show(self, step: Step) -> str:
-        """Return a step as it reads in a trace: `follower-fetch follower=1 leader=0`."""
+        """Return a step as it appears in a trace: `follower-fetch follower=1 leader=0`."""
         words = [step.action.label]
         for (name, domain), value in zip(step.action.params, step.args, strict=True):
             words.append(f"{name}={self.show_argument(domain, value)}")
         return " ".join(words)
 
     def show_argument(self, domain: Domain | InFlight, value: Any) -> str:
-        """Return one argument as it reads in a trace."""
+        """Return one argument as it appears in a trace."""
         if isinstance(domain, Domain):
             return domain.show(value)
         from fencepost.model.language.printing import show_message
@@ -311,7 +309,7 @@ class Interpreter:
         raise ModelError(f"InFlight({domain.bag!r}): the state has no bag of this name.")
 
     def attempts(self, item: Action, before: Key) -> Iterator[tuple[Step, Transition | DisabledError | DomainError]]:
-        """Yield the action with every value of its parameters, each with where it leads, or with what refuses it."""
+        """Yield the action with every value of its parameters, each with its result or the guard that refuses it."""
         return self._tried(before, self.steps(item, before), bounded=self.bounded)
 
     def possible(self, before: Key, steps: Iterable[Step]) -> Iterator[Transition]:
@@ -348,7 +346,7 @@ class Interpreter:
         return range(max(low, 0) if low == -1 else low, high + 1)
 
     def argument(self, state: Any, domain: Domain | InFlight, value: Any) -> Any:
-        """Return a parameter as the action gets it: a number, or a copy of a message, which must be in flight."""
+        """Return a parameter as passed to the action: a number, or a copy of a message, which must be in flight."""
         if isinstance(domain, InFlight):
             for message in getattr(state, domain.bag):
                 if key_of(message) == value:

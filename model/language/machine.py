@@ -1,4 +1,4 @@
-"""A machine: a state schema, constants, initial states and actions. The whole of a protocol, named."""
+"""A machine: a state schema, constants, initial states and actions. A complete, named protocol."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Version:
     sentence: str
     values: Mapping[str, int]
     patches: tuple[Version, ...] = ()
-    """Patches that differ from it, each with the constants in which it does."""
+    """Patches that differ from it, each with its differing constants."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Repair:
 
 
 REPAIRED = "-repaired"
-"""How the name of a version ends in which everything that was found is repaired."""
+"""The suffix of versions in which all findings are repaired."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Machine:
 
     `initial` is an action on the zero state: its parameters give the initial states. `normalize(state, constants)`
     merges states that have no observable difference; it must be idempotent. `refuse(constants)` says why a combination
-    of constants makes no sense, or returns None. `notes(constants)` are sentences that a reader of results under these
-    constants must know. `cast` says who takes part, for diagrams. `repairs` close what versions contain, and
-    `terms(constants)` say what an operator's question means.
+    of constants is invalid, or returns None. `notes(constants)` are notes for readers of results under these constants.
+    `cast` gives the participants, for diagrams. `repairs` fix the findings in versions, and `terms(constants)` explain
+    an operator's question.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Machine:
     repairs: tuple[Repair, ...] = ()
     terms: Callable[[Any], tuple[str, ...]] | None = None
     base: Machine | None = field(default=None, compare=False, repr=False)
-    """The machine that `replacing` made this one of; no answer depends on it."""
+    """The machine that `replacing` started from; no answer depends on it."""
 
     def __post_init__(self) -> None:
         """Refuse what is not a part of a machine, or stands in the place of another one."""
@@ -137,10 +137,10 @@ class Machine:
         )
 
     def version(self, name: str) -> Version:
-        """Return the version of this name; else raise UsageError.
+        """Return the version of this name; raise UsageError if there is none.
 
-        NAME-repaired has its findings repaired; kafka-4.1.2 is kafka-4.1 if that patch is the one that was read, and
-        kafka-4.0.0 is kafka-4.0 with what is otherwise in that patch.
+        NAME-repaired has its findings repaired; kafka-4.1.2 is kafka-4.1 if the model follows that patch, and
+        kafka-4.0.0 is kafka-4.0 with the differences of that patch.
         """
         for item in (*self.versions, *self.patches()):
             if item.name == name:
@@ -159,8 +159,8 @@ class Machine:
                 return self.version(release + name[len(f"{release}.{patch}") :])
             whose = f"has the rules of {' and '.join(read)}" if read else "is of the line, without a patch"
             raise UsageError(
-                f"protocol {self.name!r} has no version {name!r}: this patch was not read, and it may differ. "
-                f"{release!r} {whose}: write it if that is meant."
+                f"protocol {self.name!r} has no version {name!r}: this patch is not known, and it may differ. "
+                f"{release!r} {whose}: write that if you mean it."
             )
         more = f", each also as NAME{REPAIRED}" if self.repairs else ""
         listed = f" Versions are: {', '.join(known)}{more}." if known else " It has no named versions."
@@ -173,7 +173,7 @@ class Machine:
         )
 
     def missing(self, values: Mapping[str, int]) -> tuple[Repair, ...]:
-        """Return the repairs that constants lack; those that are not named are as declared."""
+        """Return the repairs that constants lack; unnamed constants are as declared."""
         declared = self.constants.declared()
 
         def differs(wanted: Mapping[str, int]) -> bool:
@@ -193,12 +193,12 @@ class Machine:
         return known[found]
 
     def setting(self, name: str, text: str) -> tuple[str, int]:
-        """Return a constant's name and the value that a text means for it; raise UsageError for others."""
+        """Return a constant's name and the value that a text means for it; raise UsageError otherwise."""
         constant = self.constant(name)
         return constant.name, int(constant.parse(text))
 
     def set_constants(self, values: Mapping[str, int]) -> Constants:
-        """Return constants with these values; raise UsageError for a name or value that is refused."""
+        """Return constants with these values; raise UsageError for an invalid name or value."""
         constants = self.constants(**values)
         reason = self.refuse(constants) if self.refuse else None
         if reason:
@@ -207,7 +207,7 @@ class Machine:
 
 
 def described(item: object) -> str:
-    """Return what something in a model file is, in the words of the language."""
+    """Describe a value in a model file in the words of the language."""
     if isinstance(item, Action):
         return f"action {item.label!r}"
     if isinstance(item, Property):
@@ -228,7 +228,7 @@ def described(item: object) -> str:
 
 
 LONGEST = 40
-"""Characters of a value that a message repeats."""
+"""The most characters of a value in a message."""
 
 
 def _is_class(item: object, base: type) -> bool:

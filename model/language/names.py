@@ -1,4 +1,4 @@
-"""Names that a model gives: what they may not be, because it would mean something else somewhere."""
+"""Names in a model that are refused because they would mean something else elsewhere."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ def require_trace_name(what: str, name: str) -> None:
     """Raise ModelError for a name that begins with an underscore: such names are the language's own, and Python's."""
     if name.startswith("_"):
         raise ModelError(
-            f"{what} is named {name!r}, and names that begin with an underscore are taken: use another name."
+            f"{what} is named {name!r}, and names that begin with an underscore are reserved: use another name."
         )
 
 
 def require_title(what: str, name: object) -> None:
-    """Raise ModelError for a name that a trace and a command line cannot hold as it is."""
+    """Raise ModelError for a name that a trace and a command line cannot hold unchanged."""
     if not (isinstance(name, str) and name and name.isprintable() and name == " ".join(name.split())):
         raise ModelError(
             f"{what} is named {name!r}, which no trace can hold: write a text on one line, "
-            "without blanks at its ends or two in a row."
+            "without leading, trailing or repeated blanks."
         )
 
 
 def require_distinct_spellings(what: str, names: Iterable[str]) -> None:
-    """Raise ModelError for names that a command line, JSON or a trace could not give back, or that read alike."""
+    """Raise ModelError for names that a command line, JSON or a trace could not reproduce, or that look the same."""
     seen: dict[str, str] = {}
     for name in names:
         if not name.isidentifier():
-            raise ModelError(f"{what}: {name!r} is no name that a trace can hold: write one such as STAND_BY.")
+            raise ModelError(f"{what}: {name!r} is not a name that a trace can hold: write one such as STAND_BY.")
         shown = name.lower().replace("_", "-")
         if shown in seen:
-            raise ModelError(f"{what}: {seen[shown]!r} and {name!r} both read {shown!r} in a trace: rename one.")
+            raise ModelError(f"{what}: {seen[shown]!r} and {name!r} both appear as {shown!r} in a trace: rename one.")
         seen[shown] = name
 
 
@@ -48,12 +48,12 @@ OPERATORS = {name for name, item in vars(int).items() if isinstance(item, Wrappe
 
 
 def own_operator(kind: type[int]) -> str:
-    """Return an operator that a class of numbers defines itself, an empty string if it has those of whole numbers."""
+    """Return an operator that a class of numbers redefines; an empty string if it has only those of whole numbers."""
     own = (base for base in kind.__mro__[: kind.__mro__.index(int)] if base.__module__ not in ("builtins", "enum"))
     return next((name for base in own for name in vars(base) if name in OPERATORS), "")
 
 
 def require_usable_names(what: str, kind: type[int]) -> None:
-    """Raise ModelError for a class of numbers that do not add up or compare as whole numbers do."""
+    """Raise ModelError for a class of numbers that do not add or compare like whole numbers."""
     if name := own_operator(kind):
-        raise ModelError(f"{what} defines {name}, and engines have the operators of whole numbers alone: remove it.")
+        raise ModelError(f"{what} defines {name}, but engines have only the operators of whole numbers: remove it.")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class OwnNames(NamedTuple):
-    """How a module calls numbered things: its alias, and how many there are."""
+    """A module's name for numbered things: its alias, and their number."""
 
     alias: str = "Broker"
     many: str = "C.brokers"
@@ -30,21 +30,21 @@ class OwnNames(NamedTuple):
 
 
 def own_names(module: Mapping[str, object]) -> OwnNames:
-    """Return how a module calls its numbered things, or an example where it has none."""
+    """Return a module's name for its numbered things, or an example if it has none."""
     aliases = ((name, domain_of(item)) for name, item in module.items() if typing.get_origin(item) is Annotated)
     found = ((name, domain) for name, domain in aliases if isinstance(domain, Index) and domain.low == 0)
     return next((OwnNames(name, as_declared(domain.count)) for name, domain in found), OwnNames())
 
 
 def alias_for(module: Mapping[str, object], parameter: str) -> str:
-    """Return the alias of a module that is called after a parameter, `...` if there is none."""
+    """Return the alias of a module that is named after a parameter, `...` if there is none."""
     wanted = parameter.replace("_", "").lower()
     known = (name for name, item in module.items() if name.lower() == wanted and typing.get_origin(item) is Annotated)
     return next(known, "...")
 
 
 def as_declared(number: Linear | int) -> str:
-    """Return a sum of constants as a model file writes it where it declares something."""
+    """Return a sum of constants as written in a declaration."""
     return number.source().strip("()").replace("c.", "C.") if isinstance(number, Linear) else str(number)
 
 
@@ -61,7 +61,7 @@ def in_class(module: str, owner: str, name: str, said: str) -> str:
 def at_line(file: str, wanted: Sequence[str] | int, said: str) -> str:
     """Return a message with its file, its line and carets; empty if there is no such line.
 
-    A line is wanted by its number, or by patterns, each of which matches the first line after the one before.
+    A line is given by its number, or by patterns, each of which matches the first line after the one before.
     """
     linecache.checkcache(file)
     lines = linecache.getlines(file)
@@ -77,6 +77,6 @@ def at_line(file: str, wanted: Sequence[str] | int, said: str) -> str:
 
 
 def path_shown(file: str) -> str:
-    """Return a file as the user would name it: from the working folder, if it is inside."""
+    """Return a file's path as the user would write it: from the working folder, if it is inside."""
     path = os.path.relpath(file)
     return file if path.startswith("..") else path

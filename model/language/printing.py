@@ -1,4 +1,4 @@
-"""States and messages as people read them: names and values, and what changed between two states."""
+"""States and messages in readable form: names and values, and what changed between two states."""
 
 from __future__ import annotations
 

@@ -72,14 +72,14 @@ class _RecordMeta(type):
         for field in annotations:
             if field in namespace:
                 said = (
-                    f"{name}.{field} is given {namespace[field]!r}, and every field starts at 0: leave that out, "
+                    f"{name}.{field} is given {namespace[field]!r}, but every field starts at 0: leave that out, "
                     "and set it in the initial action."
                 )
                 raise ModelError(in_class(namespace["__module__"], name, field, said))
         for field, value in namespace.items():
             if bases and isinstance(value, int) and not field.startswith("_"):
                 said = (
-                    f"{name}.{field} = {value!r} is no field: annotate it with its domain, as in `{field}: bool`, "
+                    f"{name}.{field} = {value!r} is not a field: annotate it with its domain, as in `{field}: bool`, "
                     "or move it out of the class."
                 )
                 raise ModelError(in_class(namespace["__module__"], name, field, said))
@@ -102,8 +102,7 @@ def _annotations_in(namespace: dict[str, Any]) -> Mapping[str, Any]:
 class Record(metaclass=_RecordMeta):
     """Base of all record classes.
 
-    A record that a model writes out, `Replica(end=3)`, is there to be stored in a place or to be compared with one:
-    what it does not name is cleared.
+    A record literal such as `Replica(end=3)` is stored in a place or compared with one; unnamed fields are cleared.
     """
 
     __slots__ = ()
@@ -138,7 +137,7 @@ class Record(metaclass=_RecordMeta):
 
 
 class Members(int):
-    """A set of numbered things as a model reads it from a state: `broker in s.isr` asks whether it is a member."""
+    """A set of numbered things read from a state: `broker in s.isr` asks whether it is a member."""
 
     __slots__ = ()
 
@@ -170,7 +169,7 @@ class Array(list[T]):
 
 
 class Bag(Generic[T]):
-    """Messages in flight. `add` takes the fields of a new message, `remove` a message that is in flight."""
+    """Messages in flight. `add` takes the fields of a new message, `remove` a message in flight."""
 
     __slots__ = ("_items", "_label", "_make", "_room")
 
@@ -192,7 +191,7 @@ class Bag(Generic[T]):
         return typing.cast("T", message)
 
     def remove(self, message: T) -> None:
-        """Take a message out of flight: itself if it is in this bag, else the first one that is equal to it."""
+        """Remove a message from flight: itself if it is in this bag, otherwise the first equal one."""
         wanted = key_of(message)
         places = [place for place, item in enumerate(self._items) if item is message]
         places += [place for place, item in enumerate(self._items) if key_of(item) == wanted]
@@ -214,7 +213,7 @@ class Bag(Generic[T]):
 
 
 class Row(Record):
-    """An array that is an element of another one: a record with one field, `items`, which models do not see."""
+    """An array that is an element of another one: a record with one field, `items`, hidden from models."""
 
     __slots__ = ()
     __hash__ = None
@@ -258,10 +257,10 @@ class Channel(Record, Generic[T]):
         return typing.cast("T", message)
 
     def popleft(self) -> None:
-        """Take the first message out."""
+        """Remove the first message."""
         mine: Any = self
         if not mine.items_end:
-            raise DomainError(f"{mine.items._label}: the channel is empty: there is no message to take out.")
+            raise DomainError(f"{mine.items._label}: the channel is empty: there is no message to remove.")
         last = mine.items_end - 1
         for index in range(last):
             mine.items[index] = mine.items[index + 1]
@@ -269,7 +268,7 @@ class Channel(Record, Generic[T]):
         mine.items_end = last
 
     def clear(self) -> None:
-        """Take all messages out."""
+        """Remove all messages."""
         mine: Any = self
         for index in range(mine.items_end):
             mine.items[index] = declared_class(type(mine.items[index]))()
@@ -294,17 +293,17 @@ class Channel(Record, Generic[T]):
 
 
 def is_row(record: type[Record]) -> bool:
-    """Say whether a record class stands for an array inside an array."""
+    """Return whether a record class stands for an array inside an array."""
     return issubclass(record, Row)
 
 
 def is_channel(record: type[Record]) -> bool:
-    """Say whether a record class stands for a channel."""
+    """Return whether a record class stands for a channel."""
     return issubclass(record, Channel)
 
 
 _MADE: WeakValueDictionary[tuple[type[Record], ArrayOf], type[Record]] = WeakValueDictionary()
-"""The classes of rows and channels, by what they hold: fields of one type are of one class."""
+"""The classes of rows and channels, by what they hold: fields of the same type share a class."""
 
 
 def _made(kind: type[Record], items: ArrayOf, annotations: dict[str, Any]) -> type[Record]:
@@ -331,7 +330,7 @@ def _outside(label: str, index: Any, length: int) -> str:
 
 
 CLEARED = ()
-"""An array of a record that a model writes out: as long as its place, and cleared."""
+"""An array in a record literal: as long as its place, and cleared."""
 
 
 def _same(one: Any, other: Any, field: FieldType) -> bool:
@@ -368,16 +367,14 @@ def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
         for name, annotation in inspect.get_annotations(owner).items():
             require_trace_name(f"a field of {owner.__name__}", name)
             if name in dict(found):
-                raise ModelError(
-                    f"{owner.__name__}.{name}: the class that it is based on has a field of this name: rename one."
-                )
+                raise ModelError(f"{owner.__name__}.{name}: its base class has a field of this name: rename one.")
             try:
                 own = own_names(vars(sys.modules.get(owner.__module__, typing)))
                 found.append((name, _field_type(f"{owner.__name__}.{name}", annotation, own)))
             except ModelError as error:
                 raise ModelError(pointed_at(owner, name, str(error))) from error
     if not found:
-        said = f"record {record.__name__} has no field: declare one, such as `sent: bool`."
+        said = f"record {record.__name__} has no fields: declare one, such as `sent: bool`."
         raise ModelError(in_class(record.__module__, record.__name__, "", said))
     made = tuple(found)
     record._fields = made  # type: ignore[attr-defined]  # kept as long as the class
@@ -392,7 +389,7 @@ def pointed_at(record: type[Record], name: str, said: str) -> str:
 
 def _field_type(label: str, annotation: Any, own: OwnNames) -> FieldType:
     if isinstance(annotation, str):
-        raise ModelError(f"{label}: a model file must not use `from __future__ import annotations`: take it out.")
+        raise ModelError(f"{label}: a model file must not use `from __future__ import annotations`: remove it.")
     domain = domain_of(annotation)
     if domain is not None:
         return Scalar(domain)
@@ -406,7 +403,7 @@ def _field_type(label: str, annotation: Any, own: OwnNames) -> FieldType:
             within = typing.get_args(inner)[0]
             if origin in (Bag, Channel) and (within is int or domain_of(within) is not None):
                 raise ModelError(
-                    f"{label}: a {origin.__name__.lower()} holds messages, and those are records: {_AS_RECORD}."
+                    f"{label}: a {origin.__name__.lower()} holds messages, which are records: {_AS_RECORD}."
                 )
             element = _field_type(label, within, own)
             if origin is Array and isinstance(element, ArrayOf):
@@ -538,7 +535,7 @@ class Schema:
         return domain.bounds(self.constants.values)
 
     def length(self, field: ArrayOf | BagOf) -> int:
-        """Return how many elements an array has, or how many messages a bag holds at most."""
+        """Return the length of an array, or the capacity of a bag."""
         return (field.length if isinstance(field, ArrayOf) else field.room).value(self.constants.values)
 
     def zero(self, record: type[Record]) -> Key:

@@ -1,7 +1,7 @@
 """Syntax trees of Python text.
 
 In Python 3.11, threads that make or compile trees at the same time disturb each other: SystemError, "AST constructor
-recursion depth mismatch" (github.com/python/cpython/issues/106905). So one thread does it at a time.
+recursion depth mismatch" (github.com/python/cpython/issues/106905). So only one thread at a time does this.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 USER_MODULE = "fencepost_user_"
-"""How the names of modules begin that are users' files; a number and a dot follow, another number for each load."""
+"""The prefix of module names for users' files, followed by a new number for each load."""
 TEXT = "__fencepost_text__"
 """The global name under which the module of a user's file holds the text that was executed."""
 _ONE_AT_A_TIME = RLock()
 
 
 def module_of(text: str | bytes) -> ast.Module:
-    """Return the tree of a text; raise SyntaxError or ValueError where it is no Python."""
+    """Return the tree of a text; raise SyntaxError or ValueError if it is not Python."""
     with _ONE_AT_A_TIME:
         return ast.parse(text)  # noqa: TID251 (here)
 
@@ -41,7 +41,7 @@ def expression_of(text: str) -> ast.expr:
 
 
 def source_lines(function: Callable[..., Any]) -> tuple[list[str], int]:
-    """Return the lines of a function as they were executed, and the number of the first; raise OSError without any."""
+    """Return the lines of a function as executed, and the number of the first; raise OSError if it has none."""
     python = inspect.unwrap(function)
     text = getattr(python, "__globals__", {}).get(TEXT)
     if text is None or python.__code__.co_filename.startswith("<"):
@@ -51,7 +51,7 @@ def source_lines(function: Callable[..., Any]) -> tuple[list[str], int]:
 
 
 def was_edited(function: Callable[..., Any]) -> bool:
-    """Return whether a function's file does not define it as it is executed, since it was edited after its import."""
+    """Return whether a function's file was edited after its import, so that the executed function differs."""
     path = Path(function.__code__.co_filename)
     if TEXT in function.__globals__ or not path.is_file() or path.stat().st_mtime < _began():
         return False

@@ -1,1 +1,1 @@
-"""Five published models: one generation of the truncation logic after the other."""
+"""Five published models: successive generations of the truncation logic."""

@@ -58,14 +58,14 @@ class Entry(Record):
 
 
 class LeaderAndIsr(Record):
-    """Who leads from which epoch, and who is in sync."""
+    """The leader, its epoch, and the ISR."""
 
     leader: MaybeReplica
     isr: Replicas
 
 
 class ReplicaState(Record):
-    """A replica: its log, its high watermark, and what it believes of leader and ISR."""
+    """A replica: its log, its high watermark, and its view of leader and ISR."""
 
     log: Annotated[Array[Entry], Size(C.log_size)]
     end: Offset
@@ -88,7 +88,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """All logs are empty, every replica is in the ISR, and nobody leads."""
+    """All logs are empty, every replica is in the ISR, and there is no leader."""
     for r in s.replica:
         r.leader_epoch = NONE
         r.leader = NONE
@@ -98,28 +98,28 @@ def initial(s: State, c: C) -> None:
 
 
 def presumes_leadership(r: ReplicaState, replica: int) -> bool:
-    """Say whether the replica believes that it leads."""
+    """Return whether the replica believes that it leads."""
     return r.leader == replica
 
 
 def is_following(f: ReplicaState, leader: int) -> bool:
-    """Say whether the replica believes that `leader` leads, in whatever epoch."""
+    """Return whether the replica believes that `leader` leads, in any epoch."""
     return f.leader == leader
 
 
 def is_true_leader(s: State, leader: int) -> bool:
-    """Say whether the replica leads, and knows it, by the controller's latest decision."""
+    """Return whether the replica leads by the controller's latest decision, and knows it."""
     r = s.replica[leader]
     return s.quorum.leader == leader and r.leader == leader and r.leader_epoch == s.quorum_epoch
 
 
 def has_offset(r: ReplicaState, offset: int) -> bool:
-    """Say whether the log holds a record at this offset."""
+    """Return whether the log holds a record at this offset."""
     return offset < r.end
 
 
 def same_entry(a: ReplicaState, b: ReplicaState, offset: int) -> bool:
-    """Say whether both logs hold the same record at this offset."""
+    """Return whether both logs hold the same record at this offset."""
     return (
         offset < a.end
         and offset < b.end
@@ -143,7 +143,7 @@ def latest_epoch(r: ReplicaState) -> int:
 
 
 def high_watermark_reached_epoch(l: ReplicaState) -> bool:
-    """Say whether everything from before the leader's epoch is below its high watermark."""
+    """Return whether all records before the leader's epoch are below its high watermark."""
     hw = l.high_watermark
     return hw == l.end or (has_offset(l, hw) and l.log[hw].epoch == l.leader_epoch)
 
@@ -181,7 +181,7 @@ def follow(s: State, follower: int, epoch: int) -> None:
 
 
 def is_news_of_leader(s: State, follower: int, leader: int, epoch: int) -> bool:
-    """Say whether the controller's decision for `epoch` names another leader in an epoch that
+    """Return whether the controller's decision for `epoch` names another leader in an epoch that
     the follower has not seen.
     """
     return (
@@ -222,7 +222,7 @@ def controller_elect_leader(s: State, c: C, leader: int) -> None:
 def controller_shrink_isr(s: State, c: C, replica: int) -> None:
     """The controller removes a failed replica from the ISR; a failed leader leaves the partition without one.
 
-    The last member stays in the ISR when it fails as leader, or nobody could ever be elected again.
+    The last member stays in the ISR when it fails as leader, or no replica could ever be elected again.
     """
     require(s.next_leader_epoch <= c.max_leader_epoch, bound=C.max_leader_epoch)
     require(s.quorum.leader == replica or bits.contains(s.quorum.isr, replica))
@@ -244,7 +244,7 @@ def become_leader(s: State, c: C, leader: int, epoch: int) -> None:
 
 @action(leader=Replica)
 def leader_write(s: State, c: C, leader: int) -> None:
-    """Whoever believes to lead appends the next record; it may be wrong about leading."""
+    """A replica that believes that it leads appends the next record; it may be wrong."""
     l = s.replica[leader]
     require(presumes_leadership(l, leader))
     require(s.next_record < c.max_records, bound=C.max_records)

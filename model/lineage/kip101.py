@@ -1,10 +1,10 @@
 """KIP-101: a new follower asks the leader where its own last epoch ends, and truncates there.
 
-What was wrong before (truncation to the high watermark): the follower learns that a record is committed only with its
-next fetch. Replica 1 of the ISR fetches a record, the leader passes its high watermark over it, then replica 1 hears of
+The defect before (truncation to the high watermark): the follower learns that a record is committed only with its next
+fetch. Replica 1 of the ISR fetches a record, the leader moves its high watermark past it, then replica 1 hears of
 another leader epoch, perhaps with the same leader, and truncates to its own high watermark, before the record. It is
-still in the ISR, so it can be elected without the record (10 states with two replicas).
-After hachikuji/kafka-specification, Kip101.
+still in the ISR, so it can be elected without the record (10 states with two replicas). After
+hachikuji/kafka-specification, Kip101.
 """
 
 from fencepost.model.language import action, require
@@ -31,8 +31,8 @@ def truncation_offset(l: ReplicaState, f: ReplicaState) -> int:
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
     """A replica learns of its leader and truncates to where the leader says that its last epoch ends (KIP-101).
 
-    The leader answers from the log that it has, in whatever epoch or role it is. As published, an answer beyond
-    the follower's log end leaves the follower waiting.
+    The leader answers from the log that it has, in any epoch or role. As published, an answer beyond the follower's log
+    end leaves the follower waiting.
     """
     l, f = s.replica[leader], s.replica[follower]
     offset = truncation_offset(l, f)

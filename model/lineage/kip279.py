@@ -1,6 +1,6 @@
 """KIP-279: a new follower goes back to the last record that both logs share, and truncates after it.
 
-What was wrong before (KIP-101): a leader that never saw the follower's last epoch, nor a later one, cannot say where it
+The defect before (KIP-101): a leader that never saw the follower's last epoch, nor a later one, cannot say where it
 ends, and the follower falls back to its high watermark. Both replicas hold a committed record of epoch 0; replica 1
 leads in epoch 1 and writes a record that nobody fetches; replica 0, elected for epoch 2, has nothing of epoch 1. So
 replica 1 drops the committed record too, which it did not know to be committed (12 states with two replicas and three
@@ -14,9 +14,9 @@ from fencepost.model.lineage.base import C, Epoch, Replica, State
 
 @action(leader=Replica, follower=Replica, epoch=Epoch)
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
-    """A replica learns of its leader and truncates to where their logs part (KIP-279).
+    """A replica learns of its leader and truncates to where their logs diverge (KIP-279).
 
-    The leader's log is read as it is, in whatever epoch or role the leader is.
+    The leader's log is read as it is, in any epoch or role.
     """
     l, f = s.replica[leader], s.replica[follower]
     require(base.is_news_of_leader(s, follower, leader, epoch))

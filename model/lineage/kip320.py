@@ -1,13 +1,13 @@
 """KIP-320: a follower names its leader epoch, and the leader serves only followers of its own epoch.
 
-What was wrong before (the first try): the epoch of the last record alone does not fence, for either side may be in
+The defect before (the first try): the epoch of the last record alone does not fence, because either side may be in
 another leader epoch. Replica 2 leads in epoch 0 with replica 1 in its ISR; replica 1 leads in epoch 1 and admits
 replica 0; replica 2 is elected for epoch 2 but still acts in epoch 0, and replica 1 already follows it. What the two
-commit is missing on replica 0, which is in the ISR all the same (13 states with three replicas and three epochs).
+commit is missing on replica 0, which is in the ISR nevertheless (13 states with three replicas and three epochs).
 Likewise, a replica in an older epoch could be counted by a newer leader, and truncate that data later on.
 
-So fetches, the ISR, the high watermark and truncation, now once per epoch again, ask for equal leader epochs.
-After hachikuji/kafka-specification, Kip320.
+So fetches, the ISR, the high watermark and truncation, now once per epoch again, require equal leader epochs. After
+hachikuji/kafka-specification, Kip320.
 """
 
 from fencepost.model.language import Machine, action, bits, require
@@ -16,7 +16,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, ReplicaState, State
 
 
 def in_same_epoch(l: ReplicaState, leader: int, f: ReplicaState) -> bool:
-    """Say whether `leader` believes to lead and the follower follows it in the same leader epoch."""
+    """Return whether `leader` believes to lead and the follower follows it in the same leader epoch."""
     return l.leader == leader and f.leader == leader and f.leader_epoch == l.leader_epoch
 
 
@@ -47,7 +47,7 @@ def leader_shrink_isr(s: State, c: C, leader: int, follower: int) -> None:
 def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
     """The high watermark passes a record that every ISR member holds in the leader's epoch.
 
-    As published, an empty ISR asks nothing of anyone, not even that the replica believes to lead.
+    As published, an empty ISR requires nothing, not even that the replica believes that it leads.
     """
     l = s.replica[leader]
     require(base.has_offset(l, l.high_watermark))
@@ -63,7 +63,7 @@ def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
 
 @action(leader=Replica, follower=Replica, epoch=Epoch)
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
-    """A replica learns of its leader and truncates to where their logs part, both being in that epoch."""
+    """A replica learns of its leader and truncates to where their logs diverge, both in that epoch."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.presumes_leadership(l, leader))
     require(base.is_news_of_leader(s, follower, leader, epoch))

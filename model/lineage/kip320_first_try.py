@@ -1,13 +1,13 @@
 """KIP-320, first try: the epoch of the last record fences, and a follower truncates whenever a
 fetch shows a difference.
 
-What was wrong before (KIP-279): a new leader's high watermark lags behind the one of the leader before. Replicas 0 and
-1 are the ISR and commit a record; replica 1 is elected, its high watermark still before the record, and replica 2,
-which has nothing, has reached that high watermark: it joins the ISR without the record (12 states with three replicas).
+The defect before (KIP-279): a new leader's high watermark lags behind the one of the leader before. Replicas 0 and 1
+are the ISR and commit a record; replica 1 is elected, its high watermark still before the record, and replica 2, which
+has nothing, has reached that high watermark: it joins the ISR without the record (12 states with three replicas).
 
-So nobody joins before the high watermark has reached the leader's own epoch. Besides, followers are judged by the epoch
-of their last record, in fetches, in the ISR and for the high watermark, and truncation is left to the fetch. After
-hachikuji/kafka-specification, Kip320FirstTry.
+So no replica joins before the high watermark has reached the leader's own epoch. Besides, followers are judged by the
+epoch of their last record, in fetches, in the ISR and for the high watermark, and truncation is left to the fetch.
+After hachikuji/kafka-specification, Kip320FirstTry.
 """
 
 from fencepost.model.language import Machine, action, bits, require
@@ -16,7 +16,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, ReplicaState, State
 
 
 def is_caught_up_to_epoch(l: ReplicaState, leader: int, f: ReplicaState, end: int) -> bool:
-    """Say whether each believes in the other's role and both logs have a record of the same epoch before `end`."""
+    """Return whether each believes in the other's role and both logs have a record of the same epoch before `end`."""
     return (
         base.presumes_leadership(l, leader)
         and base.is_following(f, leader)
@@ -32,7 +32,7 @@ def is_caught_up_to_epoch(l: ReplicaState, leader: int, f: ReplicaState, end: in
 
 
 def needs_truncation(l: ReplicaState, f: ReplicaState) -> bool:
-    """Say whether the follower's log is longer, or its last record is of another epoch than the leader's there."""
+    """Return whether the follower's log is longer, or its last record is of another epoch than the leader's there."""
     return f.end > l.end or (f.end > 0 and l.log[f.end - 1].epoch != base.latest_epoch(f))
 
 
@@ -92,7 +92,7 @@ def follower_fetch(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Replica, follower=Replica)
 def follower_truncate(s: State, c: C, leader: int, follower: int) -> None:
-    """A follower whose fetch shows a difference truncates to where the logs part, at any time."""
+    """A follower whose fetch shows a difference truncates to where the logs diverge, at any time."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.presumes_leadership(l, leader))
     require(base.is_following(f, leader))

@@ -1,7 +1,7 @@
 """Before KIP-101: a new follower keeps what it knows to be committed, and truncates to its own high watermark.
 
-The first of the lineage. What a follower learns of the high watermark is one fetch old; `kip101` says what comes of it.
-After hachikuji/kafka-specification, KafkaTruncateToHighWatermark.
+The first of the lineage. A follower's high watermark is one fetch old; `kip101` shows the consequences. After
+hachikuji/kafka-specification, KafkaTruncateToHighWatermark.
 """
 
 from fencepost.model.language import Machine, action, require

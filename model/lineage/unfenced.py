@@ -1,7 +1,7 @@
-"""The leader and its followers before KIP-320: nobody asks in which leader epoch the other one is.
+"""The leader and its followers before KIP-320: neither checks the other's leader epoch.
 
-What the first three models share: they differ only in where a new follower truncates. A follower is judged by whom it
-believes to lead, a log by how long it is. After hachikuji/kafka-specification, KafkaReplication.
+Shared by the first three models, which differ only in where a new follower truncates. A follower is judged by the
+leader that it follows, a log by its length. After hachikuji/kafka-specification, KafkaReplication.
 """
 
 from fencepost.model.language import action, bits, require
@@ -10,7 +10,7 @@ from fencepost.model.lineage.base import C, Replica, ReplicaState, State
 
 
 def is_caught_up(l: ReplicaState, leader: int, f: ReplicaState, end: int) -> bool:
-    """Say whether the follower follows `leader` and both logs reach `end`; what they hold there is not compared."""
+    """Return whether the follower follows `leader` and both logs reach `end`; their contents are not compared."""
     return base.is_following(f, leader) and (end == 0 or (base.has_offset(l, end - 1) and base.has_offset(f, end - 1)))
 
 
@@ -37,7 +37,7 @@ def leader_shrink_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Replica)
 def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
-    """The high watermark passes an offset that every ISR member has, whatever record it has there.
+    """The high watermark passes an offset that every ISR member has, whatever its record there.
 
     As published, the leader's own log is asked only as that of an ISR member; the size of a log is the bound.
     """

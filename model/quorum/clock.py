@@ -1,4 +1,4 @@
-"""Time: what is remaining of every delay, lowered by one tick at a time. Absolute time is nowhere in the state."""
+"""Time: the remainder of every delay, lowered one tick at a time. The state has no absolute time."""
 
 from fencepost.model.language import NONE, action, require
 from fencepost.model.quorum.broker import applicable_end
@@ -7,8 +7,8 @@ from fencepost.model.quorum.state import State, is_everyone_connected
 
 
 def is_urgent(s: State, c: C, node: int) -> bool:
-    """Say whether a message or a timeout of this node is due now, or there is something to apply: that
-    comes before time goes on.
+    """Return whether a message or a timeout of this node is due now, or there is something to apply: this comes before
+    time advances.
     """
     n = s.node[node]
     return (n.leader != NONE and n.fetch.remaining == 0) or n.applied < applicable_end(s, c, node)

@@ -2,7 +2,7 @@
 
 A switch that defaults to on is a check or a rule of Kafka; turning it off gives the bug that it prevents. A switch that
 defaults to off adds a feature, or a behaviour that Kafka has or had and should not have. `clock` adds time: without it
-messages and timeouts come in any order, and the constants after it say nothing.
+messages and timeouts come in any order, and the constants after it have no effect.
 """
 
 from enum import IntEnum
@@ -11,7 +11,7 @@ from fencepost.model.language import Constants, bound, capacity, choice, shape, 
 
 
 class Completion(IntEnum):
-    """Which parked fetches a leader completes when its high watermark changes."""
+    """The parked fetches that a leader completes when its high watermark changes."""
 
     NONE = 0
     REPORTING = 1
@@ -26,7 +26,7 @@ class Source(IntEnum):
 
 
 class Report(IntEnum):
-    """Value that a replica writes into the field HighWatermark of its fetch."""
+    """The value that a replica writes into the field HighWatermark of its fetch."""
 
     OWN = 0
     RECEIVED = 1
@@ -34,14 +34,14 @@ class Report(IntEnum):
 
 
 class Emptiness(IntEnum):
-    """Up to where a leader looks for records before it parks the fetch of a consumer."""
+    """How far a leader looks for records before it parks a consumer's fetch."""
 
     LOG_END = 0
     HIGH_WATERMARK = 1
 
 
 class Applied(IntEnum):
-    """Which records a broker applies to its metadata."""
+    """The records that a broker applies to its metadata."""
 
     NONE = 0
     COMMITTED = 1
@@ -230,6 +230,6 @@ def refuse(c: C) -> str | None:
     if c.no_op_interval > 0 and c.no_ops < 2:
         return (
             f"no_op_interval={c.no_op_interval} and no_ops={c.no_ops}: set no_ops to 2 or more, "
-            "as time ends with the last one."
+            "since time ends with the last one."
         )
     return None

@@ -17,7 +17,7 @@ def leave_fetch_behind(s: State, c: C, node: int) -> None:
 
 
 def forget_leadership(s: State, c: C, node: int) -> None:
-    """Give up leading: whoever followed is told so, or finds out, and waits for the next leader."""
+    """Resign: followers are told, or find out, and wait for the next leader."""
     n = s.node[node]
     for f in s.node:
         if f.leader == node:
@@ -34,7 +34,7 @@ def forget_leadership(s: State, c: C, node: int) -> None:
 
 
 def leave_epoch(s: State, c: C, node: int) -> None:
-    """Stop leading, standing or following in the present epoch."""
+    """Stop leading, standing or following in the current epoch."""
     n = s.node[node]
     leave_fetch_behind(s, c, node)
     if n.role == Role.LEADER:
@@ -81,7 +81,7 @@ def follow(s: State, c: C, node: int, leader: int) -> None:
 
 
 def majority(members: int) -> int:
-    """Return how many members are a majority."""
+    """Return the size of a majority."""
     return bits.size(members) // 2 + 1
 
 
@@ -95,7 +95,7 @@ def followers_of(s: State, c: C, leader: int) -> int:
 
 
 def is_followed_by_majority(s: State, c: C, leader: int) -> bool:
-    """Say whether a majority of the voters follows the leader; it counts itself if it votes (checkQuorumTimer)."""
+    """Return whether a majority of the voters follows the leader; it counts itself if it votes (checkQuorumTimer)."""
     voters = counted(s, c, leader)
     if voters == bits.only(leader):
         return not c.lone_voter_resigns
@@ -109,7 +109,7 @@ def entered_epoch(c: C, n: Node) -> int:
 
 
 def trusts_leader(s: State, c: C, node: int) -> bool:
-    """Say whether a node leads, or follows a leader that it has fetched from: then it grants
+    """Return whether a node leads, or follows a leader that it has fetched from: then it grants
     no pre-vote in its epoch.
     """
     n = s.node[node]
@@ -117,10 +117,10 @@ def trusts_leader(s: State, c: C, node: int) -> bool:
 
 
 def grants_pre_vote(s: State, c: C, voter: int, candidate: int) -> bool:
-    """Say whether a voter would vote for the candidate, and hears of no leader in the epoch that this
+    """Return whether a voter would vote for the candidate, and hears of no leader in the epoch that this
     one stands from (KIP-996).
 
-    Who is asked from a later epoch than its own forgets the leader that it has.
+    A node that is asked from a later epoch forgets its leader.
     """
     v, n = s.node[voter], s.node[candidate]
     epoch = entered_epoch(c, n)
@@ -129,7 +129,7 @@ def grants_pre_vote(s: State, c: C, voter: int, candidate: int) -> bool:
 
 
 def would_win(s: State, c: C, candidate: int) -> bool:
-    """Say whether a majority of the voters would vote for a candidate that hears of no leader itself."""
+    """Return whether a majority of the voters would vote for a candidate that hears of no leader itself."""
     voters = voters_of(s, c, s.node[candidate])
     granting = 0
     for voter in range(c.nodes):
@@ -139,14 +139,14 @@ def would_win(s: State, c: C, candidate: int) -> bool:
 
 
 def hears_nothing(s: State, c: C, node: int) -> bool:
-    """Say whether a node neither leads nor follows: with pre-votes it must be so before it is elected,
-    or elects in its own epoch.
+    """Return whether a node neither leads nor follows: with pre-votes this is required before it is elected, or elects
+    in its own epoch.
     """
     return s.node[node].leader == NONE and not leads(s, node)
 
 
 def may_grant_pre_vote(s: State, c: C, elector: int, epoch: int) -> bool:
-    """Say whether an elector may grant a pre-vote in an epoch: one that is later than its own, or in
+    """Return whether an elector may grant a pre-vote in an epoch: one that is later than its own, or in
     which it trusts no leader.
     """
     return s.node[elector].epoch < epoch or not trusts_leader(s, c, elector)
@@ -219,7 +219,7 @@ def voter_stands(s: State, c: C, node: int) -> None:
 def voter_votes(s: State, c: C, voter: int, candidate: int) -> None:
     """A voter that hears of a candidate enters its epoch, and votes for it unless its own log is ahead.
 
-    It votes once per epoch. A request of a candidate that stands no more has no effect worth showing.
+    It votes once per epoch. A request of a candidate that no longer stands has no notable effect.
     """
     v, n = s.node[voter], s.node[candidate]
     epoch = n.epoch
@@ -248,9 +248,9 @@ def candidate_wins(s: State, c: C, candidate: int) -> None:
 
 
 def hears_of(s: State, c: C, node: int, leader: int) -> bool:
-    """Say whether a node hears of a leader: a voter does from itself, an observer from a node that it asks.
+    """Return whether a node hears of a leader: a voter directly, an observer from a node that it asks.
 
-    Before KAFKA-19354 an observer whose fetch timeout has passed goes on asking, though it is told of the same leader.
+    Before KAFKA-19354 an observer whose fetch timeout has passed keeps asking, although it is told of the same leader.
     """
     n = s.node[node]
     heeds = c.observers_return or n.lost == 0 or n.epoch < s.node[leader].epoch
@@ -302,8 +302,8 @@ def observer_hears_nothing(s: State, c: C, node: int) -> None:
 
 @action(leader=Id)
 def leader_resigns(s: State, c: C, leader: int) -> None:
-    """A leader whom no majority follows for too long resigns, and forgets the high watermark
-    (LeaderState, ResignedState).
+    """A leader that no majority has followed for too long resigns, and forgets the high watermark (LeaderState,
+    ResignedState).
     """
     require(c.check_quorum)
     require(leads(s, leader))
@@ -316,7 +316,7 @@ def leader_resigns(s: State, c: C, leader: int) -> None:
 
 @action(leader=Id)
 def removed_leader_resigns(s: State, c: C, leader: int) -> None:
-    """A leader that has removed itself stops leading once that is committed (KIP-853)."""
+    """A leader that has removed itself stops leading once the removal is committed (KIP-853)."""
     l = s.node[leader]
     offset = log.offset_of(l, removal(c))
     require(leads(s, leader))
@@ -345,7 +345,7 @@ def restart(s: State, c: C, node: int) -> None:
 
 
 def unflushed(n: Node) -> int:
-    """Return how many records a leader has appended and not flushed."""
+    """Return the number of records that a leader has appended but not flushed."""
     return n.end - n.flushed if n.role == Role.LEADER else 0
 
 
@@ -364,7 +364,7 @@ def node_restarts(s: State, c: C, node: int, loses: int) -> None:
 
 @action(node=Id)
 def node_loses_disk(s: State, c: C, node: int) -> None:
-    """A node restarts with an empty disk: no log, no epoch, no vote. Raft does not allow for that."""
+    """A node restarts with an empty disk: no log, no epoch, no vote. Raft does not allow this."""
     n = s.node[node]
     require(s.budget.disk_losses > 0, bound=C.disk_losses)
     require(not n.failed)

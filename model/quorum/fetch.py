@@ -7,12 +7,12 @@ from fencepost.model.quorum.state import Fetch, Phase, State, follows
 
 
 def speaks_version_18(c: C, node: int) -> bool:
-    """Say whether the node knows Fetch version 18."""
+    """Return whether the node knows Fetch version 18."""
     return bits.contains(c.version_18, node)
 
 
 def is_finalized(s: State, c: C, node: int) -> bool:
-    """Say whether the node knows, from the committed part of its log, that the metadata version
+    """Return whether the node knows, from the committed part of its log, that the metadata version
     with version 18 is final.
     """
     if c.finalizing_record == 0:
@@ -23,7 +23,7 @@ def is_finalized(s: State, c: C, node: int) -> bool:
 
 
 def sends_field(s: State, c: C, follower: int) -> bool:
-    """Say whether the follower's fetch carries its high watermark: both ends know version 18, and it is finalized.
+    """Return whether the follower's fetch carries its high watermark: both ends know version 18, and it is finalized.
 
     A consumer never sets the field.
     """
@@ -38,14 +38,14 @@ def sends_field(s: State, c: C, follower: int) -> bool:
 
 
 def absent(s: State) -> int:
-    """Return what a leader reads where the field is missing: more than any offset, as 2**63 - 1 is."""
+    """Return the leader's value for a missing field: more than any offset, like 2**63 - 1."""
     return len(s.ghost_committed) + 1
 
 
 def reported_high_watermark(s: State, c: C, follower: int) -> int:
     """Return the field HighWatermark of the follower's fetch: -1 (NONE) for unknown, an offset, or `absent`.
 
-    It follows from the follower as long as its fetch is out.
+    It follows from the follower's state while its fetch is in flight.
     """
     f = s.node[follower]
     if not sends_field(s, c, follower):
@@ -56,10 +56,10 @@ def reported_high_watermark(s: State, c: C, follower: int) -> int:
 
 
 def is_sent(s: State, leader: int, follower: int) -> bool:
-    """Say whether a fetch of the follower is on its way to this leader."""
+    """Return whether a fetch of the follower is on its way to this leader."""
     return follows(s, follower, leader) and s.node[follower].fetch.phase == Phase.SENT
 
 
 def arrived(c: C, fetch: Fetch) -> bool:
-    """Say whether a message may be taken: its time has come, or any time will do."""
+    """Return whether a message may be taken: its time has come, or there is no clock."""
     return not c.clock or c.early_delivery or fetch.remaining == 0

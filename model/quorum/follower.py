@@ -8,7 +8,7 @@ from fencepost.model.quorum.state import Fetch, Id, Node, Phase, State
 
 
 def clear(fetch: Fetch) -> None:
-    """Drop what there is of a fetch and its answer."""
+    """Drop a fetch and its answer."""
     fetch.phase = Phase.SENT
     fetch.diverging = False
     fetch.snapshot = 0
@@ -30,7 +30,7 @@ def send_fetch(c: C, n: Node) -> None:
 
 
 def raise_high_watermark(c: C, f: Node, high_watermark: int) -> None:
-    """Take over the leader's high watermark, as far as the own log reaches; an unknown one says nothing."""
+    """Take over the leader's high watermark, within its own log; an unknown one is ignored."""
     if high_watermark != NONE:
         f.high_watermark = min(high_watermark, f.end)
         if c.reports == Report.RECEIVED:
@@ -59,17 +59,16 @@ def told_epoch(l: Node, epoch: int, end: int) -> int:
     """Return the epoch that a leader named as ending at `end`, when it was asked for this one; it
     may have cut its log since.
 
-    The end was beyond that of the epoch in its log if the log started later.
+    The end was beyond the epoch's end in its log if the log started later.
     """
     return epoch if log.start_above(l, epoch) < end else log.floor_epoch(l, epoch)
 
 
 @action(follower=Id)
 def follower_truncates(s: State, c: C, follower: int) -> None:
-    """A follower cuts its log where the leader says that the logs depart; below its own high
-    watermark it stops for good.
+    """A follower truncates its log where it diverges from the leader's; below its own high watermark it stops for good.
 
-    The high watermark of such an answer is not for it yet (see KAFKA-14704 for the same in data replication).
+    It does not yet use the high watermark of such an answer (see KAFKA-14704 for the same in data replication).
     """
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)

@@ -29,13 +29,13 @@ def update(c: C) -> int:
 
 
 def is_below(n: Node, record: int, end: int) -> bool:
-    """Say whether a node's log holds this record below `end`."""
+    """Return whether a node's log holds this record below `end`."""
     offset = log.offset_of(n, record)
     return offset != NONE and offset < end
 
 
 def voters_below(s: State, c: C, n: Node, end: int) -> int:
-    """Return the voters by what a node's log holds below `end`."""
+    """Return the voters according to a node's log below `end`."""
     voters = bits.everyone(c.voters)
     if s.added != NONE and is_below(n, addition(c), end):
         voters = bits.with_member(voters, max(s.added, 0))
@@ -45,25 +45,25 @@ def voters_below(s: State, c: C, n: Node, end: int) -> int:
 
 
 def comes_back(s: State, c: C, n: Node, end: int) -> bool:
-    """Say whether a node's log has below `end` that the voter that was removed has added itself again."""
+    """Return whether a node's log, below `end`, shows that the removed voter has added itself again."""
     is_same = c.auto_join and s.added == s.removed
     return is_same and is_below(n, addition(c), end) and log.offset_of(n, addition(c)) > log.offset_of(n, removal(c))
 
 
 def reaches(s: State, c: C, n: Node, node: int) -> bool:
-    """Say whether a node reaches another one, whose endpoints it has from its log."""
+    """Return whether a node reaches another one, whose endpoints it has from its log."""
     return not (bits.contains(s.unreached, node) and is_below(n, update(c), n.end))
 
 
 def may_change_voters(s: State, c: C, leader: int) -> bool:
-    """Say whether a leader may change the voters: it knows its high watermark, and the change before is below that."""
+    """Return whether a leader may change the voters: it knows its high watermark, and the last change is below it."""
     l = s.node[leader]
     is_settled = voters_of(s, c, l) == voters_below(s, c, l, max(l.high_watermark, 0))
     return (l.high_watermark != NONE or not c.changes_after_commit) and (is_settled or not c.one_change_at_a_time)
 
 
 def voters_of(s: State, c: C, n: Node) -> int:
-    """Return the voters by a node's log; a removal counts from when it is appended."""
+    """Return the voters according to a node's log; a removal counts once appended."""
     return voters_below(s, c, n, n.end)
 
 
@@ -115,47 +115,45 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def observe_commit(s: State, l: Node) -> None:
-    """Note the records that became committed for the first time."""
+    """Record which records became committed for the first time."""
     for offset in range(s.ghost_committed_end, l.high_watermark):
         s.ghost_committed[offset] = l.log[offset]
     s.ghost_committed_end = max(s.ghost_committed_end, l.high_watermark)
 
 
 def departs(s: State, leader: int, follower: int) -> bool:
-    """Say whether a fetch shows that the follower's log departs from the leader's."""
+    """Return whether a fetch shows that the follower's log departs from the leader's."""
     l, f = s.node[leader], s.node[follower]
     return log.departs(l, f.end, log.last_epoch(f))
 
 
 def lacks_log(s: State, c: C, leader: int, follower: int) -> bool:
-    """Say whether the leader has deleted what the follower asks for, and answers with its snapshot."""
+    """Return whether the leader has deleted the requested records, and answers with its snapshot."""
     l, f = s.node[leader], s.node[follower]
     return needs_snapshot(c, l, f.end, log.last_epoch(f))
 
 
 def readable_end(s: State, c: C, leader: int, follower: int) -> int:
-    """Return up to where an answer brings records: replicas get uncommitted ones too, a consumer does not."""
+    """Return the end of an answer's records: replicas get uncommitted ones too, a consumer does not."""
     l, f = s.node[leader], s.node[follower]
     end = max(l.high_watermark, f.end) if is_consumer(c, follower) else l.end
     return min(end, f.end + c.records_per_answer)
 
 
 def is_consumer(c: C, node: int) -> bool:
-    """Say whether the node is a consumer of the metadata log, not a replica of it."""
+    """Return whether the node is a consumer of the metadata log, not a replica of it."""
     return c.consumer and node == c.nodes - 1
 
 
 def has_records(s: State, c: C, leader: int, follower: int) -> bool:
-    """Say whether the leader takes a fetch for one that has something to read."""
+    """Return whether the leader considers that a fetch has something to read."""
     f = s.node[follower]
     looks_at_log_end = not is_consumer(c, follower) or c.consumer_waits_for == Emptiness.LOG_END
     return f.end < (s.node[leader].end if looks_at_log_end else readable_end(s, c, leader, follower))
 
 
 def is_behind(s: State, c: C, leader: int, follower: int) -> bool:
-    """Say whether the leader takes the replica's high watermark to be behind its own, where
-    unknown is -1 (KIP-1166).
-    """
+    """Return whether the leader considers the replica's high watermark behind its own; -1 is unknown (KIP-1166)."""
     l = s.node[leader]
     if not (speaks_version_18(c, leader) and c.compares_high_watermarks):
         return False
@@ -166,9 +164,9 @@ def is_behind(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def may_park(s: State, c: C, leader: int, follower: int) -> bool:
-    """Say whether the leader may keep a fetch: there is nothing to say but what the replica knows.
+    """Return whether the leader may keep a fetch: it has only what the replica already knows.
 
-    A diverging answer always says something (KAFKA-15100), and so does one that names a snapshot.
+    A diverging answer is always news (KAFKA-15100), and so does one that names a snapshot.
     """
     if lacks_log(s, c, leader, follower):
         return False
@@ -178,7 +176,7 @@ def may_park(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def fill_answer(s: State, c: C, leader: int, follower: int) -> None:
-    """Write into the fetch what the leader would answer now."""
+    """Write the leader's current answer into the fetch."""
     l, f = s.node[leader], s.node[follower]
     is_behind_start = lacks_log(s, c, leader, follower)
     is_diverging = not is_behind_start and departs(s, leader, follower)
@@ -201,7 +199,7 @@ def send_answer(s: State, c: C, leader: int, follower: int) -> None:
 
 
 def complete(s: State, c: C, leader: int, node: int) -> None:
-    """Answer a fetch that the leader has parked. The answer is made anew, with the high watermark of now."""
+    """Answer a fetch that the leader has parked. The answer is rebuilt, with the current high watermark."""
     if s.node[node].leader == leader and s.node[node].fetch.phase == Phase.PARKED:
         fill_answer(s, c, leader, node)
         send_answer(s, c, leader, node)
@@ -221,8 +219,8 @@ def append(s: State, c: C, leader: int, record: int) -> None:
 def leader_appends(s: State, c: C, leader: int) -> None:
     """The controller writes the next record; it may have been deposed and not know it.
 
-    With a clock, delays are measured from this record: it is written when every node is connected, and, as time ends
-    with the last NoOp record, while there are two to come.
+    With a clock, delays are measured from this record: it is written when every node is connected, and, because time
+    ends with the last NoOp record, while two are still to come.
     """
     require(leads(s, leader))
     require(s.written < c.max_records, bound=C.max_records)
@@ -247,9 +245,7 @@ def leader_appends_no_op(s: State, c: C, leader: int) -> None:
 
 @action(leader=Id)
 def leader_removes_itself(s: State, c: C, leader: int) -> None:
-    """The leader appends the record that takes itself out of the voters; it leads on until
-    that is committed (KIP-853).
-    """
+    """The leader appends the record that takes itself out of the voters; it leads until that is committed (KIP-853)."""
     require(leads(s, leader))
     require(s.budget.removals > 0, bound=C.removals)
     require(may_change_voters(s, c, leader))
@@ -259,7 +255,7 @@ def leader_removes_itself(s: State, c: C, leader: int) -> None:
 
 
 def was_removed(s: State, c: C, leader: int, node: int) -> bool:
-    """Say whether a leader knows that a node was a voter; a snapshot has only the last voters."""
+    """Return whether a leader knows that a node was a voter; a snapshot has only the last voters."""
     l = s.node[leader]
     return s.removed == node and log.offset_of(l, removal(c)) >= l.start
 
@@ -299,7 +295,7 @@ def leader_updates_voter(s: State, c: C, leader: int, node: int) -> None:
 def record_fetch(s: State, c: C, leader: int, follower: int, offset: int) -> None:
     """Take over the fetch offset as the follower's log end, and try the high watermark if the follower votes.
 
-    What the leader appended before it handles a fetch is flushed by then (flushLeaderLog).
+    Records appended before the leader handles a fetch are flushed by then (flushLeaderLog).
     """
     l = s.node[leader]
     if c.flush_lags:
@@ -311,8 +307,8 @@ def record_fetch(s: State, c: C, leader: int, follower: int, offset: int) -> Non
 
 @action(leader=Id, follower=Id)
 def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """The leader handles a fetch of its epoch: it notes where the follower is, and answers or
-    parks (handleFetchRequest).
+    """The leader handles a fetch of its epoch: it records the follower's position, and answers or parks
+    (handleFetchRequest).
     """
     f = s.node[follower]
     require(is_sent(s, leader, follower))
@@ -331,8 +327,7 @@ def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
 def parked_fetch_times_out(s: State, c: C, follower: int) -> None:
     """A parked fetch has waited for its maximum: it gets the answer that was made when it arrived (KAFKA-15100).
 
-    The thread that expires fetches must not read the state of the leader, so the high
-    watermark in it may be an old one.
+    The thread that expires fetches must not read the leader's state, so its high watermark may be old.
     """
     f = s.node[follower]
     require(f.fetch.phase == Phase.PARKED)

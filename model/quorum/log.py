@@ -1,4 +1,4 @@
-"""A node's log, and what the epochs in it say. After ReplicatedLog and LeaderEpochFileCache."""
+"""A node's log and its epochs. After ReplicatedLog and LeaderEpochFileCache."""
 
 from fencepost.model.language import NONE
 from fencepost.model.quorum.state import NO_EPOCH, Node
@@ -45,7 +45,7 @@ def snapshot_epoch(n: Node) -> int:
 
 
 def known_epoch(n: Node, epoch: int) -> int:
-    """Return the latest epoch up to `epoch` in the log; one that ended before its start passes for known."""
+    """Return the latest epoch up to `epoch` in the log; an epoch that ended before its start counts as known."""
     return epoch if start_above(n, epoch) < n.start else floor_epoch(n, epoch)
 
 
@@ -55,7 +55,7 @@ def end_of_epoch(n: Node, epoch: int) -> int:
 
 
 def departs(n: Node, offset: int, epoch: int) -> bool:
-    """Say whether a log that ends at `offset` with a record of `epoch` departs from this one
+    """Return whether a log that ends at `offset` with a record of `epoch` departs from this one
     (validateOffsetAndEpoch).
     """
     return offset > 0 and (known_epoch(n, epoch) != epoch or end_of_epoch(n, epoch) < offset)
@@ -68,7 +68,7 @@ def truncation_offset(n: Node, epoch: int, end: int) -> int:
 
 
 def offset_of(n: Node, record: int) -> int:
-    """Return where the log holds this record first, NONE if nowhere."""
+    """Return the first offset of this record in the log, NONE if there is none."""
     found = NONE
     for offset in range(n.end):
         if found == NONE and n.log[offset].record == record:
@@ -77,6 +77,6 @@ def offset_of(n: Node, record: int) -> int:
 
 
 def is_up_to_date(candidate: Node, voter: Node) -> bool:
-    """Say whether the candidate's log is at least as up to date as the voter's: last epoch first, then length."""
+    """Return whether the candidate's log is at least as up to date as the voter's: last epoch first, then length."""
     mine, theirs = last_epoch(candidate), last_epoch(voter)
     return mine > theirs or (mine == theirs and candidate.end >= voter.end)

@@ -1,4 +1,4 @@
-"""The quorum as one machine, and the versions that set its switches together."""
+"""The quorum as one machine, and the versions that set its switches."""
 
 from fencepost.model.language import Cast, Machine, Version
 from fencepost.model.quorum import broker, clock, election, follower, leader, network, registration, snapshots

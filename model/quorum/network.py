@@ -1,4 +1,4 @@
-"""Messages that the network loses, and those that may be forgotten because nobody can observe it."""
+"""Messages that the network loses, and those that may be forgotten unobserved."""
 
 from fencepost.model.language import NONE, action, require
 from fencepost.model.quorum.constants import C
@@ -8,7 +8,7 @@ from fencepost.model.quorum.state import Id, LateFetch, Node, Phase, Role, State
 
 @action(follower=Id)
 def answer_is_lost(s: State, c: C, follower: int) -> None:
-    """The answer to a fetch is lost; the follower gives it up after a while and asks again."""
+    """The answer to a fetch is lost; after a while the follower gives up and asks again."""
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)
     require(s.budget.losses > 0, bound=C.losses)
@@ -21,7 +21,7 @@ def answer_is_lost(s: State, c: C, follower: int) -> None:
 
 
 def can_count(s: State, m: LateFetch) -> bool:
-    """Say whether a late fetch can still reach a leader of its epoch."""
+    """Return whether a late fetch can still reach a leader of its epoch."""
     return s.node[m.leader].role == Role.LEADER and s.node[m.leader].epoch == m.epoch
 
 
@@ -33,7 +33,7 @@ def forget_ends_below(l: Node, c: C, least: int) -> None:
 
 
 def normalize(s: State, c: C) -> None:
-    """Forget what nobody can observe.
+    """Forget what is unobservable.
 
     Log ends that a leader's high watermark has passed, or that are not beyond the start of its epoch, cannot move it
     any more; late fetches that no leader will serve.

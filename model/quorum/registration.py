@@ -10,7 +10,7 @@ from fencepost.model.quorum.state import Id, Registration, State, leads
 
 
 def is_heard(s: State, leader: int) -> bool:
-    """Say whether a node leads and its controller is active."""
+    """Return whether a node leads and its controller is active."""
     return leads(s, leader) and s.node[leader].high_watermark > s.node[leader].epoch_start
 
 
@@ -34,9 +34,9 @@ def leader_registers_controller(s: State, c: C, leader: int, node: int) -> None:
 
 @action(node=Id)
 def registration_times_out(s: State, c: C, node: int) -> None:
-    """No active controller is known for as long as a request may wait; it is never sent.
+    """A request expires unsent because no active controller is known.
 
-    Before KAFKA-20247 its sender does not notice, and waits for the answer.
+    Before KAFKA-20247, its sender does not notice, and waits for the answer.
     """
     n = s.node[node]
     require(s.budget.registration_timeouts > 0, bound=C.registration_timeouts)

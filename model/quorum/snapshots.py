@@ -13,7 +13,7 @@ from fencepost.model.quorum.state import Entry, Id, Node, Phase, State
 
 
 def needs_snapshot(c: C, leader: Node, offset: int, epoch: int) -> bool:
-    """Say whether a leader answers with the id of its snapshot, to a fetch from here after a record of this epoch.
+    """Return whether a leader answers with the id of its snapshot, to a fetch from here after a record of this epoch.
 
     RaftLog.validateOffsetAndEpoch: the offset is below the start of the log, or there with another epoch than the
     snapshot's, or the epoch is older than that.
@@ -31,10 +31,10 @@ def erase(entry: Entry) -> None:
 
 @action(node=Id)
 def node_takes_snapshot(s: State, c: C, node: int) -> None:
-    """A node takes a snapshot of what it knows to be committed, and deletes its log up to there.
+    """A node takes a snapshot of its known committed records, and deletes its log up to there.
 
     RaftLog.createNewSnapshot and deleteBeforeSnapshot. Kafka keeps some of the log below its last snapshot for a while;
-    who asks from offset 0 gets the snapshot even so.
+    a fetch from offset 0 gets the snapshot anyway.
     """
     n = s.node[node]
     end = n.high_watermark if c.snapshots_hold_committed else n.end
@@ -53,8 +53,8 @@ def follower_loads_snapshot(s: State, c: C, follower: int) -> None:
     """A follower has fetched the snapshot that its leader named: it drops its whole log and
     starts where the snapshot ends.
 
-    If the leader has a later one by now the one that was named is gone (SNAPSHOT_NOT_FOUND), and it asks again. A
-    snapshot that is not ahead of its log stops the follower (truncateToLatestSnapshot).
+    If the leader has a later snapshot by now, the named one is gone (SNAPSHOT_NOT_FOUND), and it asks again. A snapshot
+    that is not ahead of its log stops the follower (truncateToLatestSnapshot).
     """
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)

@@ -1,18 +1,17 @@
-"""State of the quorum model, and where it starts.
+"""State of the quorum model, and its initial state.
 
-Folded, so that states are small:
+Simplified, to keep states small:
 
-* A restart is one step: a node that is down does what a slow node does, nothing. It finds its log, its epoch and its
-  vote on disk.
-* A follower always has one fetch out. Until the leader handles it, its content follows from the follower. What was sent
-  in an epoch that the follower has left is kept among `late_fetches`, as far as there is room.
+* A restart is one step: a node that is down does what a slow node does, nothing. Its log, epoch and vote are on disk.
+* A follower always has one fetch in flight. Until the leader handles it, its content follows from the follower. Fetches
+  from an epoch that the follower has left are kept in `late_fetches`, as far as there is room.
 * Records in an answer are read from the leader's log when the answer is taken: a leader only appends while it leads, so
-  they are still there. When a leader gives up its epoch its answers in flight are lost; a follower that gets one after
-  that could have got it before.
-* An election is one step in which a smallest majority grants its votes, unless `real_votes`. Who else would have voted
-  learns of the leader later.
-* A snapshot is taken and the log cut in one step, and one is fetched in one step. What it holds stays in `log`.
-* A node whose leader has gone waits for the next one to make itself known.
+  they are still there. When a leader gives up its epoch, its answers in flight are lost; a follower that gets one later
+  could have got it earlier.
+* An election is one step in which a smallest majority grants its votes, unless `real_votes`. Other possible voters
+  learn of the leader later.
+* A snapshot is taken and the log cut in one step, and one is fetched in one step. Its content stays in `log`.
+* A node whose leader has gone waits for the next one to announce itself.
 """
 
 from enum import IntEnum
@@ -30,7 +29,7 @@ LEADER_CHANGE = 0
 class Role(IntEnum):
     """A node's role in the quorum. Followers and observers alike fetch from `leader`, if they know one.
 
-    RESIGNED is who has led in its epoch and leads no more; without `check_quorum` that is a follower of nobody.
+    RESIGNED has led in its epoch and no longer leads; without `check_quorum`, it is a follower without a leader.
     """
 
     FOLLOWER = 0
@@ -40,7 +39,7 @@ class Role(IntEnum):
 
 
 class Phase(IntEnum):
-    """How far a follower's fetch has come: sent, parked by the leader, answered."""
+    """The progress of a follower's fetch: sent, parked by the leader, answered."""
 
     SENT = 0
     PARKED = 1
@@ -48,7 +47,7 @@ class Phase(IntEnum):
 
 
 class Registration(IntEnum):
-    """How far a controller has come with its registration; LOST is a request that it waits for in vain."""
+    """The progress of a controller's registration; LOST is a request that it waits for in vain."""
 
     NONE = 0
     SENT = 1
@@ -64,7 +63,7 @@ Offset = Annotated[int, Range(0, LOG_SIZE)]
 MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
 Epoch = Annotated[int, Range(0, C.max_epoch)]
 Snapshot = Annotated[int, Range(0, 32 * C.snapshots)]
-"""Up to where a snapshot reaches, 0 for none. Logs are shorter than 32."""
+"""The end of a snapshot, 0 for none. Logs are shorter than 32."""
 RecordId = Annotated[int, Range(0, C.max_records + 2 + C.additions + C.updates * 2)]
 """0: an epoch's start. Up to `max_records`: the controller's records. Above: NoOp, voter removed, added, updated."""
 Ticks = Annotated[int, Range(0, C.max_wait + C.latency + C.retry)]
@@ -81,8 +80,8 @@ class Fetch(Record):
     """A follower's fetch. `remaining` counts the ticks until the message arrives, or until a parked fetch times out.
 
     Parked or answered, `high_watermark` is the leader's when the answer was made, NONE if it knew none; answered, `end`
-    is how far the records of the answer reach, or, if it is `diverging`, where the leader says that the logs depart. An
-    answer may name a `snapshot` instead, by where that ends.
+    is the end of the answer's records or, if `diverging`, the place where the logs diverge. An answer may name a
+    `snapshot` instead, by its end.
     """
 
     phase: Phase
@@ -97,13 +96,13 @@ class Node(Record):
     """A voter or an observer. `high_watermark` is NONE while it is not known.
 
     A leader keeps `epoch_start`, the offset of its LeaderChange record; `known_end`, the offset of each node's last
-    fetch; `sent`, the last high watermark sent to each, if it goes by that; `flushed`, up to where its log is safe, if
-    that lags. A candidate keeps the votes `granted`. `fetched`: it has had an answer of its leader, if that bears on
-    pre-votes. `lost`: it is an observer that heard nothing of its leader for too long. `active`: its controller was
-    notified that it leads; `registration`: how far that one is with it. `failed`: it was told to truncate below its
-    high watermark, and stopped. `received` is the last high watermark that it was sent, if it reports that one.
-    `applied` is how many records of its log a broker has applied to its metadata. `start` is where its log starts: what
-    `log` has below that is in its snapshot.
+    fetch; `sent`, the last high watermark sent to each, if it uses that; `flushed`, the flushed end of its log, if that
+    lags. A candidate keeps the votes `granted`. `fetched`: it has had an answer from its leader, if that matters for
+    pre-votes. `lost`: it is an observer that heard nothing from its leader for too long. `active`: its controller was
+    notified that it leads; `registration`: the progress of that controller's registration. `failed`: it was told to
+    truncate below its high watermark, and stopped. `received` is the last high watermark that it was sent, if it
+    reports that. `applied` is the number of log records that a broker has applied to its metadata. `start` is where its
+    log starts: the part of `log` below that is in its snapshot.
     """
 
     role: Role
@@ -140,7 +139,7 @@ class LateFetch(Record):
 
 
 class Budget(Record):
-    """Faults and operator's actions that are left."""
+    """Remaining faults and operators' actions."""
 
     restarts: Annotated[int, Range(0, C.restarts)]
     disk_losses: Annotated[int, Range(0, C.disk_losses)]
@@ -155,9 +154,8 @@ class Budget(Record):
 
 
 class State(Record):
-    """The quorum. `removed` is the leader that a removal record, where a log has one, takes out of the
-    voters; `added` is who comes in. `unreached` are the voters, as a set, whose endpoints by the
-    record of an update are those of nobody.
+    """The quorum. `removed` is the leader that a removal record, where a log has one, takes out of the voters; `added`
+    is the new voter. `unreached` are the voters, as a set, whose endpoints, after an update, belong to no node.
 
     `ghost_committed` holds the records below the highest high watermark that a leader had, as first seen.
     `ghost_credit` counts, per node, the answers without records that it may still get at once in this leader epoch.
@@ -177,24 +175,24 @@ class State(Record):
 
 
 def leads(s: State, node: int) -> bool:
-    """Say whether the node believes to lead; a leader of a later epoch may exist."""
+    """Return whether the node believes that it leads; a leader of a later epoch may exist."""
     return s.node[node].role == Role.LEADER and not s.node[node].failed
 
 
 def follows(s: State, follower: int, leader: int) -> bool:
-    """Say whether the follower fetches from `leader`, in the leader's epoch."""
+    """Return whether the follower fetches from `leader`, in the leader's epoch."""
     return s.node[follower].leader == leader and not s.node[follower].failed and leads(s, leader)
 
 
 def is_everyone_connected(s: State, c: C) -> bool:
-    """Say whether every node leads or follows a leader."""
+    """Return whether every node leads or follows a leader."""
     return all(leads(s, node) or s.node[node].leader != NONE for node in range(c.nodes))
 
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Node 0 leads in epoch 1, elected by the first voters, and has written its LeaderChange
-    record; nobody has read it yet.
+    """Node 0 leads in epoch 1, elected by the first voters, and has written its LeaderChange record; no other node has
+    read it yet.
     """
     for n in s.node:
         n.leader = NONE

@@ -1,8 +1,9 @@
-"""Unclean recovery: who is elected once ISR and ELR are empty, and what is lost by it (KIP-966, *Unclean Recovery*).
+"""Unclean recovery: which replica is elected once ISR and ELR are empty, and the loss that follows (KIP-966, *Unclean
+Recovery*).
 
-Replication is folded to its result: a follower copies one record in one step, everybody knows what the controller has
-decided, and a crash is noticed at once. What is left is what a rule of recovery sees: logs that end at different
-offsets and epochs, and may have lost their ends.
+Replication is reduced to its result: a follower copies one record in one step, every broker knows the controller's
+decisions, and a crash is noticed at once. This leaves what a recovery rule sees: logs that end at different offsets and
+epochs, and may have lost their ends.
 """
 
 from enum import IntEnum
@@ -31,11 +32,11 @@ from fencepost.model.language import (
 
 
 class Rule(IntEnum):
-    """Who is elected uncleanly.
+    """The replica that is elected uncleanly.
 
-    Any active replica (unclean.leader.election.enable); the last leader, as since 4.0; who has the longest log; who has
-    the latest epoch in the log; of those, who has the longest log, which is KIP-966's own rule; by that rule, but
-    members of the last known ELR first.
+    Any active replica (unclean.leader.election.enable); the last leader, as since 4.0; the replica with the longest
+    log; the one with the latest epoch in its log; of those, the one with the longest log, which is KIP-966's own rule;
+    by that rule, but members of the last known ELR first.
     """
 
     ANY = 0
@@ -47,7 +48,7 @@ class Rule(IntEnum):
 
 
 class Wait(IntEnum):
-    """Whose answers the controller awaits: no one's (Aggressive), the last known ELR's (Balanced), or everyone's."""
+    """The answers that the controller awaits: none (Aggressive), the last known ELR's (Balanced), or all."""
 
     NOBODY = 0
     LAST_KNOWN = 1
@@ -89,7 +90,7 @@ class Entry(Record):
 
 
 class Replica(Record):
-    """A broker's log; down is who has crashed."""
+    """A broker's log; `down` if it has crashed."""
 
     down: bool
     log: Annotated[Array[Entry], Size(C.max_records)]
@@ -97,17 +98,18 @@ class Replica(Record):
 
 
 class Budget(Record):
-    """Faults that are left."""
+    """Remaining faults."""
 
     crashes: Annotated[int, Range(0, C.crashes)]
     fences: Annotated[int, Range(0, C.fences)]
 
 
 class State(Record):
-    """The partition. `known` is the last known ELR: who has left ISR or ELR since the ISR was large
-    enough, and is in neither.
+    """The partition. `known` is the last known ELR: replicas that left ISR or ELR since the ISR was large enough, and
+    are in neither.
 
-    `ghost_committed` holds the records that all of a large enough ISR had, which producers and consumers were told of.
+    `ghost_committed` holds the records that all members of a large enough ISR had, which producers and consumers know
+    of.
     """
 
     leader: MaybeBroker
@@ -142,7 +144,7 @@ def active(s: State, c: C) -> int:
 
 
 def common(one: Replica, other: Replica) -> int:
-    """Return up to which offset two logs are alike."""
+    """Return the offset up to which two logs are equal."""
     end = 0
     for offset in range(len(one.log)):
         alike = one.log[offset].record == other.log[offset].record and one.log[offset].epoch == other.log[offset].epoch
@@ -204,8 +206,8 @@ def follower_fetches(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_joins(s: State, c: C, follower: int) -> None:
-    """A follower that has all that the leader has joins the ISR; ELR and last known ELR are
-    cleared once it is large enough.
+    """A follower that has everything that the leader has joins the ISR; ELR and last known ELR are cleared once it is
+    large enough.
     """
     require(s.leader != NONE)
     require(bits.contains(active(s, c), follower))
@@ -220,14 +222,14 @@ def follower_joins(s: State, c: C, follower: int) -> None:
 
 
 def forget_eligible(s: State, c: C) -> None:
-    """Clear ELR and last known ELR where the ISR is large enough (maybePopulateTargetElr)."""
+    """Clear ELR and last known ELR if the ISR is large enough (maybePopulateTargetElr)."""
     if bits.size(s.isr) >= c.min_isr:
         s.elr = 0
         s.known = 0
 
 
 def leave(s: State, c: C, broker: int, unclean: bool) -> None:  # noqa: FBT001
-    """Take a broker out of the ISR; while that is too small it stays eligible, unless it may have lost records."""
+    """Remove a broker from the ISR; while that is too small, it stays eligible, unless it may have lost records."""
     was = s.isr | s.elr
     s.isr = bits.without(s.isr, broker)
     eligible = was & ~s.isr
@@ -252,7 +254,7 @@ def broker_is_fenced(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_is_unfenced(s: State, c: C, broker: int) -> None:
-    """A fenced broker is back."""
+    """A fenced broker comes back."""
     require(bits.contains(s.fenced, broker))
     require(not s.replica[broker].down)
     s.fenced = bits.without(s.fenced, broker)
@@ -281,7 +283,7 @@ def broker_returns(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def controller_elects(s: State, c: C, broker: int) -> None:
-    """The controller elects a member of the ISR, or of the ELR if that is empty: all that was committed is there."""
+    """The controller elects a member of the ISR, or of the ELR if that is empty: everything committed is there."""
     eligible = s.isr if s.isr != 0 else s.elr
     require(s.leader == NONE)
     require(bits.contains(eligible & active(s, c), broker))
@@ -306,7 +308,7 @@ def latest(r: Replica) -> int:
 
 
 def is_better(s: State, c: C, one: int, other: int) -> bool:
-    """Say whether the rule prefers the log of one broker to that of another."""
+    """Return whether the rule prefers the log of one broker to that of another."""
     first, second = s.replica[one], s.replica[other]
     if c.rule == Rule.KNOWN_FIRST and bits.contains(s.known, one) != bits.contains(s.known, other):
         return bits.contains(s.known, one)
@@ -318,7 +320,7 @@ def is_better(s: State, c: C, one: int, other: int) -> bool:
 
 
 def awaited(s: State, c: C) -> int:
-    """Return the brokers without whose answers nobody is elected uncleanly."""
+    """Return the brokers whose answers an unclean election needs."""
     if c.wait == Wait.EVERYONE:
         return bits.everyone(c.brokers)
     return s.known if c.wait == Wait.LAST_KNOWN else 0
@@ -329,8 +331,8 @@ def controller_recovers(s: State, c: C, broker: int) -> None:
     """The controller elects by the rule of recovery: ISR and ELR are empty, and it has asked
     active replicas for their logs.
 
-    Of equal logs it may take any. Who is elected is the whole ISR (UncleanRecoveryManager,
-    KAFKA-15580, not built as of 4.4).
+    Among equal logs it may choose any. The elected replica is the whole ISR (UncleanRecoveryManager, KAFKA-15580, not
+    built as of 4.4).
     """
     candidates = active(s, c)
     require(s.leader == NONE)
@@ -348,7 +350,7 @@ def controller_recovers(s: State, c: C, broker: int) -> None:
 def refuse(c: C) -> str | None:
     """Say why these constants do not go together, or return None."""
     if c.min_isr > c.brokers:
-        return f"min_isr={c.min_isr} is more than brokers={c.brokers}: write as many at most."
+        return f"min_isr={c.min_isr} is more than brokers={c.brokers}: write at most that many."
     return None
 
 

@@ -118,5 +118,5 @@ def test_a_property_that_the_plain_semantics_judges_otherwise_is_never_shown() -
     with pytest.raises(MismatchError) as caught:
         search(machine, machine.set_constants({}), properties, Options(workers=1), kernels=wrong)
     assert str(caught.value) == (
-        "property 'ids-are-bounded': the engine and the plain semantics judge the last state differently."
+        "property 'ids-are-bounded': the engine and the plain semantics disagree about the last state."
     )

@@ -64,7 +64,7 @@ class Relation:
         return {name for item in self.happenings for name in item.forgotten}
 
     def allows(self, key: Key, step: Step, after: Key) -> bool:
-        """Say whether a step may lead from one state to another."""
+        """Return whether a step may lead from one state to another."""
         return any(self._allows(item, key, step, after) for item in self.happenings if item.move.action is step.action)
 
     def _allows(self, happened: Happening, key: Key, step: Step, after: Key) -> bool:

@@ -180,7 +180,7 @@ def test_a_trace_with_any_name_is_read_again_and_shown_in_every_format(role: str
     [
         (
             ("    zero_ = 0\n", "    zero_ = 0\n    MEMBER_ = 2\n"),
-            "'MEMBER_' and 'member_' both read 'member-' in a trace",
+            "'MEMBER_' and 'member_' both appear as 'member-' in a trace",
         ),
         (("    zero_ = 0\n    member_ = 1\n", "    pass\n"), "has no members"),
         (
@@ -188,7 +188,7 @@ def test_a_trace_with_any_name_is_read_again_and_shown_in_every_format(role: str
                 "class state_(language_.Record):\n",
                 "class base_(language_.Record):\n    field_: bool\n\n\nclass state_(base_):\n",
             ),
-            "state_.field_: the class that it is based on has a field of this name",
+            "state_.field_: its base class has a field of this name",
         ),
     ],
 )

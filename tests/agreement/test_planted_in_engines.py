@@ -115,7 +115,7 @@ FIRST = {"masks": 37, "checks": 18, "order of bags": 65, "liveness": 117, "proof
 
 
 def found(text: str, seed: int, ask: Callable[[Case], str], folder: Path) -> bool:
-    """Say whether a comparison of a machine shows a difference; an engine that breaks is one."""
+    """Return whether a comparison of a machine shows a difference; an engine that breaks is one."""
     try:
         machine, properties = load(text, folder)
         return bool(ask(Case(machine, properties, machine.set_constants({}), seed)))

@@ -139,5 +139,5 @@ def test_a_violation_is_reported_where_the_model_raises_an_error_under_other_con
 def test_a_step_that_no_search_tries_is_no_violation(tmp_path: Path) -> None:
     machine, properties = load(HEAD + CASES["a parameter that begins at none"], tmp_path)
     history = History({"n": 1}, (), (0,), (("go", (-1,)),), properties[0].name)
-    with pytest.raises(MismatchError, match="a step with a=none, which is out of its domain"):
+    with pytest.raises(MismatchError, match="a step with a=-1, which is out of its domain"):
         replay(machine, history, properties)

@@ -126,7 +126,7 @@ def test_every_archived_trace_loads_and_ends_in_its_violation(opened: Opened) ->
 
 
 def is_of_a_state(kept: dict[str, Any]) -> bool:
-    """Say whether the property of a trace is decided by its last state or step, not by the whole way."""
+    """Return whether the property of a trace is decided by its last state or step, not by the whole way."""
     return not protocol(kept["protocol"]).select((kept["property"],))[0].kind.over_behaviours
 
 

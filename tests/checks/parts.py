@@ -83,7 +83,7 @@ def has(program: str) -> bool:
 
 
 def answers(program: str) -> bool:
-    """Say whether a program starts: a version manager has names of Pythons that it has not installed."""
+    """Return whether a program starts: a version manager has names of Pythons that it has not installed."""
     found = shutil.which(program)
     return found is not None and not subprocess.run([found, "--version"], capture_output=True, check=False).returncode
 

@@ -49,14 +49,14 @@ class Maze:
         self.inside = inside
 
     def lasts(self, promises: list[Promise]) -> bool:
-        """Say whether some fair behaviour stays away from `then` for ever."""
+        """Return whether some fair behaviour stays away from `then` for ever."""
         subsets = chain.from_iterable(
             combinations(sorted(self.inside), size) for size in range(1, len(self.inside) + 1)
         )
         return any(self.connected(set(part)) and self.fair(set(part), promises) for part in subsets)
 
     def connected(self, part: set[int]) -> bool:
-        """Say whether every state of a set is reached from every other inside it."""
+        """Return whether every state of a set is reached from every other inside it."""
         for start in part:
             seen = {start}
             for _ in part:
@@ -66,7 +66,7 @@ class Maze:
         return True
 
     def fair(self, part: set[int], promises: list[Promise]) -> bool:
-        """Say whether going round a set for ever, by all its steps, keeps every promise."""
+        """Return whether going round a set for ever, by all its steps, keeps every promise."""
         for promise in promises:
             changing = [
                 step

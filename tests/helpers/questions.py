@@ -43,7 +43,7 @@ def found(result: Result) -> dict[str, Any]:
 
 
 def is_valid(name: str, values: dict[str, int], path: Path, *, normalize: bool = True) -> bool:
-    """Say whether a trace is one of the plain semantics, step by step."""
+    """Return whether a trace is one of the plain semantics, step by step."""
     machine, _ = MACHINES[name]
     interpreter = Interpreter(machine, machine.set_constants(values), normalize=normalize)
     states = list(path.states)

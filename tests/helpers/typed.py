@@ -221,11 +221,10 @@ class Machinery:
         low, high = self.bounds(domain)
         if not low <= value <= high:
             what = f"{label}: {value} is out of its domain {low}..{high}."
-            if label == "Channel.items_end":  # which models do not see
+            if label == "Channel.items_end":  # hidden from models
                 full = f"the channel is full ({high} in flight). Raise the bound that sizes it."
                 what = (
-                    "Channel.items: "
-                    f"{full if value > high else 'the channel is empty: there is no message to take out.'}"
+                    f"Channel.items: {full if value > high else 'the channel is empty: there is no message to remove.'}"
                 )
             raise self.failed(node, Failure.VALUE, what)
 

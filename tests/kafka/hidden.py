@@ -1,8 +1,7 @@
-"""Fields of Kafka that the model does not have, compared where two histories lead to one state of the model.
+"""Fields of Kafka that the model lacks, compared if two histories lead to one state of the model.
 
-A field that differs is hidden from the comparison of states. If it bears on what Kafka does later, a later step
-differs: so hidden fields are named, and a path cover, which takes every transition from some history, is what tries
-them.
+A field that differs is hidden from the comparison of states. If it affects Kafka's later behaviour, a later step
+differs: so hidden fields are named, and tried by a path cover, which takes every transition from some history.
 """
 
 import re
@@ -28,12 +27,12 @@ NAMED: dict[str, str] = {
     f"{_STATE}.lastCaughtUpTimeMs": "both times are longer ago than the lag time",
     f"{_STATE}.lastFetchLeaderLogEndOffset": "read with the time of the fetch, which is put long ago",
 }
-"""Hidden fields that were seen, and why each is of no account."""
+"""Known hidden fields, and why each is irrelevant."""
 
 
 @dataclass
 class Hidden:
-    """Dumps by state of the model, and the fields in which dumps of one state differ, with how often and two values."""
+    """Dumps by model state, and the fields in which dumps of one state differ, with counts and two values."""
 
     dumps: dict[Key, dict[str, str]] = field(default_factory=dict)
     again: int = 0
@@ -64,5 +63,5 @@ class Watched(Brokers):
         self.hidden = hidden
 
     def followed(self) -> None:
-        """Compare Kafka's fields with those that another history has left in the same state."""
+        """Compare Kafka's fields with those of another history in the same state."""
         self.hidden.compare(self.at, self.driver.tell("dump"))

@@ -66,7 +66,7 @@ def test_a_reader_is_shown_what_the_leader_lacks_and_who_has_it(tmp_path: Path) 
         "acknowledged records of t-0 are not in the log of the leader (critical",
         "epoch 0, from offset 0: acknowledged up to offset 99, on 1",
         "the leader lacks: t-0: offsets 0 to 99 of epoch 0, acknowledged",
-        "Do not start a broker on such a disk: it would cut them off.",
+        "Do not start a broker on such a disk: it would truncate them.",
         "ends at 0, and its high watermark was 100: its end was cut off",
     ):
         assert part in said

@@ -23,7 +23,7 @@ from fencepost.model.language import InFlight, action
 from fencepost.model.language.interpreter import Step
 
 from tests.helpers.commands import fencepost, refused
-from tests.helpers.places import ARCHIVE
+from tests.helpers.places import ARCHIVE, MACHINES
 from tests.kafka.kafkas import on_kafka
 
 UPSTREAM = Path(__file__).parent / "upstream"
@@ -98,10 +98,10 @@ def test_nothing_of_the_template_is_left_open_and_lines_of_other_releases_are_go
     ("name", "said"),
     [
         ("kip320-first-try-weak-isr", "is of protocol"),
-        ("replication-hyp-8", "not among what a test of one `Partition` can do"),
+        ("replication-hyp-8", "cannot be done in a test of one `Partition`"),
         ("replication-b02", "elects a broker that is not the preferred one"),
-        ("replication-b51", "is about log directories"),
-        ("replication-b06", "no test of one of them could see it"),
+        ("replication-b51", "needs log directories"),
+        ("replication-b06", "no test is made of this history"),
     ],
 )
 def test_a_trace_that_no_test_can_be_made_of_is_refused(name: str, said: str) -> None:
@@ -125,6 +125,15 @@ def test_a_variant_passes_on_a_release_and_its_test_names_the_step_that_kafka_re
     assert "and fails with the rules of any-member: see takes-any-member" in body
     assert "partition().partitionEpoch, Map.of(0, epoch(0, 0), 1, epoch(1, 1)));" in body
     assert 'assertEquals(Set.of(0), set(partition().isr), "ISR");' in body
+
+
+def test_a_grant_that_changes_only_the_partition_epoch_is_tested_by_that_epoch(tmp_path: Path) -> None:
+    trace, model = str(tmp_path / "s.trace"), str(MACHINES / "shrink_any_epoch.py")
+    settings = ("--version", "kafka-4.4-repaired", "--set", "brokers=2", "--set", "min_isr=2", "--no-normalize")
+    fencepost("check", model, *settings, "--property", "applied-requests-are-current", "--trace", trace)
+    body = fencepost("show", trace, "--model", model, "--format", "kafka-test").stdout
+    assert "fails with the rules of shrink-any-epoch" in body
+    assert 'assertEquals(partitionEpoch, partition().partitionEpoch, "partition epoch");' in body
 
 
 def test_the_class_is_called_like_the_file_that_it_is_written_to(tmp_path: Path) -> None:

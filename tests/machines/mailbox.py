@@ -90,13 +90,13 @@ class State(Record):
 
 
 def is_awaited(s: State, m: Response) -> bool:
-    """Say whether the client of this response still waits for it."""
+    """Return whether the client of this response still waits for it."""
     client = s.client[m.client]
     return client.phase == Phase.WAITING and client.number == m.number
 
 
 def on_its_way(s: State, client: int) -> bool:
-    """Say whether the client's latest request, or the answer to it, is in flight."""
+    """Return whether the client's latest request, or the answer to it, is in flight."""
     number = s.client[client].number
     return any(m.client == client and m.number == number for m in s.requests) or any(
         m.client == client and m.number == number for m in s.responses

@@ -150,12 +150,12 @@ def wird_gross(s: Office, c: C) -> bool:
 
 
 def is_here(s: Office, c: C, mood: Mood, größe: int) -> bool:
-    """Say whether it is not what the shelf holds."""
+    """Return whether it is not what the shelf holds."""
     return s.shelf.inner.mood != mood and s.shelf.inner.größe != größe
 
 
 def is_there(s: Office, c: C, mood: Mood, größe: int) -> bool:
-    """Say whether the shelf holds it."""
+    """Return whether the shelf holds it."""
     return s.shelf.inner.mood == mood
 
 

@@ -36,12 +36,12 @@ def darken(s: State, c: C, room: int) -> None:
 
 
 def is_dark(s: State, c: C, room: int) -> bool:
-    """Say whether a room is dark."""
+    """Return whether a room is dark."""
     return not s.lit[room]
 
 
 def is_lit(s: State, c: C, room: int) -> bool:
-    """Say whether a room is lit."""
+    """Return whether a room is lit."""
     return s.lit[room]
 
 

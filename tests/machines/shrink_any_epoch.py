@@ -28,7 +28,7 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def only_shrinks(image: Image, m: AlterPartition) -> bool:
-    """Say whether the request takes members out and adds none."""
+    """Return whether the request takes members out and adds none."""
     return bits.is_subset(m.isr, image.isr)
 
 

@@ -113,7 +113,7 @@ class Case:
         )
 
     def is_unfit(self, error: str) -> bool:
-        """Say whether an error is of an engine whose numbers have an end; note it if it is."""
+        """Return whether an error is of an engine whose numbers have an end; note it if it is."""
         found = any(text in error for text in (UNFIT, "too many to tell its steps apart", "cannot add up in 64 bits"))
         self.notes |= {"unfit"} if found else set()
         return found
@@ -136,7 +136,7 @@ class Case:
         return "" if text in self.errors_at(error.states[-1], len(error.states)) else f"an error that is none: {text}"
 
     def leads(self, before: Key, after: Key) -> bool:
-        """Say whether a step leads from a state to another; other steps out of it may go wrong."""
+        """Return whether a step leads from a state to another; other steps out of it may go wrong."""
         plain = self.plain.plain
         for action in self.machine.actions:
             for step in plain.steps(action, before):
@@ -189,7 +189,7 @@ def asked(errors: set[str], question: Callable[[], Any]) -> Any:
 
 
 def either(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Say whether one answer is an error of a property, and the other decides it in the same level: the first state
+    """Return whether one answer is an error of a property, and the other decides it in the same level: the first state
     that is judged says which."""
     told, found = (one, other) if "error" in one else (other, one)
     if "error" not in told or "properties" not in found or not isinstance(told["raised"], DomainError):

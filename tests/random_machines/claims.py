@@ -237,7 +237,7 @@ class Drawn:
         )
 
     def differs(self, cell: Cell, prop: str, *, good: bool) -> bool:
-        """Say whether a property has another verdict in a cell that the machine does not refuse."""
+        """Return whether a property has another verdict in a cell that the machine does not refuse."""
         found = self.at(cell)
         return found is not None and found.good.get(prop) is not good
 
@@ -360,7 +360,7 @@ def broken(case: Drawn, prop: Property, most: Cell) -> Iterator[dict[str, int]]:
 
 
 def violated_with(case: Drawn, prop: Property, faults: Cell, *, bounded: bool = False) -> bool:
-    """Say whether a property is violated before the model goes wrong, if it does.
+    """Return whether a property is violated before the model goes wrong, if it does.
 
     If it is `bounded`, steps that leave a domain go no further, as they do without a guard.
     """

@@ -111,7 +111,7 @@ def _searched(case: Case, kernels: Kernels, options: Options) -> Any:
 
 
 def goes_wrong_in_behaviours(case: Case) -> bool:
-    """Say whether the error is that of a property of whole behaviours, which some engines are not asked about."""
+    """Return whether the error is that of a property of whole behaviours, which some engines are not asked about."""
     names = (f"property {item.name!r}" for item in case.properties if item not in case.of_states)
     return str(case.expected.get("error", "")).startswith(tuple(names))
 

@@ -66,7 +66,7 @@ class Expressions:
         self.choices, self.helpers, self.classes, self.daring = choices, helpers, classes, daring
 
     def dares(self, percent: int) -> bool:
-        """Say whether something may go wrong here: so often, in a machine in which anything may."""
+        """Return whether something may go wrong here: so often, in a machine in which anything may."""
         return self.daring and self.choices.chance(percent)
 
     # -- places
@@ -402,7 +402,7 @@ class Expressions:
         return [text for text, kind in self.roots(scope) if kind.bag]
 
     def queued(self, scope: Scope, source: str) -> bool:
-        """Say whether a loop runs over the messages of a channel."""
+        """Return whether a loop runs over the messages of a channel."""
         patterns = [re.escape(text).replace(r"\{\}", ".*") for text, _, kind in self.parts(scope) if kind.queues]
         return any(re.match(pattern, source) for pattern in patterns)
 
@@ -469,7 +469,7 @@ class Expressions:
         return [item for item in known if not (helper.effect and head(item[0]) in scope.received)]
 
     def callable(self, scope: Scope, helper: Helper) -> bool:
-        """Say whether there is something to pass for every parameter."""
+        """Return whether there is something to pass for every parameter."""
         return all(kind in ("int", "C") or self.arguments(scope, helper, kind) for kind in helper.parameters)
 
     def known(self, scope: Scope, *returns: str) -> list[Helper]:

@@ -195,7 +195,7 @@ class Statements:
         return [f"{target} = {source}"]
 
     def stores(self, scope: Scope, target: str) -> bool:
-        """Say whether a record may be stored in a place."""
+        """Return whether a record may be stored in a place."""
         return (
             "(" not in target.split("[", maxsplit=1)[0]
             and not target.isidentifier()

@@ -290,7 +290,7 @@ def wait_for_level(folder: Path, level: int, process: subprocess.Popen[str]) -> 
 
 
 def is_executor(process: psutil.Process) -> bool:
-    """Say whether a process is an executor of Spark; one that is ending does not count."""
+    """Return whether a process is an executor of Spark; one that is ending does not count."""
     try:
         return "CoarseGrainedExecutorBackend" in " ".join(process.cmdline())
     except psutil.Error:

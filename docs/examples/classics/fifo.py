@@ -49,7 +49,7 @@ class State(Record):
 
 
 def carries(wire: Wire) -> bool:
-    """Say whether something was sent over a wire and not received."""
+    """Return whether something was sent over a wire and not received."""
     return wire.ready != wire.acknowledged
 
 

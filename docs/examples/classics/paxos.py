@@ -132,7 +132,7 @@ def phase_2b(s: State, c: C, acceptor: int, ballot: int) -> None:
 
 
 def is_chosen(s: State, c: C, ballot: int) -> bool:
-    """Say whether a quorum has voted in this ballot, and so for its value."""
+    """Return whether a quorum has voted in this ballot, and so for its value."""
     return 2 * sum(s.sent[ballot].voted) > c.acceptors
 
 

@@ -184,7 +184,7 @@ def phase_2b(s: State, c: C, acceptor: int, ballot: int, manager: int) -> None:
 
 
 def is_chosen(s: State, manager: int, value: int) -> bool:
-    """Say whether a quorum has voted for a value in one ballot about a manager."""
+    """Return whether a quorum has voted for a value in one ballot about a manager."""
     return any(message.asked == value and 2 * sum(message.voted) > ACCEPTORS for message in s.instance[manager].sent)
 
 

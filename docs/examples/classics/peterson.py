@@ -98,7 +98,7 @@ def lower_flag(s: State, c: C, process: int) -> None:
 
 
 def is_inside(s: State, process: int) -> bool:
-    """Say whether a process has entered and not left."""
+    """Return whether a process has entered and not left."""
     return s.at[process] in (At.CRITICAL, At.LEAVING)
 
 

@@ -94,7 +94,7 @@ def deactivate(s: State, c: C, node: int) -> None:
 
 
 def is_detected(s: State) -> bool:
-    """Say whether node 0 sees that all have terminated."""
+    """Return whether node 0 sees that all have terminated."""
     return s.token == 0 and not s.token_is_black and not bits.contains(s.black, 0) and not bits.contains(s.active, 0)
 
 

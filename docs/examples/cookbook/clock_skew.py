@@ -20,12 +20,12 @@ class State(Record):
 
 
 def is_used(s: State, c: C) -> bool:
-    """Say whether the holder takes the lease for its own: by its clock there is time left."""
+    """Return whether the holder takes the lease for its own: by its clock there is time left."""
     return s.holder_clock < c.lease
 
 
 def is_free(s: State, c: C) -> bool:
-    """Say whether the server may give the lease to somebody else: by its clock the lease is over, and the skew too."""
+    """Return whether the server may give the lease to another client: its clock is past the lease and the skew."""
     return s.server_clock == c.lease + c.skew
 
 

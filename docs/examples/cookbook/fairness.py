@@ -47,12 +47,12 @@ def gets_through(s: State, c: C) -> bool:
 
 
 def outside(s: State, c: C) -> bool:
-    """Say whether somebody is still outside."""
+    """Return whether somebody is still outside."""
     return not s.through
 
 
 def inside(s: State, c: C) -> bool:
-    """Say whether somebody is inside."""
+    """Return whether somebody is inside."""
     return s.through
 
 

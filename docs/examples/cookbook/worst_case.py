@@ -42,12 +42,12 @@ def at_once(s: State, c: C) -> bool:
 
 
 def is_not_done(s: State, c: C) -> bool:
-    """Say whether it is still to be done."""
+    """Return whether it is still to be done."""
     return not s.done
 
 
 def is_done(s: State, c: C) -> bool:
-    """Say whether it is done."""
+    """Return whether it is done."""
     return s.done
 
 

@@ -69,7 +69,7 @@ def _never_tried(
 
 
 def _may_begin_at_none(machine: Machine, domain: Range) -> bool:
-    """Say whether there are constants under which a domain begins at NONE; one that begins lower has it as a number."""
+    """Return whether a domain begins at NONE under some constants; in a domain that begins lower, NONE is a number."""
     declared = machine.constants.declared()
     low, high = linear(domain.low).span(
         {name: int(item.low) for name, item in declared.items()},

@@ -1,4 +1,4 @@
-"""Driver of clients of Python: commands are lines of JSON on stdin, events on stdout; each `start` is a new client.
+"""Driver of Python clients: commands are lines of JSON on stdin, events on stdout; each `start` is a new client.
 
 It runs under the Python in which the client is installed, so it uses nothing else.
 """
@@ -29,7 +29,7 @@ def tell(**event: Any) -> None:
 
 
 def report_error(number: int, error: Exception) -> bool:
-    """Write an error of a consumer, which need not say which partition it is about; return whether it truncates."""
+    """Write an error of a consumer, which need not name a partition; return whether it truncates."""
     name = type(error).__name__
     is_truncation = name in ("LogTruncationError", "OffsetOutOfRangeError", "NoOffsetForPartitionError")
     tell(id=number, event="truncated" if is_truncation else "error", error=f"{name}: {error}")
@@ -122,7 +122,7 @@ class Librdkafka:
         self.client.produce(self.command["topic"], value=value.encode(), partition=partition, on_delivery=done)
 
     def commit(self, command: dict[str, Any]) -> None:
-        """Store a position and commit what is stored, as the automatic commit does."""
+        """Store a position and commit stored positions, as the automatic commit does."""
         epoch = {} if command["epoch"] == -1 else {"leader_epoch": command["epoch"]}
         place = self.kafka.TopicPartition(command["topic"], command["partition"], command["offset"], **epoch)
         try:
@@ -243,7 +243,7 @@ class KafkaPython:
 
 
 class Aiokafka:
-    """A client of aiokafka, as a task of the loop."""
+    """A client of aiokafka, as a task of the event loop."""
 
     def __init__(self, command: dict[str, Any]) -> None:
         self.command, self.number = command, command["id"]
@@ -340,7 +340,7 @@ def start(kind: Any, command: dict[str, Any], sessions: dict[int, Any]) -> None:
 
 
 def do(session: Any, command: dict[str, Any]) -> None:
-    """Do something else with a client, if that can be done with this one."""
+    """Do something else with a client, if it supports that."""
     work = getattr(session, command["do"], None)
     if work is None:
         tell(id=command["id"], event="broken", error=f"the driver of {type(session).__name__} has no {command['do']!r}")
@@ -388,7 +388,7 @@ def with_threads(kind: Any) -> None:
 
 
 async def with_loop(kind: Any) -> None:
-    """Serve commands in one loop."""
+    """Serve commands in one event loop."""
     sessions: dict[int, Any] = {}
     reader = asyncio.StreamReader(limit=1 << 20)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

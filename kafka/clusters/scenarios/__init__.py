@@ -1,1 +1,1 @@
-"""The findings that clusters reproduce, a file each; a scenario reads as a story."""
+"""The findings that clusters reproduce, one file each; a scenario reads like a story."""

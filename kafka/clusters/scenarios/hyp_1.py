@@ -1,4 +1,4 @@
-"""HYP-1: a leader that is elected again keeps what it knew of its followers."""
+"""HYP-1: a leader that is elected again keeps its knowledge of its followers."""
 
 from fencepost.kafka.clusters.cluster import CONTROLLER
 from fencepost.kafka.clusters.scenario import Cause, Scenario
@@ -17,7 +17,7 @@ def play_with_a_crash(stage: Stage) -> None:
 
 
 def play_without_a_crash(stage: Stage) -> None:
-    """Leader 1 is shut down cleanly; broker 2 is slow meanwhile, or it would copy the record again before that."""
+    """Leader 1 is shut down cleanly; meanwhile broker 2 is slow, otherwise it would copy the record again first."""
     elected_again(stage, slow_at_the_end=True)
     stage.acknowledged("LOST", within=10)
     shutdown, following = stage.cluster.log(CONTROLLER), stage.cluster.log(2)
@@ -28,7 +28,7 @@ def play_without_a_crash(stage: Stage) -> None:
 
 
 def elected_again(stage: Stage, *, slow_at_the_end: bool = False) -> None:
-    """Broker 1 leads, loses its leadership and gets it back, and learns of both at once."""
+    """Broker 1 leads, loses leadership and regains it, and learns of both at once."""
     stage.create(replicas=[1, 0, 2], min_isr=2)
     stage.reassign([0, 1, 2])
     stage.wait(replicas=[0, 1, 2], leader=1)

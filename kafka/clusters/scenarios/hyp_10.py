@@ -7,7 +7,7 @@ BROKERS = (1, 2, 3, 4)
 RECORDS = 1000
 RECORD_BYTES = 10_000
 THROTTLE = "1000000"
-"""Bytes a second: copying the topic takes some 20 s."""
+"""Bytes per second: copying the topic takes about 20 s."""
 STAYS_OPEN_SECONDS = 25
 
 
@@ -30,7 +30,7 @@ def cancel_and_retry(stage: Stage) -> None:
     stage.wait_deleted(3)
     stage.show_disks()
 
-    stage.tell("The operator tries again, without broker 4. Broker 3 starts from nothing.")
+    stage.tell("The operator tries again, without broker 4. Broker 3 starts with an empty log.")
     stage.reassign_by_tool([1, 3], "--execute")
     stage.wait(adding=[3])
     stage.wait_appended(3, 0)
@@ -47,15 +47,15 @@ def complete_and_return(stage: Stage) -> None:
     stage.wait(isr=[1, 3] if stage.cluster.kit.number < (4, 3) else [3])
     if not stage.reaches(STAYS_OPEN_SECONDS, replicas=[3, 2], isr=[3], adding=[]):
         stage.tell(
-            "The reassignment stays open while broker 2 is down, as in all releases before 4.3: there is no way on "
-            "from here."
+            "The reassignment stays open while broker 2 is down, as in all releases before 4.3: the story cannot "
+            "continue from here."
         )
         stage.finish(isr=[2, 3])
         return
     stage.wait_deleted(1)
     stage.show_disks()
 
-    stage.tell("The operator moves t back to broker 1, throttled again. Broker 1 starts from nothing.")
+    stage.tell("The operator moves t back to broker 1, throttled again. Broker 1 starts with an empty log.")
     throttled = {"follower_replication_throttled_replicas": "0:1", "leader_replication_throttled_replicas": "*"}
     stage.configure(**throttled)
     stage.reassign_by_tool([3, 1], "--execute")

@@ -1,4 +1,4 @@
-"""HYP-13: the controller's index of the ELR keeps who was cleared, and fails when such a broker registers."""
+"""HYP-13: the controller's index of the ELR keeps cleared brokers, and fails when such a broker registers."""
 
 from fencepost.kafka.clusters.cluster import CONTROLLER
 from fencepost.kafka.clusters.scenario import Cause, Scenario

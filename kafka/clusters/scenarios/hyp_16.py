@@ -1,8 +1,8 @@
 """HYP-16: a replica whose disk has failed stays eligible, and its broker counts as clean without that disk.
 
 Before 4.3 the assignment of another directory empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs),
-and broker 1, which led last, is the only one that can be elected: in this order that keeps the records, and in that of
-HYP-17 it loses them, and the repair of this finding does not help.
+and only broker 1, the last leader, can be elected: in this order the records are kept, but in that of HYP-17 they are
+lost, and the repair of this finding does not help.
 """
 
 from fencepost.kafka.clusters.scenario import Cause, Scenario
@@ -26,7 +26,7 @@ def disk_fails(stage: Stage) -> None:
 def disk_is_taken_out(stage: Stage) -> None:
     """No disk fails: the operator takes one out of broker 2, whose replicas are to be copied again."""
     begin(stage)
-    stage.tell("The operator takes a disk out of broker 2, and lets it copy again from broker 1 what was there.")
+    stage.tell("The operator takes a disk out of broker 2, and lets it copy its replicas again from broker 1.")
     stage.stop(2)
     stage.wait_stopped(2)
     stage.wait(isr=[1])
@@ -49,12 +49,12 @@ def come_back(stage: Stage) -> None:
         stage.replace_disk(2)
     else:
         stage.take_disk_out(2)
-    stage.tell("Broker 1 is restarted. It has all that was acknowledged on its disk.")
+    stage.tell("Broker 1 is restarted. It has all acknowledged records on its disk.")
     stage.stop(1)
     stage.wait_stopped(1)
     stage.start(2)
     if not stage.reaches(5, leader=2):
-        stage.tell("No leader is elected yet. The controller looks again when a broker comes back.")
+        stage.tell("No leader is elected yet. The controller checks again when a broker comes back.")
         stage.start(1)
         stage.reaches(10, leader=2)
     if stage.reaches(0, leader=2):

@@ -1,4 +1,5 @@
-"""HYP-17: a broker that led last and returns with a new disk is elected with an empty log, though others have all.
+"""HYP-17: a broker that led last and returns with a new disk is elected with an empty log, although others have
+everything.
 
 Before 4.3 the assignment of a directory empties the ELR of all replicas
 (ReplicationControlManager.handleAssignReplicasToDirs builds its change without the flag of ELR). Then the last known
@@ -13,16 +14,16 @@ from fencepost.kafka.clusters.stage import Stage
 
 RECORDS = 100
 NOTICES_SECONDS = 30
-"""How long a broker may take to see that its disk is gone."""
+"""How long a broker may take to notice that its disk is gone."""
 SESSION_SECONDS = 10
-"""Longer than a broker that is gone counts as alive."""
+"""Longer than a dead broker counts as alive."""
 
 
 def only_disk(stage: Stage) -> None:
-    """Broker 1 is down for maintenance; the only disk of broker 2, which leads, fails and is replaced."""
+    """Broker 1 is down for maintenance; the only disk of leader 2 fails and is replaced."""
     begin(stage, [2, 1])
     broker_1_is_down(stage)
-    stage.tell("The only disk of broker 2 fails. It stops by itself, and no broker can lead.")
+    stage.tell("The only disk of broker 2 fails. It stops, and no broker can lead.")
     stage.fail_disk(2)
     if not stage.cluster.wait_stopped(2, NOTICES_SECONDS):
         stage.kill(2)
@@ -37,7 +38,7 @@ def only_disk(stage: Stage) -> None:
 
 
 def cold_start(stage: Stage) -> None:
-    """All brokers of the topic are shut down cleanly, broker 2 as the last; at power-on its only disk is dead."""
+    """All brokers of the topic are shut down cleanly, broker 2 last; at power-on its only disk is dead."""
     begin(stage, [2, 1, 3])
     stage.tell("All brokers of the topic are shut down, one after the other. Broker 4 has no replica and stays.")
     for broker in (1, 3, 2):
@@ -86,18 +87,18 @@ def begin(stage: Stage, replicas: Sequence[int]) -> None:
 
 def broker_1_is_down(stage: Stage) -> None:
     """Take broker 1 down for maintenance: broker 2 is the last member of the ISR."""
-    stage.tell("Broker 1 is taken down for maintenance. It has all that was acknowledged on its disk.")
+    stage.tell("Broker 1 is taken down for maintenance. It has all acknowledged records on its disk.")
     stage.stop(1)
     stage.wait_stopped(1)
     stage.wait(leader=2, isr=[2], elr=[1])
 
 
 def come_back(stage: Stage, isr: Sequence[int]) -> None:
-    """Start broker 2, then all that are down; show whom the controller elects, and what is cut off."""
+    """Start broker 2, then all others that are down; show the elected leader and the truncation."""
     controller, follower = stage.cluster.log(CONTROLLER), stage.cluster.log(1)
     stage.start(2)
     if not stage.control and not stage.reaches(6, leader=2):
-        stage.tell("No leader is elected yet. The controller looks again when a broker comes back.")
+        stage.tell("No leader is elected yet. The controller checks again when a broker comes back.")
     stage.show_disks()
     stage.finish(isr=isr)
     stage.show_log(CONTROLLER, controller, "Setting new leader for topicId")

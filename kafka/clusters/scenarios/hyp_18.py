@@ -1,7 +1,7 @@
-"""HYP-18: a request that is under way takes a replica into the ISR whose directory has failed meanwhile.
+"""HYP-18: a request in flight adds a replica whose directory has failed to the ISR.
 
-ReplicationControlManager.ineligibleReplicasForIsr looks at registration, fence, shutdown and broker epoch of a new
-member, and at no directory.
+ReplicationControlManager.ineligibleReplicasForIsr checks registration, fence, shutdown and broker epoch of a new
+member, but no directory.
 """
 
 from fencepost.kafka.clusters.cluster import CONTROLLER
@@ -10,18 +10,18 @@ from fencepost.kafka.clusters.stage import Stage, alterations
 
 RECORDS = 100
 BACK_SECONDS = 15
-"""How long a broker that is back and has everything may take to lead: without the finding it takes less than two
+"""How long a broker that is back and has everything may take to lead: without the defect it takes less than two
 seconds."""
 
 
 def play(stage: Stage) -> None:
-    """Broker 1 asks to take broker 2 back into the ISR; the disk of broker 2 fails before the request arrives."""
+    """Broker 1 asks to add broker 2 to the ISR again; the disk of broker 2 fails before the request arrives."""
     keys = tuple(f"old-{number}" for number in range(RECORDS))
     stage.create(replicas=[1, 2], min_isr=2)
     stage.configure(unclean_leader_election_enable="false")
     stage.send(*keys)
     stage.must_acknowledge(*keys)
-    stage.tell("Broker 2 is restarted. Broker 1 asks to take it back into the ISR; the request is late.")
+    stage.tell("Broker 2 is restarted. Broker 1 asks to add it to the ISR again; the request is late.")
     stage.stop(2)
     stage.wait_stopped(2)
     stage.wait(leader=1, isr=[1])
@@ -49,7 +49,7 @@ def play(stage: Stage) -> None:
     stage.replace_disk(2)
     stage.start(2)
     if not stage.reaches(10, isr=[1, 2]):
-        stage.tell("There is no leader. The controller looks again when a broker comes back; broker 3 has no replica.")
+        stage.tell("There is no leader. The controller checks again when a broker comes back; broker 3 has no replica.")
         stage.stop(3)
         stage.start(3)
     stage.finish(isr=[1, 2])
@@ -58,7 +58,7 @@ def play(stage: Stage) -> None:
 
 def leader_is_restarted(stage: Stage) -> None:
     """Restart broker 1, and see whether it leads again."""
-    stage.tell("Broker 1, which leads, is restarted. It has all that was acknowledged on its disk.")
+    stage.tell("Broker 1, which leads, is restarted. It has all acknowledged records on its disk.")
     stage.stop(1)
     stage.wait_stopped(1)
     stage.wait(leader=-1)

@@ -1,7 +1,7 @@
 """HYP-21: a broker that is restarted gives a topic the settings of a deleted topic of its name.
 
-ConfigurationsDelta.replay(RemoveTopicRecord) deletes the settings that the image before has, and not those that the
-same delta has brought. A broker that starts reads all that came after its last snapshot as one delta.
+ConfigurationsDelta.replay(RemoveTopicRecord) deletes the settings in the previous image, but not those in the same
+delta. A starting broker reads everything after its last snapshot as one delta.
 """
 
 from fencepost.kafka.clusters.scenario import Cause, Scenario
@@ -10,14 +10,14 @@ from fencepost.kafka.clusters.stage import Stage
 BROKERS = (1, 2, 3)
 RECORDS = 100
 RETENTION_SECONDS = 45
-"""A broker looks for old segments 30 s after its start for the first time."""
+"""A broker first looks for old segments 30 s after its start."""
 
 
 def retention(stage: Stage) -> None:
     """The topic that was deleted kept its records for a second, and the new one keeps them for a week."""
     keys = tuple(f"old-{number}" for number in range(RECORDS))
     if not stage.control:
-        stage.tell("Someone tries a topic of this name, which keeps its records for a second, and deletes it.")
+        stage.tell("Someone tries out a topic of this name, which keeps its records for a second, and deletes it.")
         stage.create(replicas=BROKERS, min_isr=None, retention_ms="1000")
         stage.delete()
         stage.pause(2)

@@ -1,7 +1,7 @@
 """HYP-24: a broker that is unfenced by the heartbeat which reports its failed disk is elected, and leads without a log.
 
-ReplicationControlManager.processBrokerHeartbeat elects for a broker that is unfenced before it looks at the directories
-that the same heartbeat reports; handleDirectoriesOffline then judges the partition as it was before the election.
+ReplicationControlManager.processBrokerHeartbeat elects an unfenced broker before it checks the directories in the same
+heartbeat; handleDirectoriesOffline then judges the partition as it was before the election.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ AWAY_SECONDS = 8
 
 
 def play(stage: Stage) -> None:
-    """The leader's disk fails while it is cut off the controller, and no other replica is there."""
+    """The leader's disk fails while it is cut off from the controller, and no other replica is there."""
     keys = tuple(f"old-{number}" for number in range(RECORDS))
     stage.create(replicas=[1, 2], min_isr=2)
     stage.send(*keys)
@@ -29,7 +29,7 @@ def play(stage: Stage) -> None:
     stage.wait(leader=1, isr=[1])
     heartbeats = Flow(CONTROLLER, "1", HEARTBEAT)
     if not stage.control:
-        stage.tell("Broker 1 is cut off the controller, and its session ends.")
+        stage.tell("Broker 1 is cut off from the controller, and its session ends.")
         stage.hold(heartbeats)
         stage.wait(leader=-1)
     log, broker = stage.cluster.log(CONTROLLER), stage.cluster.log(1)

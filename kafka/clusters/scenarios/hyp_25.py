@@ -1,6 +1,6 @@
 """HYP-25: a topic that is deleted without an ISR stays in the controller's index of directories.
 
-ReplicationControlManager.replay(RemoveTopicRecord) takes a partition out of the index once for each member of its ISR:
+ReplicationControlManager.replay(RemoveTopicRecord) removes a partition from the index once for each member of its ISR:
 not at all if it is empty. If the disk fails later, each heartbeat that reports it throws.
 """
 
@@ -11,11 +11,11 @@ from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import Stage
 
 MOVES_SECONDS = 20
-"""How long the leadership may stay on a broker whose disk has failed: without the finding it moves at once."""
+"""How long the leadership may stay on a broker whose disk has failed: without the defect it moves at once."""
 
 
 def play(stage: Stage) -> None:
-    """A topic is deleted while all its replicas are down; later the disk fails on which one of them was."""
+    """A topic is deleted while all its replicas are down; later the disk of one of them fails."""
     stage.create(replicas=[1, 2], min_isr=2)
     stage.tell("Both brokers that have the topic stop.")
     stage.stop(2)

@@ -14,7 +14,7 @@ RECORDS = 100
 
 
 def play(stage: Stage) -> None:
-    """A topic whose records were deleted is deleted itself and created again while broker 2 is down."""
+    """A topic whose records were deleted is itself deleted and recreated while broker 2 is down."""
     old, new = (tuple(f"{name}-{number}" for number in range(RECORDS)) for name in ("old", "new"))
     stage.create(replicas=[1, 2], min_isr=2)
     stage.send(*old)
@@ -32,7 +32,7 @@ def play(stage: Stage) -> None:
     stage.wait(isr=[1, 2])
     stage.send(*new)
     stage.must_acknowledge(*new)
-    stage.tell("Within a minute of its start broker 2 is killed. No record is lost by that.")
+    stage.tell("Within a minute of its start broker 2 is killed. This loses no record.")
     stage.kill(2)
     stage.wait_stopped(2)
     stage.wait(isr=[1])

@@ -7,13 +7,13 @@ from fencepost.kafka.clusters.stage import NotReached, Stage, alterations, fetch
 
 BROKERS = (0, 1, 2)
 LAG_SECONDS, DEFAULT_LAG_SECONDS = 10, 30
-"""`replica.lag.time.max.ms`, in seconds; with its default the story takes some 40 s longer."""
+"""`replica.lag.time.max.ms`, in seconds; with its default the story takes about 40 s longer."""
 PATIENCE_SECONDS = 2.0
-"""`controller.quorum.request.timeout.ms`: a broker that has waited so long for metadata asks again."""
+"""`controller.quorum.request.timeout.ms`: a broker that has waited this long for metadata asks again."""
 
 
 def play(stage: Stage, lag: int) -> None:
-    """Broker 2 leaves the ISR and comes back, and leader 1 forgets that it has asked to take it in."""
+    """Broker 2 leaves the ISR and comes back, and leader 1 forgets its request to add it."""
     stage.create(replicas=[1, 2, 0], min_isr=2)
     stage.send("first")
     stage.must_acknowledge("first")
@@ -30,7 +30,7 @@ def play(stage: Stage, lag: int) -> None:
 
 
 def shrink_with_late_metadata(stage: Stage) -> None:
-    """Broker 2 leaves the ISR. The leader has the answer; the metadata that says the same is on its way to it."""
+    """Broker 2 leaves the ISR. The leader has the answer; the corresponding metadata is on its way."""
     stage.tell("Broker 2 becomes slow: its fetches are held until it has left the ISR.")
     stage.hold(fetches(2, of=1))
     stage.send("second")
@@ -62,7 +62,7 @@ def shrink_with_late_metadata(stage: Stage) -> None:
 
 
 def expand_and_forget(stage: Stage) -> None:
-    """The controller takes broker 2 in; the older metadata gets to the leader, which forgets its request."""
+    """The controller adds broker 2; the older metadata reaches the leader, which forgets its request."""
     stage.note("leader 1 asks to take broker 2 into the ISR again")
     stage.cluster.proxy.hold(alterations(1, "answers"))
     stage.release(alterations(1))
@@ -73,7 +73,8 @@ def expand_and_forget(stage: Stage) -> None:
         stage.hold(metadata(1))
         stage.pause(0.3)
         stage.tell(
-            "Broker 1 gets the metadata without broker 2, whose partition epoch it has already. Later metadata is late."
+            "Broker 1 gets the metadata without broker 2, whose partition epoch it already has. Later metadata is "
+            "delayed."
         )
     stage.release(alterations(1, "answers"))
     if stage.control:  # otherwise the client may ask broker 1, which does not know yet

@@ -1,1 +1,1 @@
-"""Leader discovery: what a client learns of leaders from metadata and from the hints of KIP-951."""
+"""Leader discovery: what a client learns about leaders from metadata and from the hints of KIP-951."""

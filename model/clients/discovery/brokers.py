@@ -35,9 +35,9 @@ def replicas_follow(s: State, c: C, broker: int) -> None:
 
 
 def outcome_of(s: State, broker: int, partition: int, epoch: int) -> Outcome:
-    """Return what the broker's replica answers (Partition.checkCurrentLeaderEpoch, then whether it leads).
+    """Return the answer of the broker's replica (Partition.checkCurrentLeaderEpoch, then whether it leads).
 
-    `epoch` is the leader epoch in the request, NONE if it has none, as Produce.
+    `epoch` is the leader epoch in the request, NONE if it has none, as with Produce.
     """
     own = s.image[s.broker[broker].replica].partition[partition]
     if epoch != NONE and epoch < own.epoch:
@@ -48,7 +48,7 @@ def outcome_of(s: State, broker: int, partition: int, epoch: int) -> Outcome:
 
 
 def is_hinted(s: State, c: C, broker: int, partition: int, epoch: int) -> bool:
-    """Say whether the answer carries a hint: with the two errors, or by the epochs as KIP-951 words it."""
+    """Return whether the answer carries a hint: with the two errors, or by comparing epochs as in KIP-951's wording."""
     outcome = outcome_of(s, broker, partition, epoch)
     knows_hints = c.hints and broker < c.brokers - c.silent_brokers
     if c.hints_by_epoch:
@@ -78,9 +78,7 @@ def finish_answer(s: State, c: C, from_leader: int, from_epoch: int) -> None:
 
 @action()
 def broker_answers_request(s: State, c: C) -> None:
-    """A broker answers a produce or fetch request; with the errors comes what it knows of the
-    leader (KIP-951, Broker).
-    """
+    """A broker answers a produce or fetch request; an error carries its knowledge of the leader (KIP-951, Broker)."""
     request = s.request
     require(request.stage == Stage.SENT)
     require(may_answer(s, request.broker), bound=C.lagging_brokers)
@@ -97,7 +95,7 @@ def broker_answers_request(s: State, c: C) -> None:
 
 
 def has_lost_replicas(s: State, c: C, request: Request) -> bool:
-    """Say whether the broker may have no replica of any partition in the request any more: it leads none of them."""
+    """Return whether the broker may have lost its replicas of all requested partitions: it leads none of them."""
     image = s.image[s.broker[request.broker].replica]
     return all(
         image.partition[partition].leader != request.broker

@@ -22,12 +22,12 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def is_reachable(s: State, broker: int) -> bool:
-    """Say whether the client knows the endpoint at which this broker is now."""
+    """Return whether the client knows the endpoint at which this broker is now."""
     return s.endpoint[broker] != NONE and s.endpoint[broker] == newest(s).endpoint[broker]
 
 
 def may_send(s: State, c: C, partition: int, broker: int) -> bool:
-    """Say whether a request to this broker is due for the partition."""
+    """Return whether a request to this broker is due for the partition."""
     known = s.known[partition]
     is_ready = known.work == Work.READY and known.leader == broker
     return is_ready and (known.is_validated or not c.consumer or not c.validates_position)
@@ -53,7 +53,7 @@ def client_sends_request(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def client_cannot_connect(s: State, c: C, broker: int) -> None:
-    """The leader is not where the client believes it to be, or nowhere: the client asks for metadata."""
+    """The leader is not at the client's known endpoint, or is unknown: the client asks for metadata."""
     require(s.request.stage == Stage.NONE)
     require(any(may_send(s, c, partition, broker) for partition in range(c.partitions)))
     require(not is_reachable(s, broker))
@@ -65,7 +65,7 @@ def client_cannot_connect(s: State, c: C, broker: int) -> None:
 
 @action(partition=Partition)
 def backoff_ends(s: State, c: C, partition: int) -> None:
-    """The retry backoff of a partition's batch is over; a metadata refresh takes less, or more (`refresh_in_time`)."""
+    """The retry backoff of a partition's batch is over; a metadata refresh is faster, or slower (`refresh_in_time`)."""
     known = s.known[partition]
     require(known.work == Work.BACKOFF)
     require(not c.refresh_in_time or (not s.wants_refresh and s.refresh.stage == Stage.NONE))
@@ -97,8 +97,8 @@ def hinted_topic(s: State, partition: int) -> int:
 
 
 def is_hint_accepted(s: State, c: C, partition: int) -> bool:
-    """Say whether the client takes over the leader of a hint: its epoch is right, and it is
-    known where that leader is.
+    """Return whether the client adopts the leader of a hint: the epoch is acceptable, and the leader's endpoint is
+    known.
     """
     if not bits.contains(s.request.hinted, partition):
         return False
@@ -129,7 +129,7 @@ def follow(known: Known, c: C, topic: int, leader: int, epoch: int) -> None:
 
 
 def takes_endpoint(s: State, c: C, broker: int, endpoint: int) -> bool:
-    """Say whether an endpoint of a hint replaces the one that the client has."""
+    """Return whether an endpoint of a hint replaces the one that the client has."""
     return c.hint_endpoints and endpoint != NONE and (c.endpoints != Endpoints.NEWER or endpoint > s.endpoint[broker])
 
 
@@ -193,7 +193,7 @@ def client_refreshes(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker, partition=Partition)
 def client_refreshes_one_topic(s: State, c: C, broker: int, partition: int) -> None:
-    """The client asks for the metadata of one topic: for one that is new to it, or since what it has is too old."""
+    """The client asks for the metadata of one topic: a new topic, or one whose metadata is too old."""
     require(c.partial_refresh)
     require(s.refresh.stage == Stage.NONE)
     require(is_reachable(s, broker))
@@ -202,7 +202,7 @@ def client_refreshes_one_topic(s: State, c: C, broker: int, partition: int) -> N
 
 @action(broker=Broker)
 def client_bootstraps_again(s: State, c: C, broker: int) -> None:
-    """A client that can reach none of the brokers that it knows asks one behind its bootstrap addresses (KIP-899)."""
+    """A client that can reach none of its known brokers asks one of its bootstrap addresses (KIP-899)."""
     require(c.rebootstraps)
     require(s.wants_refresh)
     require(s.refresh.stage == Stage.NONE)
@@ -218,7 +218,7 @@ def advertised_epoch(c: C, leader: Leader) -> int:
 
 
 def is_taken(s: State, c: C, partition: int) -> bool:
-    """Say whether the metadata response that has arrived replaces what the client knows of a partition."""
+    """Return whether the metadata response that has arrived replaces what the client knows of a partition."""
     known, told = s.known[partition], s.image[s.refresh.image].partition[partition]
     is_other_topic = 1 if c.topic_id_check and told.topic != known.topic else 0
     return bits.contains(s.refresh.partitions, partition) and (
@@ -229,7 +229,7 @@ def is_taken(s: State, c: C, partition: int) -> bool:
 
 
 def keeps_endpoint(s: State, c: C, broker: int, image: Image) -> bool:
-    """Say whether the client keeps the endpoint that it has although the metadata response has none, or another one."""
+    """Return whether the client keeps its endpoint although the metadata response has none, or another one."""
     if c.endpoints == Endpoints.NEWER and image.endpoint[broker] != NONE:
         return image.endpoint[broker] < s.endpoint[broker]
     return (
@@ -239,7 +239,7 @@ def keeps_endpoint(s: State, c: C, broker: int, image: Image) -> bool:
 
 @action()
 def client_applies_metadata(s: State, c: C) -> None:
-    """The client takes over leaders whose epoch is not older than what it knows, and all endpoints.
+    """The client adopts leaders whose epoch is not older than the known one, and all endpoints.
 
     Metadata.handleMetadataResponse: the brokers of the response replace those that were known.
     """
@@ -279,7 +279,7 @@ def client_validates_position(s: State, c: C, partition: int) -> None:
 
 @action(partition=Partition)
 def client_fails_to_validate(s: State, c: C, partition: int) -> None:
-    """The broker that a consumer asks does not lead in that epoch, or is not there: the consumer asks for metadata.
+    """The broker that a consumer asks does not lead in that epoch, or is down: the consumer asks for metadata.
 
     It asks again after the retry backoff (OffsetsForLeaderEpochClient).
     """

@@ -1,7 +1,7 @@
 """Sizes, budgets and switches of leader discovery.
 
-The defaults are KIP-951 as Kafka's code has it (apache/kafka 1eb7644), and where the KIP's text leaves something open,
-a constant holds the readings.
+The defaults are KIP-951 as in Kafka's code (apache/kafka 1eb7644); if the KIP's text is ambiguous, a constant selects
+the reading.
 """
 
 from enum import IntEnum
@@ -19,7 +19,7 @@ class Accepts(IntEnum):
 
 
 class HintFrom(IntEnum):
-    """Source of a broker's hint."""
+    """The source of a broker's hint."""
 
     REPLICA = 0
     CACHE = 1
@@ -36,7 +36,7 @@ class Endpoints(IntEnum):
 
 
 class SkipsBackoff(IntEnum):
-    """When a failed batch is sent again at once."""
+    """The cases in which a failed batch is retried at once."""
 
     NEW_EPOCH = 0
     ANY_NEWS = 1
@@ -129,7 +129,7 @@ def refuse(c: C) -> str | None:
             "set replica_lags=on as well."
         )
     if c.hints_by_epoch and not c.consumer:
-        return "hints_by_epoch compares the request's leader epoch, and Produce has none: set consumer=on as well."
+        return "hints_by_epoch compares the request's leader epoch, but Produce has none: set consumer=on as well."
     if c.history and (c.brokers < 3 or c.partitions < 2 or c.changes < 5 or c.elections < 2 or c.restarts < 1):
         return (
             "history takes at least brokers=3, partitions=2, changes=5, elections=2 and restarts=1: set these as well."

@@ -15,7 +15,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def append_image(s: State) -> None:
-    """Begin a new image, which is like the newest one."""
+    """Begin a new image as a copy of the newest one."""
     s.image[s.newest + 1] = s.image[s.newest]
     s.newest += 1
 
@@ -36,7 +36,7 @@ def controller_elects_leader(s: State, c: C, partition: int, leader: int) -> Non
 
 @action(partition=Partition, leader=Broker)
 def topic_is_recreated(s: State, c: C, partition: int, leader: int) -> None:
-    """A topic is deleted and created again under its name: it has another id, and its leader epochs start at 0."""
+    """A topic is recreated: it has another id, and its leader epochs start at 0."""
     require(s.newest < c.changes, bound=C.changes)
     require(s.budget.recreations > 0, bound=C.recreations)
     require(newest(s).endpoint[leader] != NONE)
@@ -63,7 +63,7 @@ def lose_connection(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_stops(s: State, c: C, broker: int) -> None:
-    """A broker that leads nothing (any more) stops, and the controller takes it out of the metadata."""
+    """A broker that leads nothing stops, and the controller removes it from the metadata."""
     require(s.newest < c.changes, bound=C.changes)
     require(s.budget.restarts > 0, bound=C.restarts)
     require(s.broker[broker].is_up)

@@ -1,11 +1,11 @@
-"""A client's use of what it hears of leaders: pure functions of numbers, the same on symbolic ones."""
+"""A client's use of information about leaders: pure functions of numbers, which also work on symbolic ones."""
 
 from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.language import NONE
 
 
 def accepts_hint(rule: int, known_epoch: int, known_leader: int, epoch: int, leader: int) -> bool:
-    """Metadata.updatePartitionLeadership: say whether a hint replaces the leader that the client knows.
+    """Metadata.updatePartitionLeadership: return whether a hint replaces the leader that the client knows.
 
     Kafka's rule is NEWER: the epoch must be greater. A client that knows no epoch accepts any.
     """
@@ -17,5 +17,5 @@ def accepts_hint(rule: int, known_epoch: int, known_leader: int, epoch: int, lea
 
 
 def accepts_metadata(known_epoch: int, epoch: int, is_other_topic: int) -> bool:
-    """Metadata.updateLatestMetadata: say whether a metadata response replaces the leader that the client knows."""
+    """Metadata.updateLatestMetadata: return whether a metadata response replaces the leader that the client knows."""
     return is_other_topic == 1 or known_epoch == NONE or epoch >= known_epoch

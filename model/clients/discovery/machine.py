@@ -1,4 +1,4 @@
-"""Leader discovery as one machine, and the generations of it under names."""
+"""Leader discovery as one machine, and its named generations."""
 
 from fencepost.model.clients.discovery import brokers, client, controller
 from fencepost.model.clients.discovery.constants import C, Endpoints, SkipsBackoff, refuse

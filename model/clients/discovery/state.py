@@ -1,11 +1,10 @@
-"""State of the model of leader discovery, and where it starts.
+"""State of the model of leader discovery, and its initial state.
 
-Folded, so that states are small:
+Simplified, to keep states small:
 
-* The controller's log is the list of images after each change; what a broker, an answer or a hint is built from is an
-  index into it.
+* The controller's log is the list of images after each change; brokers, answers and hints refer to it by index.
 * One client, with one request in flight for its partitions and one for metadata. Its endpoints (host, port and rack)
-  are numbers: how often the broker had been restarted. A connection to an endpoint that has gone fails.
+  are numbers: the number of restarts of the broker. A connection to an old endpoint fails.
 * A broker that stops leads nothing: its partitions were moved before (controlled shutdown). On its return it has the
   newest metadata.
 * A topic is deleted and created again in one change; its leader epochs start at 0 again.
@@ -18,7 +17,7 @@ from fencepost.model.clients.discovery.constants import C
 from fencepost.model.language import NONE, Array, BitSet, Index, Per, Range, Record, Size, action
 
 UNLIMITED = 7
-"""The number of lagging brokers that stands for any number of answers from old metadata, of any broker."""
+"""The value of `lagging` that allows any number of answers from old metadata, by any broker."""
 
 
 class Work(IntEnum):
@@ -31,7 +30,7 @@ class Work(IntEnum):
 
 
 class Stage(IntEnum):
-    """How far a request has come."""
+    """The progress of a request."""
 
     NONE = 0
     SENT = 1
@@ -59,7 +58,7 @@ ImageIndex = Annotated[int, Index(C.changes + 1)]
 
 
 class Leader(Record):
-    """Of a partition: which incarnation of its topic, its leader, and the leader's epoch."""
+    """A partition: the incarnation of its topic, its leader, and the leader's epoch."""
 
     topic: Topic
     leader: Broker
@@ -74,8 +73,8 @@ class Image(Record):
 
 
 class BrokerState(Record):
-    """A broker: the image in its metadata cache, the one that its replicas act on, and, where lagging brokers are
-    counted, whether it has given its answer from old metadata.
+    """A broker: the image in its metadata cache, the one that its replicas act on, and, if lagging brokers are counted,
+    whether it has answered from old metadata.
     """
 
     is_up: bool
@@ -88,8 +87,8 @@ class Known(Record):
     """The client's knowledge of a partition, and its task for it.
 
     `attempt` is the leader epoch of the last attempt since the last success, NONE before the first. `is_validated` says
-    whether the consumer's position was compared with the leader's log. The ghosts are the newest epoch that was used
-    for this topic, and whether the backoff was waited for since the last attempt.
+    whether the consumer's position was compared with the leader's log. The ghosts are the newest epoch used for this
+    topic, and whether the backoff has passed since the last attempt.
     """
 
     topic: Topic
@@ -131,7 +130,7 @@ class Refresh(Record):
 
 
 class Budget(Record):
-    """Changes that are left, and brokers that may still lag."""
+    """Remaining changes, and brokers that may still lag."""
 
     elections: Epoch
     restarts: Endpoint
@@ -173,9 +172,10 @@ def initial(s: State, c: C) -> None:
 
 
 def tell_history(s: State) -> None:
-    """Let partition 0 have moved to broker 2, partition 1 to broker 1 and back, and broker 1 have restarted since.
+    """Start after partition 0 has moved to broker 2, partition 1 to broker 1 and back, and broker 1 have restarted
+    since.
 
-    Who knows how much of it when is what remains open. Brokers 0 and 2 know nothing of it yet.
+    The order in which brokers learn of this is open. Brokers 0 and 2 know nothing of this yet.
     """
     for change in range(1, 6):
         s.image[change] = s.image[0]
@@ -200,7 +200,7 @@ def newest(s: State) -> Image:
 
 
 def clear_request(c: C, request: Request) -> None:
-    """Forget a request that is done with."""
+    """Forget a finished request."""
     request.stage = Stage.NONE
     request.broker = 0
     request.partitions = 0
@@ -214,7 +214,7 @@ def clear_request(c: C, request: Request) -> None:
 
 
 def clear_refresh(refresh: Refresh) -> None:
-    """Forget a metadata request that is done with."""
+    """Forget a finished metadata request."""
     refresh.stage = Stage.NONE
     refresh.broker = 0
     refresh.partitions = 0
@@ -223,15 +223,13 @@ def clear_refresh(refresh: Refresh) -> None:
 
 
 def may_answer(s: State, broker: int) -> bool:
-    """Say whether the broker is up and, where lagging brokers are counted, knows the newest
-    metadata or may still lag.
-    """
+    """Return whether the broker is up and, if lagging brokers are counted, has the newest metadata or may lag."""
     b, left = s.broker[broker], s.budget.lagging_brokers
     return b.is_up and (left == UNLIMITED or b.replica == s.newest or (left > 0 and not b.has_lagged))
 
 
 def takes_old_answer(s: State, broker: int) -> None:
-    """Count a broker that answers from old metadata, where they are counted."""
+    """Count a broker that answers from old metadata, if these are counted."""
     if s.budget.lagging_brokers < UNLIMITED:
         s.budget.lagging_brokers -= 1
         s.broker[broker].has_lagged = True

@@ -19,7 +19,7 @@ def controller_elects_leader(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def topic_is_recreated(s: State, c: C, leader: int) -> None:
-    """The topic is deleted and created again under its name: it has another id, and its leader epochs start at 0."""
+    """The topic is recreated: it has another id, and its leader epochs start at 0."""
     require(s.newest < c.changes, bound=C.changes)
     require(s.recreations > 0, bound=C.recreations)
     s.log[s.newest + 1] = s.log[s.newest]
@@ -51,22 +51,22 @@ def replica_follows(s: State, c: C, broker: int) -> None:
 
 
 def knows_tokens(c: C, broker: int) -> bool:
-    """Say whether a broker checks tokens and returns them; one that is not yet upgraded does neither."""
+    """Return whether a broker checks tokens and returns them; a broker that is not upgraded does neither."""
     return broker < c.brokers - c.old_brokers
 
 
 def is_behind(s: State, c: C, call: Call) -> bool:
-    """Say whether the broker must answer STALE_METADATA."""
+    """Return whether the broker must answer STALE_METADATA."""
     return knows_tokens(c, call.broker) and call.sent > s.broker[call.broker].cache
 
 
 def is_behind_refresh(s: State) -> bool:
-    """Say whether the broker has to answer the metadata request first (SocketServer.Processor mutes the connection)."""
+    """Return whether the broker must answer the refresh first (SocketServer.Processor mutes the connection)."""
     return s.first == First.REFRESH and s.refresh.stage == Stage.SENT
 
 
 def is_behind_request(s: State) -> bool:
-    """Say whether the broker has to answer the produce or fetch request first."""
+    """Return whether the broker must answer the produce or fetch request first."""
     return s.first == First.REQUEST and s.request.stage == Stage.SENT
 
 
@@ -174,7 +174,7 @@ def broker_answers_refresh_from_one_image(s: State, c: C) -> None:
 
 
 def finish(c: C, refresh: Call) -> None:
-    """Send the answer to a metadata request, and forget what only its broker needed."""
+    """Send the answer to a metadata request, and forget what only the broker needed."""
     refresh.names_leader = True
     if not c.in_order:
         refresh.broker = 0

@@ -18,7 +18,7 @@ def send(s: State, call: Call, broker: int, told: int) -> None:
 
 
 def are_at_one_broker(s: State) -> bool:
-    """Say whether both requests, or the answers to them, are on the connection to one broker."""
+    """Return whether both requests, or the answers to them, are on the connection to one broker."""
     return Stage.NONE not in (s.request.stage, s.refresh.stage) and s.request.broker == s.refresh.broker
 
 
@@ -33,7 +33,7 @@ def client_sends_request(s: State, c: C) -> None:
 
 @action(broker=Broker)
 def client_refreshes(s: State, c: C, broker: int) -> None:
-    """The client asks any broker for metadata: after an error, or since what it knows has become old."""
+    """The client asks any broker for metadata: after an error, or because its metadata is old."""
     require(s.refresh.stage == Stage.NONE)
     send(s, s.refresh, broker, s.ghost_hinted)
     if c.in_order and are_at_one_broker(s):
@@ -49,7 +49,7 @@ def follow(s: State, topic: int, leader: int, epoch: int, offset: int) -> None:
 
 
 def is_hint_accepted(s: State, c: C) -> bool:
-    """Say whether the client takes over the leader that a response names: in a newer epoch, and
+    """Return whether the client takes over the leader that a response names: in a newer epoch, and
     where tokens count, not older.
     """
     request, told = s.request, s.log[s.request.body]
@@ -96,9 +96,7 @@ def client_applies_metadata(s: State, c: C) -> None:
 
 @action()
 def client_drops_metadata(s: State, c: C) -> None:
-    """The client does not take metadata that its store tells to be late, or of which nothing
-    can be told, and asks again.
-    """
+    """The client rejects metadata that is late according to its store, or whose age is unknown, and asks again."""
     refresh = s.refresh
     require(refresh.stage == Stage.ANSWERED)
     require(s.first != First.REQUEST)

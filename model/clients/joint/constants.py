@@ -1,6 +1,6 @@
 """Sizes, budgets and switches of leader hints with consistency tokens.
 
-The defaults are both texts as they are written.
+The defaults follow both texts as written.
 """
 
 from fencepost.model.language import Constants, bound, capacity, switch

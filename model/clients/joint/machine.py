@@ -1,4 +1,4 @@
-"""Hints and tokens as one machine, and the readings and repairs of both texts under names."""
+"""Hints and tokens as one machine, and named readings and repairs of both texts."""
 
 from fencepost.model.clients.joint import brokers, client
 from fencepost.model.clients.joint.constants import C, refuse

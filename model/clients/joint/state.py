@@ -1,12 +1,12 @@
-"""State of the model of hints with tokens, and where it starts.
+"""State of the model of hints with tokens, and its initial state.
 
-Folded, so that states are small:
+Simplified, to keep states small:
 
 * One partition. The controller's log is the list of leaders; every record changes the leader, so an offset stands for a
   leader in an epoch of one incarnation of the topic, and older means lower.
-* One client with one store, one produce or fetch request in flight, and one metadata request. What it wants to write or
-  read, backoffs and endpoints are those of `leader-discovery` and left out: it may send and refresh at any time.
-* A body is read at one moment. Bodies of several reads, components, writes and clusters are those of `metadata-reads`.
+* One client with one store, one produce or fetch request in flight, and one metadata request. Its reads, writes,
+  backoffs and endpoints are left out (see `leader-discovery`): it may send and refresh at any time.
+* A body is read at one moment. Bodies of several reads, components, writes and clusters are in `metadata-reads`.
 """
 
 from enum import IntEnum
@@ -17,7 +17,7 @@ from fencepost.model.language import NONE, Array, Index, Per, Range, Record, Siz
 
 
 class Stage(IntEnum):
-    """How far a request has come."""
+    """The progress of a request."""
 
     NONE = 0
     SENT = 1
@@ -25,7 +25,7 @@ class Stage(IntEnum):
 
 
 class First(IntEnum):
-    """Which of the two requests is ahead on a connection that both are on, if they are."""
+    """Which of the two requests is first on a shared connection, if they share one."""
 
     NEITHER = 0
     REQUEST = 1
@@ -63,12 +63,12 @@ class Known(Record):
 
 
 class Call(Record):
-    """A request, then its response.
+    """A request, later its response.
 
     `sent` is the token in the request header, cleared once it was checked; `token` that of the response header, both
     NONE if there is none. `body` is the offset of the metadata that the answer was built from, if it `names_leader`:
     metadata always does, an answer to produce or fetch does if it is an error. The ghost is the newest offset that the
-    client had from the other sort of answer when this request was sent.
+    client had from the other kind of answer when this request was sent.
     """
 
     stage: Stage
@@ -85,8 +85,8 @@ class Call(Record):
 class State(Record):
     """The metadata log, the brokers, the client with its store and its requests.
 
-    `token` is the store's. `first` is NEITHER unless connections keep an order (`in_order`) and both requests are at
-    one broker. The ghosts are the newest offsets of a hint that it has accepted, and of metadata that it has read.
+    `token` belongs to the store. `first` is NEITHER unless connections keep an order (`in_order`) and both requests are
+    at one broker. The ghosts are the newest offsets of a hint that it has accepted, and of metadata that it has read.
     """
 
     log: Annotated[Array[Leader], Size(C.changes + 1)]
@@ -104,13 +104,13 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Broker 0 leads in epoch 0, which all know; the store is unknown (ConsistencyContextStore.empty)."""
+    """Broker 0 leads in epoch 0, which all nodes know; the store is unknown (ConsistencyContextStore.empty)."""
     s.recreations = c.recreations
     s.token = NONE
 
 
 def clear(call: Call) -> None:
-    """Forget a request that is done with."""
+    """Forget a finished request."""
     call.stage = Stage.NONE
     call.broker = 0
     call.sent = 0

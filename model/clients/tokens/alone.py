@@ -1,7 +1,7 @@
 """The token store by itself: three contexts, stored one after the other in any order.
 
-The functions are those of the model of metadata reads. The machine has no steps: its initial states are all there is,
-one for each choice of contexts and of an order.
+The functions are those of the model of metadata reads. The machine has no steps: it has only initial states, one for
+each choice of contexts and order.
 """
 
 from dataclasses import replace
@@ -14,13 +14,13 @@ ORDERS = 6
 
 
 class C(Constants):
-    """How far offsets go."""
+    """The range of offsets."""
 
     offsets = bound(3, low=1, high=6, meaning="last offset of the metadata log")
 
 
 Cluster = Annotated[int, Index(CLUSTERS + 1)]
-"""One more than the cluster id: 0 makes an unknown context."""
+"""The cluster id plus one: 0 means an unknown context."""
 Offset = Annotated[int, Range(0, C.offsets)]
 
 
@@ -51,12 +51,12 @@ def make_unknown(context: Context) -> None:
 
 
 def is_same(one: Context, other: Context) -> bool:
-    """Say whether two contexts are equal: unknown both, or of one cluster and offset."""
+    """Return whether two contexts are equal: unknown both, or of one cluster and offset."""
     return one.cluster == other.cluster and (is_unknown(one.cluster) or one.token == other.token)
 
 
 def agree(s: State) -> bool:
-    """Say whether no two of the given contexts clash."""
+    """Return whether no two of the given contexts clash."""
     return not any(clashes(one.cluster, other.cluster) for one in s.given for other in s.given)
 
 
@@ -82,7 +82,7 @@ def initial(s: State, c: C, order: int, a: int, b: int, d: int, at: int, bt: int
 
 
 def keep_last(stored: Context, cluster: int, token: int) -> None:
-    """A store that keeps whatever it got last."""
+    """A store that keeps the last context."""
     if not clashes(cluster, stored.cluster) and not is_unknown(cluster):
         stored.cluster = cluster
         stored.token = token

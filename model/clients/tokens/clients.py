@@ -22,7 +22,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def may_send(s: State, c: C, client: int, node: int) -> bool:
-    """Say whether the client may choose this server.
+    """Return whether the client may choose this server.
 
     NetworkClient.leastLoadedNode prefers an idle connection that is open to one that is not, so a client whose
     connection is idle stays with its server.
@@ -31,7 +31,7 @@ def may_send(s: State, c: C, client: int, node: int) -> bool:
 
 
 def is_on_connection(s: State, c: C, client: int, other: int, node: int) -> bool:
-    """Say whether another call is on the connection that a call of this client to this server would take."""
+    """Return whether another call is on the connection that a call of this client to this server would take."""
     call = s.call[other]
     is_under_way = call.status in (Status.SENT, Status.ANSWERED, Status.INCONSISTENT)
     return other != client and is_under_way and call.node == node and store_of(c, other) == store_of(c, client)
@@ -57,7 +57,7 @@ def send(s: State, c: C, client: int, node: int) -> None:
 
 
 def begin(s: State, c: C, client: int, operation: Operation, node: int) -> None:
-    """The user makes a call: what its store's clients were shown until now is what it must not fall behind."""
+    """The user makes a call: it must not fall behind what its store's clients have seen so far."""
     call, store = s.call[client], s.store[store_of(c, client)]
     call.operation = operation
     call.ghost_read = store.ghost_read
@@ -69,7 +69,7 @@ def begin(s: State, c: C, client: int, operation: Operation, node: int) -> None:
 
 @action(client=Client, node=Node, operation=Operation)
 def client_reads(s: State, c: C, client: int, node: int, operation: Operation) -> None:
-    """A client asks a server for metadata, or for something that takes metadata to answer."""
+    """A client asks a server for metadata, or for something that needs metadata to answer."""
     require(s.call[client].status == Status.IDLE)
     require(operation != Operation.WRITE)
     require(operation != Operation.CACHE or c.cache_reads)
@@ -95,12 +95,12 @@ def answering_cluster(call: Call) -> int:
 
 
 def is_from_other_cluster(s: State, c: C, client: int) -> bool:
-    """Say whether the context of the answer cannot be stored, since the store's is of another cluster."""
+    """Return whether the context of the answer cannot be stored, since the store's is of another cluster."""
     return clashes(answering_cluster(s.call[client]), s.store[store_of(c, client)].latest.cluster)
 
 
 def is_deliverable(s: State, c: C, client: int) -> bool:
-    """Say whether the client takes the answer, rather than reading again."""
+    """Return whether the client accepts the answer, rather than reading again."""
     call, store = s.call[client], s.store[store_of(c, client)]
     if call.operation == Operation.WRITE:
         return True
@@ -108,13 +108,13 @@ def is_deliverable(s: State, c: C, client: int) -> bool:
 
 
 def is_taken(s: State, c: C, client: int) -> bool:
-    """Say whether the call has an answer that the client does not drop, in order to read again."""
+    """Return whether the call has an answer that the client does not drop, in order to read again."""
     call = s.call[client]
     return call.status == Status.ANSWERED and (is_from_other_cluster(s, c, client) or is_deliverable(s, c, client))
 
 
 def is_next(s: State, c: C, client: int) -> bool:
-    """Say whether the client has taken or dropped what comes before on this connection
+    """Return whether the client has taken or dropped what comes before on this connection
     (NetworkClient.handleCompletedReceives).
     """
     return not any(
@@ -126,9 +126,7 @@ def is_next(s: State, c: C, client: int) -> bool:
 
 @action(client=Client, node=Node)
 def client_retries(s: State, c: C, client: int, node: int) -> None:
-    """A client reads again: after STALE_METADATA and the backoff, after a disconnect, or since it
-    does not take the answer.
-    """
+    """A client reads again: after STALE_METADATA and the backoff, a disconnect, or an answer that it rejects."""
     call = s.call[client]
     is_refused = call.status == Status.ANSWERED and not is_taken(s, c, client)
     require(call.status in (Status.STALE, Status.DISCONNECTED) or is_refused)
@@ -159,7 +157,7 @@ def client_merges_context(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def client_delivers_answer(s: State, c: C, client: int) -> None:
-    """A client stores the context of the response header and hands the body to its user."""
+    """A client stores the context of the response header and passes the body to its user."""
     call, store = s.call[client], s.store[store_of(c, client)]
     operation, body, token = call.operation, call.oldest, call.token
     cluster = answering_cluster(call)
@@ -229,7 +227,7 @@ def user_imports_foreign_context(s: State, c: C, client: int) -> None:
 
 @action(client=Client, token=Offset)
 def user_imports_wrong_context(s: State, c: C, client: int, token: int) -> None:
-    """A user puts a context with the right cluster id and a wrong offset into a store, one that nobody has reached."""
+    """A user puts a context with the right cluster id and an offset that no server has reached into a store."""
     store = s.store[store_of(c, client)]
     require(s.budget.wrong_contexts > 0, bound=C.wrong_contexts)
     require(token > s.committed)

@@ -1,6 +1,6 @@
 """Sizes, budgets and switches of metadata reads with consistency tokens.
 
-The defaults are the draft as it is written. Where it leaves something open, a constant holds the readings.
+The defaults follow the draft as written. If the draft is ambiguous, a constant selects the reading.
 """
 
 from enum import IntEnum
@@ -151,7 +151,7 @@ def refuse(c: C) -> str | None:
         )
     if not c.atomic_store and (c.foreign_contexts or c.eventually_consistent):
         return (
-            "atomic_store=off is for stores that compare offsets of one cluster: "
+            "atomic_store=off is for stores that compare offsets within one cluster: "
             "leave foreign_contexts and eventually_consistent off."
         )
     return None

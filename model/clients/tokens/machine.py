@@ -1,4 +1,4 @@
-"""Metadata reads with consistency tokens as one machine, and the readings and repairs of the draft under names."""
+"""Metadata reads with consistency tokens as one machine, and named readings and repairs of the draft."""
 
 from fencepost.model.clients.tokens import clients, metadata, servers
 from fencepost.model.clients.tokens.constants import C, TokenRead, WriteToken, refuse

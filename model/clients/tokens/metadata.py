@@ -29,13 +29,13 @@ def commit(s: State, c: C) -> None:
 
 @action()
 def controller_commits_change(s: State, c: C) -> None:
-    """The controller commits a change that none of the clients has asked for."""
+    """The controller commits a change that no client has asked for."""
     require(s.committed < c.offsets, bound=C.offsets)
     commit(s, c)
 
 
 def gets_metadata(c: C, node: int) -> bool:
-    """Say whether metadata reaches this server by and by."""
+    """Return whether metadata eventually reaches this server."""
     return node < c.nodes - c.cut_off and (node != CONTROLLER or c.controller_lags)
 
 
@@ -45,7 +45,7 @@ def compared(c: C, operation: int) -> int:
 
 
 def let_retry(s: State, c: C, node: int, moved: int) -> None:
-    """A server has moved on: the calls whose backoff lasts until then wait for it no longer."""
+    """A server has advanced: calls no longer wait for it if their backoff lasted until then."""
     for call in s.call:
         if compared(c, call.operation) == moved:
             call.awaited = bits.without(call.awaited, node)
@@ -67,7 +67,7 @@ def server_publishes_to_cache(s: State, c: C, node: int, offset: int) -> None:
 
 @action(node=Node, offset=Offset)
 def server_publishes_to_component(s: State, c: C, node: int, offset: int) -> None:
-    """A server hands a later image to a component: replica manager, dynamic config, delegation tokens, authorizer."""
+    """A server passes a later image to a component: replica manager, dynamic config, delegation tokens, authorizer."""
     server = s.server[node]
     require(c.component_reads)
     require(gets_metadata(c, node))
@@ -78,16 +78,16 @@ def server_publishes_to_component(s: State, c: C, node: int, offset: int) -> Non
 
 
 def is_lost(c: C, call: Call) -> bool:
-    """Say whether a call is lost with its connection: its request is, and where connections
+    """Return whether a call is lost with its connection: its request is, and where connections
     keep an order its answer too.
 
-    An answer that arrives all the same arrives before the client connects again, which is as if before the loss.
+    An answer that still arrives does so before the client reconnects, which is the same as before the loss.
     """
     return call.status == Status.SENT or (c.in_order and call.status in (Status.ANSWERED, Status.INCONSISTENT))
 
 
 def disconnect(s: State, c: C, client: int) -> None:
-    """A call is lost with its connection: a read is made again, of a write nobody knows the outcome."""
+    """A call is lost with its connection: a read is repeated, and the outcome of a write is unknown."""
     call = s.call[client]
     if call.operation == Operation.WRITE:
         end_call(s, c, client)
@@ -101,10 +101,10 @@ def disconnect(s: State, c: C, client: int) -> None:
 
 
 def may_come_back(s: State, c: C, node: int, offset: int) -> bool:
-    """Say whether a server that restarts may show this offset first.
+    """Return whether a server that restarts may first show this offset.
 
     BrokerServer.startup takes requests only once the broker is unfenced, and so has applied the record of its
-    registration. Without `restart_catches_up` it shows what its last snapshot holds.
+    registration. Without `restart_catches_up`, it shows the content of its last snapshot.
     """
     if c.restart_catches_up:
         return offset == s.committed and node < c.nodes - c.cut_off

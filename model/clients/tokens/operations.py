@@ -1,9 +1,9 @@
-"""The operations that the draft lists, and what each of them really reads.
+"""The operations that the draft lists, and what each of them actually reads.
 
-After KafkaApis, ConfigHelper, KRaftMetadataCache and BrokerMetadataPublisher (apache/kafka 1eb7644): the publisher
-sets the cache first, then topics reach the replica manager, and dynamic configurations, quotas, SCRAM credentials,
+After KafkaApis, ConfigHelper, KRaftMetadataCache and BrokerMetadataPublisher (apache/kafka 1eb7644): the publisher sets
+the cache first, then topics reach the replica manager, and dynamic configurations, quotas, SCRAM credentials,
 delegation tokens and ACLs follow. What an operation reads decides what a token can promise, so the model has one
-operation for each class and not ten of them.
+operation for each class and not ten of each.
 """
 
 from enum import IntEnum
@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 
 class Operation(IntEnum):
-    """A request's use of the metadata of the server that it reaches."""
+    """The use that a request makes of a server's metadata."""
 
     CACHE = 0
     """It reads the metadata cache."""
     COMPONENT = 1
-    """It reads a component that is fed after the cache."""
+    """It reads a component that is updated after the cache."""
     UNLISTED = 2
     """It uses the metadata cache, and the draft does not list it: Produce, Fetch, FindCoordinator."""
     WRITE = 3

@@ -1,4 +1,4 @@
-"""A server's treatment of a request: check it, do what it asks for, build the header. Each is a step of its own.
+"""A server's treatment of a request: check it, handle it, build the header. Each is a separate step.
 
 The draft lists the steps in this order: handle the request, compare cluster ids, compare the token with the cache, read
 the cache's offset for the header. With `check_first` the two checks come before the handling.
@@ -29,17 +29,17 @@ def compared_offset(s: State, c: C, node: int, operation: int) -> int:
 
 
 def names_other_cluster(s: State, call: Call) -> bool:
-    """Say whether the server must refuse the request for its cluster id; an old server does not look."""
+    """Return whether the server must refuse the request for its cluster id; an old server does not look."""
     return not s.server[call.node].is_old and clashes(call.sent.cluster, s.cluster)
 
 
 def is_checked_operation(c: C, operation: int) -> bool:
-    """Say whether a server compares the token of such a request: by the draft, of reads only."""
+    """Return whether a server compares the token of such a request: in the draft, only for reads."""
     return is_read(operation) or (c.unlisted_checked and operation == Operation.UNLISTED)
 
 
 def is_behind(s: State, c: C, call: Call) -> bool:
-    """Say whether the server is behind the token of the request; an old server does not look."""
+    """Return whether the server is behind the token of the request; an old server does not look."""
     return (
         not s.server[call.node].is_old
         and is_checked_operation(c, call.operation)
@@ -49,20 +49,20 @@ def is_behind(s: State, c: C, call: Call) -> bool:
 
 
 def is_pinned(s: State, c: C, call: Call) -> bool:
-    """Say whether check, body and header are made from one image."""
+    """Return whether check, body and header are made from one image."""
     return c.token_read == TokenRead.PINNED and call.operation != Operation.WRITE and not s.server[call.node].is_old
 
 
 def is_handled(c: C, call: Call) -> bool:
-    """Say whether the request has been handled: the body is complete, or the write is committed."""
+    """Return whether the request has been handled: the body is complete, or the write is committed."""
     return call.reads == (2 if c.torn_reads and call.operation == Operation.CACHE else 1)
 
 
 def is_its_turn(s: State, c: C, call: Call) -> bool:
-    """Say whether the server has answered what came before on this connection.
+    """Return whether the server has answered what came before on this connection.
 
-    SocketServer.Processor mutes a connection from a request until its answer is sent: a request that waits
-    holds up those behind it.
+    SocketServer.Processor mutes a connection from a request until its answer is sent: a waiting request holds up those
+    behind it.
     """
     return not any(
         bits.contains(call.ahead, other) and s.call[other].status == Status.SENT for other in range(c.clients)
@@ -70,7 +70,7 @@ def is_its_turn(s: State, c: C, call: Call) -> bool:
 
 
 def may_check(s: State, c: C, call: Call) -> bool:
-    """Say whether the checks are the next step for this request."""
+    """Return whether the checks are the next step for this request."""
     is_next = c.check_first or is_pinned(s, c, call) or is_handled(c, call)
     return call.status == Status.SENT and not call.checked and is_next and is_its_turn(s, c, call)
 
@@ -86,7 +86,7 @@ def answer_with_error(s: State, c: C, call: Call, status: Status) -> None:
 
 
 def lagging(s: State, c: C, operation: int) -> int:
-    """Return the servers that lag behind the log in what they compare such requests' tokens with."""
+    """Return the servers whose offset for comparing such requests' tokens lags behind the log."""
     return sum(
         bits.only(node)
         for node in range(c.nodes)
@@ -107,7 +107,7 @@ def server_refuses_cluster(s: State, c: C, client: int) -> None:
 def server_reports_stale_metadata(s: State, c: C, client: int) -> None:
     """A server that is behind the token answers STALE_METADATA, at once. The draft also lets it wait.
 
-    The model has no clock: a backoff lasts as long as each server that lags takes to get on by one offset or more.
+    The model has no clock: a backoff lasts until each lagging server has advanced by at least one offset.
     """
     call = s.call[client]
     node = call.node if c.node_choice == NodeChoice.ANOTHER else 0
@@ -136,7 +136,7 @@ def server_passes_request(s: State, c: C, client: int) -> None:
 
 
 def has_token(s: State, c: C, call: Call) -> bool:
-    """Say whether the header of the answer gets a token that a client can use."""
+    """Return whether the header of the answer gets a token that a client can use."""
     is_meant = c.unlisted_tokens or call.operation != Operation.UNLISTED
     return is_meant and not c.half_headers and not s.server[call.node].is_old
 
@@ -161,7 +161,7 @@ def server_answers_from_one_image(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def server_reads_token_first(s: State, c: C, client: int) -> None:
-    """A server reads the offset for the header before it builds the body: what the draft warns of."""
+    """A server reads the offset for the header before it builds the body: which the draft warns about."""
     call = s.call[client]
     require(c.token_read == TokenRead.BEFORE)
     require(call.status == Status.SENT)
@@ -176,7 +176,7 @@ def server_reads_token_first(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def server_reads_metadata(s: State, c: C, client: int) -> None:
-    """A server builds the body, or half of it, from what it reads now."""
+    """A server builds the body, or half of it, from its current metadata."""
     call = s.call[client]
     offset = shown(s, call.node, call.operation)
     require(call.status == Status.SENT)
@@ -210,7 +210,7 @@ def controller_commits_write(s: State, c: C, client: int) -> None:
 
 
 def write_token(s: State, c: C, call: Call) -> int:
-    """Return the token of a committed write: the server's cache, or the controller's token where that counts."""
+    """Return the token of a committed write: the server's cache, or the controller's token if that counts."""
     cache = s.server[call.node].cache
     if call.node == CONTROLLER or c.write_token == WriteToken.INNER:
         return max(call.token, cache)

@@ -3,11 +3,11 @@
 Folded, so that states are small:
 
 * The state of the cluster after each offset of its metadata log is the offset itself; the log is its committed end.
-* A server's metadata is the offset that its cache shows. All components that are fed after the cache are one, which
-  shows an offset of its own: a property of one of them is about the one that lags most.
+* A server's metadata is the offset that its cache shows. All components that are updated after the cache are one, with
+  its own offset: a property of one of them is about the one that lags most.
 * A client has one call at a time. Two calls in flight from one store are two clients of one factory, each with
   connections of its own, or, with `in_order`, two calls of one client.
-* Requests and answers are not lost: a call that never ends says nothing, and one that is made again is a retry.
+* Requests and answers are not lost: a call that never ends has no effect, and a repeated call is a retry.
 """
 
 from enum import IntEnum
@@ -20,7 +20,7 @@ from fencepost.model.language import NONE, Array, BitSet, Index, Per, Range, Rec
 
 
 class Status(IntEnum):
-    """How far a call has come: nothing to do, sent, or answered in one of three ways."""
+    """The progress of a call: nothing to do, sent, or answered in one of three ways."""
 
     IDLE = 0
     SENT = 1
@@ -48,10 +48,10 @@ class Server(Record):
 
 
 class Store(Record):
-    """A ConsistencyContextStore. What its clients were shown and told: the newest body, write, offset
-    from another store, and hint.
+    """A ConsistencyContextStore. The newest body, write, offset from another store, and hint that its clients have
+    seen.
 
-    A hint is what a produce or fetch error tells of a leader (KIP-951).
+    A hint is the information about a leader in a produce or fetch error (KIP-951).
     """
 
     latest: Context
@@ -62,10 +62,10 @@ class Store(Record):
 
 
 class Letter(Record):
-    """A context that a user has serialized, and the newest offset that its store's clients knew of by then.
+    """A context that a user has serialized, and the newest offset that its store's clients knew of at that time.
 
-    They know of bodies that were delivered, of writes that were acknowledged, and of what others knew
-    whose contexts they imported.
+    They know of bodies that were delivered, of writes that were acknowledged, and of what those knew whose contexts
+    they imported.
     """
 
     context: Context
@@ -103,7 +103,7 @@ class Call(Record):
 
 
 class Budget(Record):
-    """Faults and users' mistakes that are left."""
+    """Remaining faults and users' mistakes."""
 
     restarts: Annotated[int, Range(0, C.restarts)]
     foreign_contexts: Annotated[int, Range(0, C.foreign_contexts)]
@@ -154,7 +154,7 @@ def store_of(c: C, client: int) -> int:
 
 
 def is_read(operation: int) -> bool:
-    """Say whether the draft lists the operation: it reads metadata, and its token is checked."""
+    """Return whether the draft lists the operation: it reads metadata, and its token is checked."""
     return operation in (Operation.CACHE, Operation.COMPONENT)
 
 
@@ -165,13 +165,13 @@ def shown(s: State, node: int, operation: int) -> int:
 
 
 def let_pass(s: State, client: int) -> None:
-    """A call is off its connection: the calls behind it move up."""
+    """A call leaves its connection, and the calls behind it move up."""
     for call in s.call:
         call.ahead = bits.without(call.ahead, client)
 
 
 def clear_request(c: C, call: Call) -> None:
-    """Forget what no one reads of a request that is done; an answer stays on its ordered connection."""
+    """Forget the unread parts of a finished request; an answer stays on its ordered connection."""
     if not c.in_order:
         call.node = 0
     call.sent.cluster = 0
@@ -190,7 +190,7 @@ def clear_answer(call: Call) -> None:
 
 
 def end_call(s: State, c: C, client: int) -> None:
-    """The call is over: its client may make the next one."""
+    """The call has ended, and its client may make the next one."""
     call = s.call[client]
     let_pass(s, client)
     clear_request(c, call)

@@ -1,4 +1,4 @@
-"""The token store: contexts, what is later, and what a client accepts. Pure functions of numbers and one record.
+"""The token store: contexts, their order, and what a client accepts. Pure functions of numbers and one record.
 
 A context is a cluster id and an offset; NONE for the cluster is the unknown context, whatever the offset. The same
 functions run on whole numbers and on symbolic ones.
@@ -10,7 +10,7 @@ from fencepost.model.clients.tokens.constants import C
 from fencepost.model.language import NONE, Index, Range, Record
 
 CLUSTERS = 2
-"""Cluster ids: 0 is the cluster at hand, 1 another one, or the one that is built anew."""
+"""Cluster ids: 0 is the current cluster, 1 another or a rebuilt one."""
 
 Cluster = Annotated[int, Index(CLUSTERS)]
 MaybeCluster = Annotated[int, Index(CLUSTERS, none=True)]
@@ -19,19 +19,19 @@ MaybeOffset = Annotated[int, Range(NONE, C.offsets)]
 
 
 class Context(Record):
-    """ConsistencyContext: which cluster, and up to which offset its metadata was seen."""
+    """ConsistencyContext: the cluster, and the offset up to which its metadata was seen."""
 
     cluster: MaybeCluster
     token: MaybeOffset
 
 
 def is_unknown(cluster: int) -> bool:
-    """ConsistencyContext.isUnknown: say whether a context with this cluster id says nothing."""
+    """ConsistencyContext.isUnknown: return whether a context with this cluster id is unknown."""
     return cluster == NONE
 
 
 def clashes(one: int, other: int) -> bool:
-    """Say whether two cluster ids make `later` and `storeLatest` throw IllegalArgumentException."""
+    """Return whether two cluster ids make `later` and `storeLatest` throw IllegalArgumentException."""
     return not is_unknown(one) and not is_unknown(other) and one != other
 
 
@@ -41,7 +41,7 @@ def later(one: int, other: int) -> int:
 
 
 def is_more_up_to_date(cluster: int, token: int, stored_cluster: int, stored_token: int) -> bool:
-    """Say whether a context replaces the stored one: it is known, and the stored one unknown or of a lower offset."""
+    """Return whether a context replaces the stored one: it is known, and the stored one is unknown or lower."""
     return not is_unknown(cluster) and (is_unknown(stored_cluster) or token > stored_token)
 
 
@@ -53,7 +53,7 @@ def store_latest(stored: Context, cluster: int, token: int) -> None:
 
 
 def is_accepted(token: int, stored_token: int, rejects_late: int, refuses_untokened: int) -> bool:
-    """Say whether a client delivers a response with this token (NONE if it has none), the store's being what it is."""
+    """Return whether a client delivers a response with this token (NONE if it has none), given its store's token."""
     if token == NONE:
         return refuses_untokened == 0
     return rejects_late == 0 or token >= stored_token

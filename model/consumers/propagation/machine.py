@@ -6,8 +6,8 @@ from fencepost.model.language import NONE, Cast, Machine, Version, action, requi
 
 
 def is_stale(s: State, c: C) -> bool:
-    """Say whether the leader takes the follower's high watermark to be old (KIP-392, High
-    watermark propagation; KIP-1166).
+    """Return whether the leader considers the follower's high watermark old (KIP-392, High watermark propagation;
+    KIP-1166).
     """
     if c.propagation == Propagation.TRACKED:
         return s.sent < s.leader_high_watermark or s.sent == NONE
@@ -15,18 +15,18 @@ def is_stale(s: State, c: C) -> bool:
 
 
 def has_news(s: State, c: C) -> bool:
-    """Say whether the leader answers the fetch that it has; else it keeps it for at most replica.fetch.wait.max.ms."""
+    """Return whether the leader answers its pending fetch; if not, it waits for at most replica.fetch.wait.max.ms."""
     return s.fetch.end < s.leader_end or is_stale(s, c)
 
 
 def advance_high_watermark(s: State, c: C) -> None:
-    """Move the high watermark to what all of the ISR has."""
+    """Move the high watermark to what the whole ISR has."""
     reached = min(s.known_end, s.other_end) if c.another_follower else s.known_end
     s.leader_high_watermark = max(s.leader_high_watermark, reached)
 
 
 def is_quiet(s: State, c: C) -> bool:
-    """Say whether no message is on its way, and nothing waits that could be completed."""
+    """Return whether no message is on its way, and no waiting fetch could be completed."""
     return (
         s.fetch.phase == Phase.PARKED
         and not has_news(s, c)
@@ -35,7 +35,7 @@ def is_quiet(s: State, c: C) -> bool:
 
 
 def answer(s: State, c: C) -> None:
-    """Send all records and the high watermark, and note that."""
+    """Send all records and the high watermark, and record that."""
     s.fetch.phase = Phase.ANSWERED
     s.fetch.end = s.leader_end
     s.fetch.high_watermark = s.leader_high_watermark
@@ -61,8 +61,8 @@ def other_follower_catches_up(s: State, c: C) -> None:
 
 @action()
 def leader_gets_fetch(s: State, c: C) -> None:
-    """The leader takes the follower's log end from its fetch, moves the high watermark, and answers
-    at once or parks the fetch.
+    """The leader reads the follower's log end from its fetch, moves the high watermark, and answers at once or parks
+    the fetch.
     """
     require(s.fetch.phase == Phase.SENT)
     s.known_end = s.fetch.end
@@ -83,7 +83,7 @@ def parked_fetch_is_completed(s: State, c: C) -> None:
 
 @action()
 def parked_fetch_times_out(s: State, c: C) -> None:
-    """A parked fetch is answered after the maximum wait, with what there is then."""
+    """A parked fetch is answered after the maximum wait, with what is available then."""
     require(is_quiet(s, c))
     answer(s, c)
 
@@ -106,7 +106,7 @@ def follower_gets_answer(s: State, c: C) -> None:
 
 @action()
 def answer_is_lost(s: State, c: C) -> None:
-    """The connection breaks before the answer arrives; the follower fetches again, in a new session if it must."""
+    """The connection breaks before the answer arrives; the follower fetches again, in a new session if necessary."""
     require(s.losses > 0, bound=C.losses)
     require(s.fetch.phase == Phase.ANSWERED)
     s.losses -= 1
@@ -117,7 +117,7 @@ def answer_is_lost(s: State, c: C) -> None:
 
 @action()
 def consumer_fetches(s: State, c: C) -> None:
-    """A consumer reads from the follower what is below its high watermark; if there is nothing, its fetch is parked."""
+    """A consumer reads the records below the follower's high watermark; if there are none, its fetch is parked."""
     require(c.consumer)
     require(not s.is_parked)
     s.is_parked = s.position >= s.high_watermark
@@ -136,7 +136,7 @@ def consumer_fetch_is_completed(s: State, c: C) -> None:
 
 @action()
 def consumer_fetch_times_out(s: State, c: C) -> None:
-    """The consumer's parked fetch is answered after the maximum wait, with what there is then."""
+    """The consumer's parked fetch is answered after the maximum wait, with what is available then."""
     require(c.consumer)
     require(is_quiet(s, c))
     s.is_parked = False

@@ -1,8 +1,8 @@
-"""State of the model of propagation, and where it starts.
+"""State of the model of propagation, and its initial state.
 
-One leader and one follower, both in the ISR, in one leader epoch; of another follower only the log end counts. The
-follower always has one fetch out. Messages are counted, not timed: from one to the next is half a round trip. A maximum
-wait is longer than all that messages can do, so it ends only when nothing else is left to happen.
+One leader and one follower, both in the ISR, in one leader epoch; of the other follower only the log end counts. The
+follower always has one fetch in flight. Messages are counted, not timed: each takes half a round trip. A maximum wait
+is longer than any exchange of messages, so it ends only when nothing else can happen.
 """
 
 from enum import IntEnum
@@ -13,7 +13,7 @@ from fencepost.model.language import NONE, Range, Record, action
 
 
 class Phase(IntEnum):
-    """How far the follower's fetch has come."""
+    """The progress of the follower's fetch."""
 
     SENT = 0
     PARKED = 1
@@ -25,9 +25,9 @@ MaybeOffset = Annotated[int, Range(NONE, C.records)]
 
 
 class Fetch(Record):
-    """The follower's fetch, or the answer: how far records reach then, and the high watermark.
+    """The follower's fetch, or the answer: the end of its records, and the high watermark.
 
-    `high_watermark` of a fetch that is not answered is the one that the follower reports.
+    `high_watermark` of an unanswered fetch is the one that the follower reports.
     """
 
     phase: Phase

@@ -76,7 +76,7 @@ class Session:
 
 
 def machine_differs(seed: str, name: str = "") -> bool:
-    """Say whether a random machine shows that something is wrong."""
+    """Return whether a random machine shows that something is wrong."""
     with tempfile.TemporaryDirectory() as folder:
         if not name:
             row = look_at(int(seed), Path(folder))

@@ -157,7 +157,7 @@ def test_constants_are_given_once() -> None:
     ):
         f.check(shelf.MACHINE, shelf.PROPERTIES, constants={"books": 1}, books=2)
     with pytest.raises(
-        f.UsageError, match="`constants=` was given a record of C, which is not that of protocol 'mailbox'"
+        f.UsageError, match="`constants=` was given a record of C, which is not the record of protocol 'mailbox'"
     ):
         f.check(mailbox.MACHINE, mailbox.PROPERTIES, constants=all_of_them)
 
@@ -182,5 +182,5 @@ def test_a_property_is_named_by_each_word_on_each_call(name: str) -> None:
 
 
 def test_two_names_of_one_argument_are_refused() -> None:
-    with pytest.raises(f.UsageError, match="property= and only=, which are one"):
+    with pytest.raises(f.UsageError, match="property= and only=, which mean the same"):
         f.check("kip320", replicas=2, only="weak-isr", property="strong-isr")

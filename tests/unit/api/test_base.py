@@ -106,7 +106,7 @@ MACHINE = BASE.replacing(name="later", sentence="it begins again later", reset=r
     status, data = variant(tmp_path, text)
     assert (status, data["base"]) == (Exit.UNDETERMINED, "same")
     assert "reset was never enabled: `require(s.n > 4)` refused 3 times." in first_note(data)
-    assert "`normalize` stands before reset: it calls too_far (" in first_note(data)
+    assert "`normalize` runs before reset: it calls too_far (" in first_note(data)
     dropped, data = variant(tmp_path, 'MACHINE = BASE.replacing(name="less", sentence="no reset", reset=None)\n')
     assert (dropped, data["base"]) == (Exit.UNDETERMINED, "same")
     assert "reset was never enabled in the base either: `require(too_far(s))` refused 3 times." in first_note(data)
@@ -196,7 +196,7 @@ def test_a_module_of_ours_that_is_changed_makes_no_base_to_compare_with(monkeypa
 
 
 def presumes_leadership(l: Any, leader: int) -> bool:
-    """Say whether a replica believes that it leads: a rule of a user's own."""
+    """Return whether a replica believes that it leads: a rule of a user's own."""
     return bool(l.leader == leader and l.end >= 0)
 
 

@@ -27,7 +27,7 @@ from tests.helpers.places import MACHINES, ROOT
 SHRINK = str(MACHINES / "shrink_any_epoch.py")
 SMALL = ("--set", "brokers=2", "--set", "min_isr=2", "--set", "max_leader_epoch=1", "--set", "fences=0")
 DRIVEN = "1,242,753 of its steps were taken on Kafka's own classes of 4.1.2, with no difference; 1,565 histories were "
-CRASHES = "What crashes alone do"
+CRASHES = "The effect of crashes alone"
 
 
 def noted(question: Question) -> str:
@@ -72,7 +72,7 @@ def test_a_variant_has_no_evidence_of_its_base_and_is_blamed_for_what_its_base_d
     notes = notes_of(SHRINK, "--version", "kafka-4.4-repaired", *SMALL, "--no-normalize")
     assert "This model is a variant of replication: it is not the one that was compared with Kafka's classes." in notes
     assert "replication itself does not have the shortest history of applied-requests-are-current" in notes
-    for wrong in ("own classes", CRASHES, "these settings allow it", "what holds here would hold"):
+    for wrong in ("own classes", CRASHES, "these settings allow it", "a verdict of holds applies"):
         assert wrong not in notes
     sizes = {"brokers": 2, "min_isr": 2, "max_leader_epoch": 1, "fences": 0}
     of_release = noted(ask(SHRINK, version="kafka-4.1", constants=sizes))
@@ -127,8 +127,8 @@ def test_a_model_that_is_edited_in_a_copy_has_no_evidence_and_a_clone_that_does_
     )
     assert "own classes" not in made.stdout
     assert CRASHES not in made.stdout
-    assert "cluster/controller.py differs from that in " in made.stderr
-    assert f"`pip install -e {ROOT}` makes what is edited here count." in made.stderr
+    assert "cluster/controller.py differs from the one in " in made.stderr
+    assert f"`pip install -e {ROOT}` puts the edits here into effect." in made.stderr
 
 
 def test_in_the_clone_that_runs_nothing_is_said(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_figures_say_with_what_they_were_driven() -> None:
 def test_advice_of_an_edited_model_says_that_its_crashes_are_not_counted_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     from fencepost.api.topics import advising
 
-    edited = "The model that is installed was edited"
+    edited = "The installed model was edited"
     assert edited not in " ".join(fencepost("advise", "--kafka", "4.1").stdout.split())
     monkeypatch.setattr(advising, "_is_as_measured", lambda _: False)
     assert edited in " ".join(fencepost("advise", "--kafka", "4.1").stdout.split())

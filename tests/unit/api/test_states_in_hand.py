@@ -106,7 +106,7 @@ def test_a_property_is_asked_about_one_state() -> None:
         (lambda _: LOCK.state(messages=1), "what is in flight was given 1: write a list of messages."),
         (lambda _: LOCK.state(messages=["ask"]), "record Message was given 'ask': write a dictionary of its fields."),
         (lambda s: LOCK.holds(s, "one-hold"), "protocol 'lock' has no property 'one-hold'. Did you mean 'one-holds'?"),
-        (lambda s: LOCK.holds(s, "who-waits-gets-it"), "property 'who-waits-gets-it' is about more than one state"),
+        (lambda s: LOCK.holds(s, "who-waits-gets-it"), "property 'who-waits-gets-it' concerns more than one state"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(ask: object, says: str) -> None:

@@ -224,14 +224,17 @@ def test_a_leads_to_property_alone_is_judged_with_all_that_must_hold() -> None:
     found = data_of(fencepost("ablate", WANDERER, *options, "--liveness"))
     assert (found["asked"], found["liveness"]["asked"]) == (["place-exists"], ["comes-home"])
     assert (
-        "With `--liveness` what must eventually happen is asked too." in fencepost("ablate", WANDERER, *options).stderr
+        "With `--liveness` the properties that something eventually happens count too."
+        in fencepost("ablate", WANDERER, *options).stderr
     )
 
 
 def test_what_does_not_happen_in_the_end_of_the_whole_machine_is_told() -> None:
     found = fencepost("ablate", WANDERER, "--with", "wavering", "--liveness")
     assert found.exit_code == 1
-    assert "`comes-home` is violated by the whole protocol, so no row says anything of it." in found.stdout
+    assert "`comes-home` is violated by the whole protocol, so no row says anything about it." in " ".join(
+        found.stdout.split()
+    )
     short = fencepost("ablate", WANDERER, "--with", "wavering", "--liveness", "--json", "--quiet")
     assert data_of(short)["liveness"] == {"asked": ["comes-home"], "holding": [], "violated": ["comes-home"]}
 

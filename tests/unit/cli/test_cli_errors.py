@@ -53,7 +53,7 @@ constant 'replicas' was given 'two': write a whole number from 1 to 5.
 $ check kip320 --set replicas=2 --set replicas=3
 constant 'replicas' was given two values, by --set replicas=2 and by --set replicas=3: write one of them.
 $ check replication --version kafka-4.1 --version kafka-3.5
---version was given 2 times, and it has one value: write it once. `fencepost --help` lists what there is.
+--version was given 2 times, but it takes one value: write it once. `fencepost --help` lists all options.
 $ check replication --set brokers=2 --property follower-rejoins --compact
 property 'follower-rejoins' is about whole behaviours, which are judged on the graph of all states, and `--compact`
 keeps no states: leave it out, or name other properties in `--property`.
@@ -75,10 +75,10 @@ the spark engine does not know --compact: leave it out.
 $ check kip320 --engine spark --workers 2
 the spark engine does not know --workers: write --master 'local[N]' for N processors.
 $ check kip320 --engine spark --master spark://host:7077
-with --master spark://host:7077 the executors keep what they find in a folder that all of them see: write --checkpoint
-with such a folder, or a URL such as hdfs://host/folder.
+with --master spark://host:7077 the executors keep their states in a folder that all of them can read: write
+--checkpoint with such a folder, or a URL such as hdfs://host/folder.
 $ check kip320 --master local[2]
---master is about Spark, and the engine is native: add --engine spark, or leave it out.
+--master applies to Spark, and the engine is native: add --engine spark, or leave it out.
 $ check kip320 --engine spark --conf memory
 --conf was given 'memory': write a setting of Spark, such as spark.executor.memory=4g.
 $ check kip320 --engine nativ
@@ -96,7 +96,7 @@ $ check kip320 --budget soon
 --budget was given 'soon', which is not a length of time: write a positive number with s, m or h, such as 10m or
 1h30m.
 $ check kip320 --max-depth 0
-Invalid value for '--max-depth': 0 is not in the range x>=1. `fencepost check --help` lists what there is.
+Invalid value for '--max-depth': 0 is not in the range x>=1. `fencepost check --help` lists all options.
 $ check kip320 --max-states 20x
 --max-states was given '20x': write a whole number, such as 20000, 20k or 1e6.
 $ check kip320 --cross-check many
@@ -127,12 +127,12 @@ there is no file kip320/none.py: name a protocol, or a Python file that defines 
 $ check /
 / is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES.
 $ compare kip320
-one model was given, kip320, and it is not a variant that `Machine.replacing` has made of another: write the model to
-compare it with, too.
+one model was given, kip320, and it is not a variant that `Machine.replacing` made from another: also write the model
+to compare it with.
 $ chek
-There is no command 'chek'. Did you mean 'check'? `fencepost --help` lists what there is.
+There is no command 'chek'. Did you mean 'check'? `fencepost --help` lists all options.
 $ guarantees --json --table clusters
---json and --table were given together, and each is an action of its own: write one of them.
+--json and --table were given together, but each is a command of its own: write one of them.
 $ show x.trace --format txt
 there is no format 'txt'. Did you mean 'text'? Formats are: text, mermaid, itf, pytest, html, kafka-test.
 $ show x.trace --output /no/such/folder/x
@@ -223,7 +223,7 @@ there is no entry 'clusters'....
 $ vacuity {PLANTED}
 ...fencepost ablate...
 $ vacuity --row 'become-leader 2'
-...a row is one of one measured protocol...
+...a row belongs to one measured protocol...
 $ vacuity kip320 --row 'become-leader 9'
 no row 'become-leader 9' was measured of kip320. Did you mean...
 $ vacuity kip320 --trace x.trace
@@ -281,7 +281,7 @@ def test_a_program_is_not_replaced_by_what_a_command_writes(tmp_path: Path) -> N
         result = fencepost("check", str(model), "--trace", str(output))
         assert (
             result.stderr
-            == f"fencepost: --trace names {output}, a Python file that is there already. Name another file.\n"
+            == f"fencepost: --trace names {output}, a Python file that exists already. Name another file.\n"
         )
         assert result.exit_code == 2
     assert model.read_text().startswith("from")
@@ -306,7 +306,7 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
     result = fencepost("check", "kip320", "--trace", file, "--junit", file)
     assert (
         result.stderr
-        == f"fencepost: --trace and --junit name the same file, {file}. Name another one for one of them.\n"
+        == f"fencepost: --trace and --junit name the same file, {file}. Name another file for one of them.\n"
     )
     assert result.exit_code == 2
 

@@ -32,7 +32,7 @@ def test_a_search_that_was_cut_short_says_so_and_never_that_it_holds(limit: str,
     assert (data_of(found)["verdict"], data_of(found)["complete"]) == ("undetermined", False)
     assert data_of(found)["why_stopped"] == why
     assert all(item["verdict"] == "undetermined" for item in data_of(found)["properties"] if item["kind"] == "always")
-    assert f"Partial: {why}. What lies beyond was not visited" in " ".join(page.stdout.split())
+    assert f"Partial: {why}. The states beyond were not visited" in " ".join(page.stdout.split())
     assert "holds" not in page.stdout
 
 
@@ -54,12 +54,12 @@ def test_a_checkpoint_is_resumed(tmp_path: Path) -> None:
     begun = data_of(fencepost(*KIP101, *checkpoint, "--max-states", "2000"))
     assert begun["verdict"] == "undetermined"
     assert (
-        f"what was searched is kept in {tmp_path / 'kept'}: the same search with `--resume` continues from there"
+        f"the search so far is kept in {tmp_path / 'kept'}: the same search with `--resume` continues from there"
         in begun["notes"][0]
     )
     resumed = data_of(fencepost(*KIP101, *checkpoint, "--resume"))
     assert resumed.pop("notes") == [
-        "the search continued from a checkpoint: states and time are those of all its parts together."
+        "the search continued from a checkpoint: states and time are totals over all its parts."
     ]
     assert whole.pop("notes") == []
     assert fixed(resumed) == fixed(whole)
@@ -80,7 +80,7 @@ def test_a_search_that_is_over_is_kept_where_its_behaviours_are_not_judged(
         begun = data_of(fencepost(*asked, *checkpoint))
     assert (begun["verdict"], begun["distinct"]) == ("undetermined", whole["distinct"])
     assert begun["notes"][0].startswith(
-        f"what was searched is kept in {tmp_path / 'kept'}: the same search with `--resume`"
+        f"the search so far is kept in {tmp_path / 'kept'}: the same search with `--resume`"
     )
     resumed = data_of(fencepost(*asked, *checkpoint, "--resume"))
     assert resumed.pop("notes")[0].startswith("the search continued from a checkpoint")

@@ -28,8 +28,8 @@ def test_walks_say_which_properties_they_leave_out_and_refuse_them_by_name() -> 
         item.name for item in first.PROPERTIES if not item.kind.over_behaviours
     ]
     [note] = walked.notes
-    assert note.startswith("not judged: who-waits-gets-it, few-ask-meanwhile. A walk has an end")
-    assert note.endswith("these are about whole behaviours: `fencepost check` judges them.")
+    assert note.startswith("not judged: who-waits-gets-it, few-ask-meanwhile. A walk is finite")
+    assert note.endswith("these properties are about whole behaviours: `fencepost check` judges them.")
     assert not simulate(first.MACHINE, first.PROPERTIES, only="one-holds", walks=10).notes
     message = refused("simulate", LOCK, "--property", "who-waits-gets-it")
     assert message.endswith(

@@ -157,14 +157,14 @@ WARNINGS = {
     ("action-left-out", "arrives"): (
         (
             "the file defines action 'arrives' and leaves it out of the actions of MACHINE, so it never happens: list "
-            "it there, or take it out."
+            "it there, or remove it."
         ),
         (LISTED, "initial, (sends, loses, complains, arrives))"),
     ),
     ("property-left-out", "forgotten"): (
         (
             "the file defines property 'forgotten' and leaves it out of PROPERTIES, so it is not checked: list it "
-            "there, or take it out."
+            "there, or remove it."
         ),
         ("THIRD, EMPTIES)", "THIRD, forgotten, EMPTIES)"),
     ),
@@ -177,8 +177,8 @@ WARNINGS = {
     ),
     ("only-initially", "nothing-was-sent"): (
         (
-            "witness nothing-was-sent shows nothing of what happens: an initial state satisfies it, and no other state "
-            "does. Let it ask for something that only a step brings about."
+            "witness nothing-was-sent says nothing about what happens: an initial state satisfies it, and no other "
+            "state does. Let it require something that only a step can cause."
         ),
         ("return s.sent == 0", "return s.sent < 2"),
     ),

@@ -169,12 +169,12 @@ def test_the_parties_of_a_machine_without_arrays_have_lanes(file: object) -> Non
     [
         (
             {"parties": {"client": Annotated[int, Range(0, 2)]}},
-            "which does not say which of them: write an alias such as Annotated[int, Index(C.clients)], or None",
+            "which does not identify one of them: write an alias such as Annotated[int, Index(C.clients)], or None",
         ),
         ({"parties": {"server": None}, "fields": {"x": "sever"}}, "Did you mean 'server'?"),
         (
             {"parties": {"client": lease.Client}, "fields": {"x": "client"}},
-            "which is no party that there is one of only.",
+            "which is not a party with a single member.",
         ),
     ],
     ids=["no index", "a misspelt party", "a party of several"],

@@ -61,7 +61,7 @@ def test_a_setting_that_violates_the_property_sooner_or_goes_wrong_prevents_noth
 
 
 def brute_force(prop: Property, values: dict[str, int]) -> bool:
-    """Say whether two steps under these constants neither go wrong nor come to 2."""
+    """Return whether two steps under these constants neither go wrong nor come to 2."""
     plain = Interpreter(HURRIED, HURRIED.set_constants(values))
     states = [plain.initial_states()[0]]
     try:

@@ -86,7 +86,7 @@ def judged(prop: Property) -> ViolatingBinding:
 
 
 def is_odd(s: Any, lamp: int) -> bool:
-    """Say whether a lamp was lit an odd number of times."""
+    """Return whether a lamp was lit an odd number of times."""
     for other in range(len(s.count)):
         if other == lamp:
             return s.count[other] & 1 == 1

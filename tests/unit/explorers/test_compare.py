@@ -424,7 +424,7 @@ def test_a_change_that_never_acts_is_named_with_what_stands_before_it() -> None:
     found = data_of(fencepost(*asked))
     assert (found["verdict"], found["a"]["distinct"]) == ("same", found["b"]["distinct"])
     assert found["guarantees"] == []
-    assert any("`normalize` stands before controller-applies-alter-partition" in item for item in found["untouched"])
+    assert any("`normalize` runs before controller-applies-alter-partition" in item for item in found["untouched"])
 
 
 def test_guarantees_that_differ_are_named_with_the_length_of_the_history() -> None:

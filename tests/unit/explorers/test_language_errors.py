@@ -106,7 +106,7 @@ class Refused(NamedTuple):
     message: str
 
 
-OPERATORS = "enum Mood defines __lt__, and engines have the operators of whole numbers alone: remove it."
+OPERATORS = "enum Mood defines __lt__, but engines have only the operators of whole numbers: remove it."
 REFUSED: dict[str, Refused] = {
     "a field spelt as a constant does not say how long a range is": Refused(
         lambda: check(
@@ -137,7 +137,7 @@ REFUSED: dict[str, Refused] = {
     "an enum has operators of its own": Refused(lambda: domain_of(Mood), OPERATORS),
     "a choice has operators of its own": Refused(lambda: choice(Mood.CALM, meaning="how it goes"), OPERATORS),
     "a model file postpones annotations": Refused(
-        field("bool"), "Wrong.field: a model file must not use `from __future__ import annotations`: take it out."
+        field("bool"), "Wrong.field: a model file must not use `from __future__ import annotations`: remove it."
     ),
     "an action gives another parameter a domain": Refused(
         lambda: action(numbr=Small)(with_number),
@@ -152,7 +152,7 @@ REFUSED: dict[str, Refused] = {
     "a step property takes one state": Refused(
         lambda: step()(holds),
         "property holds: the first parameters must be ['before', 'after'], not ['s', 'c']: write def holds(before, "
-        "after, c), or @always for what must hold in each state.",
+        "after, c), or @always for a property of each state.",
     ),
     "a state property takes two states": Refused(
         lambda: always(holds_after), "property holds_after: it reads two states, so it is a step property: use @step()."
@@ -160,7 +160,7 @@ REFUSED: dict[str, Refused] = {
     "a step property takes other parameters than its action": Refused(
         lambda: step(on=action(number=Small)(with_number))(with_size),
         "property with_size takes size, and is given number: write @step(on=with_number, size=...) for its "
-        "parameters, or take those that it is given.",
+        "parameters, or use those that it is given.",
     ),
     "an array has an element for each number of a range": Refused(
         lambda: Per(Annotated[int, Range(0, 3)]),

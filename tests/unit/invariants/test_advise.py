@@ -145,7 +145,7 @@ def test_findings_that_were_seen_on_kafka_alone_say_their_harm() -> None:
 def test_steps_are_sentences_and_faults_are_in_kafkas_words() -> None:
     text = fencepost("advise", "--min-isr", "2", "-v").stdout
     assert not re.search(r"\w=\d.*\b(broker|leader)=|probability|waits_for_joining|\bfences \d", text)
-    assert "The controller fences a broker whose heartbeats stay away" in text
+    assert "The controller fences a broker whose heartbeats stop" in text
     assert set(KINDS) == set(fault_kinds(protocol("replication").machine))
 
 
@@ -272,7 +272,7 @@ def test_a_topic_that_is_not_there_and_a_setting_that_is_not_said_are_refused(cl
     done = fencepost("advise", "--bootstrap-server", "h:1", "--topic", "other")
     assert (done.exit_code, done.stderr) == (
         2,
-        "fencepost: h:1 has no topic 'other': write the name of one that it has.\n",
+        "fencepost: h:1 has no topic 'other': write the name of one that exists.\n",
     )
     del cluster["min.insync.replicas"]
     assert "did not say what min.insync.replicas" in refused("advise", "--bootstrap-server", "h:1", "--topic", "orders")

@@ -50,7 +50,7 @@ def test_a_patch_that_differs_from_its_line_has_rules_of_its_own() -> None:
         }
         assert MACHINE.version(f"{line}.0-repaired").values["answers_match_epoch"] == 0
     assert MACHINE.version("kafka-3.7").values["answers_match_epoch"] == 0
-    with pytest.raises(UsageError, match="this patch was not read"):
+    with pytest.raises(UsageError, match="this patch is not known"):
         MACHINE.version("kafka-3.9.1")
     for name in ("kafka-3.9.0", "kafka-4.0.0-repaired"):
         made = fencepost("check", "replication", "--version", name, *SMALL, "--json")
@@ -64,13 +64,13 @@ def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() 
     )
     assert "(4.1.2: sources)" in notes[2]
     assert notes[3].startswith("It contains HYP-1, until ")
-    assert "`--version kafka-4.1-repaired` asks the same" in notes[3]
+    assert "`--version kafka-4.1-repaired` checks it without these" in notes[3]
     assert notes[4] == (
         "It also contains HYP-8 (with resends=1), HYP-15 (with early_starts=1), HYP-19 (with records_read_late=on) and "
         "HYP-20 (with divergence_judged_apart=on), which no repair in the model covers."
     )
     outside = "HYP-13, HYP-21, HYP-24, HYP-25, HYP-26"
-    assert notes[5].startswith(f"Kafka 4.1 also has {outside}, which no model has and clusters have shown:")
+    assert notes[5].startswith(f"Kafka 4.1 also has {outside}, which no model covers but clusters have shown:")
     assert not any("may come from the conjecture HYP-1" in note for note in notes)
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *SMALL, "--json"))["notes"]
     assert whole[2].startswith("kafka-4.1-repaired is kafka-4.1, with this repaired: HYP-1 (")
@@ -87,7 +87,7 @@ def test_an_unknown_version_is_told_of_the_repaired_ones() -> None:
 def test_a_patch_is_its_release_only_if_it_was_read() -> None:
     for name in ("4.1.2", "4.1.2-repaired", "4.0.2"):
         assert MACHINE.version(f"kafka-{name}").name == re.sub(r"\.\d+(-|$)", r"\1", f"kafka-{name}")
-    with pytest.raises(UsageError, match=r"patch was not read.* 'kafka-4.0' has the rules of 4.0.2"):
+    with pytest.raises(UsageError, match=r"patch is not known.* 'kafka-4.0' has the rules of 4.0.2"):
         MACHINE.version("kafka-4.0.1")
 
 
@@ -123,7 +123,7 @@ def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_d
     assert told[0].startswith("HYP-3 repaired prevents the shortest history of ")
     assert "maximal-isr-covers-requests" in told[0]
     assert (
-        "What crashes alone do, with every repair of the model and every crash losing the log, to a record on 2 "
+        "The effect of crashes alone, with every repair of the model and every crash losing the log, on a record on 2 "
         "brokers, with ELR and without unclean elections: min ISR 1: can be lost with 1 crash; min ISR 2: survives 1 "
         "crash, can be lost with 2 (docs/kafka/losing-data.md)."
     ) in notes

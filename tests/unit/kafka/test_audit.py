@@ -556,7 +556,7 @@ def test_what_kafkas_own_tool_prints_is_audited_without_java(monkeypatch: pytest
     possible = {item["sort"]: not item["why_not"] for item in found.data["looked_for"]}
     assert (possible["removed-replica-elected"], possible["min-isr-above-isr"], len(possible)) == (False, True, 35)
     (tmp_path / "00000000000000000000.log").write_bytes(b"\0" * 100)
-    with pytest.raises(UsageError, match=r"kafka-dump-log.sh prints is read without Java"):
+    with pytest.raises(UsageError, match=r"The output of kafka-dump-log.sh is read without Java"):
         audit(tmp_path / "00000000000000000000.log")
 
 
@@ -626,11 +626,11 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
         "2 elected uncleanly",
         "a batch is damaged", "offsets 4 to 5 are in no file", "files disagree about 2 offsets",
         "3 changes of partitions whose state before is in no file",
-        "No path leads to offset 9", "can happen by the rules of kafka-4.4", "ELR: eligible leader replicas",
+        "No path leads to offset 9", "is possible by the rules of kafka-4.4", "ELR: eligible leader replicas",
         "rules of kafka-4.1, controllers support metadata.version 27, it is at 27; ELR off",
         "found 1 unclean-election: Leaders come from the ISR.", "not found created-twice: A partition is created once.",
         "ELR was never on elr-emptied: The ELR stays.", "Rule of kafka-4.1: Leaders come from the ISR.",
-        "not so from step 7 on: The leader has it. (leader-has-acknowledged)",
+        "violated from step 7 on: The leader has it. (leader-has-acknowledged)",
     ):  # fmt: skip
         assert part in text
 

@@ -201,7 +201,7 @@ def test_every_report_says_what_was_looked_at_and_a_quiet_one_what_it_cannot_see
     print_audit(results(), of(sorts=[], findings=[], histories=[], verdict="nothing-found"))
     text = " ".join(capsys.readouterr().out.split())
     assert "audit: no broken rule" in text
-    assert "of which no copies are given, requests that were refused" in text
+    assert "replicas' logs without a given copy, refused requests" in text
 
 
 def test_the_page_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,9 +240,9 @@ def test_logs_of_two_clusters_are_refused_if_their_ids_are_known(tmp_path: Path)
         folder.mkdir(parents=True)
         (folder / "00000000000000000000.log").touch()
         (folder.parent / "meta.properties").write_text(f"version=1\ncluster.id={cluster}\n")
-    with pytest.raises(UsageError, match=r"is of the cluster X and .* of Y, by their meta.properties"):
+    with pytest.raises(UsageError, match=r"is of cluster X and .* of Y, by their meta.properties"):
         files_in(folders[:2])
-    with pytest.raises(UsageError, match="an audit is of one cluster"):
+    with pytest.raises(UsageError, match="an audit covers one cluster"):
         files_in([tmp_path])
     assert len(files_in([folders[0], folders[2]])[0]) == 2
     (tmp_path / "b/meta.properties").write_text("cluster.id=X\n")

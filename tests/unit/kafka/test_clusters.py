@@ -246,14 +246,14 @@ def test_sigterm_and_ctrl_c_end_the_command_with_its_cluster(command: Callable[.
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["hyp-17", "--repaired"], "hyp-17 has nothing to repair on Kafka 4.3.1, which has the repair"),
+        (["hyp-17", "--repaired"], "hyp-17 has nothing to repair on Kafka 4.3.1, which has the repair already"),
         (
             ["hyp-17-two-disks", "--repair", "hyp-17"],
             "there is no repair 'hyp-17' of hyp-17-two-disks on Kafka 4.3.1. Repairs are: hyp-16.",
         ),
         (
             ["hyp-17-two-disks", "--repair", "hyp-16", "--repaired"],
-            "`--repaired` is all repairs, and `--repair` some of them",
+            "`--repaired` means all repairs, and `--repair` some of them",
         ),
     ],
 )

@@ -48,11 +48,11 @@ GREETING = 'print(\'{"kafka": "4.1.2"}\', flush=True)\n'
     [
         ("import sys; sys.exit('no memory')", "died at 'its start' with status 1, saying:\nno memory"),
         ("print('hello', flush=True)", "answered 'its start' with garbage: b'hello'"),
-        ("print('{}', flush=True)", "began with something that is not a greeting"),
+        ("print('{}', flush=True)", "began with something other than a greeting"),
         ("import time; time.sleep(60)", "did not answer 'its start' within 0.5 s; it was ended"),
         (GREETING + "input(); print('[1]', flush=True)", "answered 'look' with garbage: b'[1]'"),
-        (GREETING + "input(); print('{}', flush=True)", "answered 'look' with something else"),
-        (GREETING + 'input(); print(\'{"changed": "class X"}\', flush=True)', "class X is not there"),
+        (GREETING + "input(); print('{}', flush=True)", "answered 'look' with something unexpected"),
+        (GREETING + 'input(); print(\'{"changed": "class X"}\', flush=True)', "class X is missing"),
         (GREETING + 'input(); print(\'{"broken": "trace"}\', flush=True)', "failed at 'look': it throws trace."),
         (GREETING + "input(); import os; os._exit(3)", "died at 'look' with status 3, saying nothing"),
         (GREETING + "input(); import time; time.sleep(60)", "did not answer 'look' within 0.5 s"),
@@ -86,7 +86,7 @@ def test_what_maven_says_is_told_without_its_advertisement(monkeypatch: pytest.M
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     with pytest.raises(UsageError) as caught:
         fetch_jars("", tmp_path / "jars", "the jars")
-    assert str(caught.value).splitlines()[:2] == ["Maven did not bring the jars:", "no network"]
+    assert str(caught.value).splitlines()[:2] == ["Maven did not download the jars:", "no network"]
     assert "use -X" not in str(caught.value)
     assert "`jars=`" in str(caught.value)
 
