@@ -52,9 +52,9 @@ State.box: the bag is full (3 in flight). Raise the bound that sizes it.
 m = s.box.add(number=1); m.seen[1] = 2; s.box.remove(m); s.box.remove(m)
 State.box: there is no message Message(number=1, seen=[0, 2]) in flight to remove.
 s.latest = s.replica[0]
-State.latest: Replica(log=LOG, end=0, ghost_acked=0) was stored in a place for a Message belongs.
+State.latest: Replica(log=LOG, end=0, ghost_acked=0) was stored where a Message belongs.
 s.replica[0] = 1
-State.replica: 1 was stored in a place for a Replica belongs.
+State.replica: 1 was stored where a Replica belongs.
 """.replace("LOG", f"[{', '.join(['Entry(id=0, epoch=0)'] * 3)}]")
 """Statements, and below each its message."""
 LINES = REFUSED.strip().split("\n")
