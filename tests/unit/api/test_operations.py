@@ -147,6 +147,12 @@ def test_no_two_places_count_findings_differently() -> None:
             assert all(row_of(row)[1].startswith(table[row["title"]][column[version]]) for row in rows), version
 
 
+def test_a_disk_is_replaced_only_while_another_broker_leads_where_the_last_replica_can_lose_it() -> None:
+    rows = advise(3, 2, kafka="3.9.2").to_dict()["operations"]
+    (row,) = (row for row in rows if row["operation"] == "replace-a-disk")
+    assert ("B19" in row["findings"], row["instead"]) == (True, "while another broker leads")
+
+
 def test_no_cell_says_more_than_was_measured_of_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for *_, rows in everywhere():
         for row in rows:
