@@ -108,7 +108,7 @@ def _number(domain: Domain, text: str) -> int | None:
     if text in words:
         return words[text]
     if text == "none" and isinstance(domain, Range):
-        return NONE  # traces of earlier releases have it in every range
+        return NONE  # a range below -1 once read so too: such traces replay as they are
     if isinstance(domain, Flag | Member) or not NUMBER.fullmatch(text) or (text == str(NONE) and words):
         return None
     return int(text)

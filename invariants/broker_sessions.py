@@ -25,7 +25,7 @@ def processes_know_their_broker_epoch(s: State, c: C) -> bool:
 
 
 def is_refused(s: State, c: C) -> bool:
-    """Say whether a new process would be refused because of the session of the one before."""
+    """Return whether a new process would be refused because of the session of the one before."""
     return not s.broker.running and s.controller.active and has_session(s, c)
 
 
@@ -57,12 +57,12 @@ PROPERTIES = properties_in(globals())
 
 
 def is_dead(s: State, c: C) -> bool:
-    """Say whether the process that is registered does not run, and leads on in the metadata."""
+    """Return whether the process that is registered does not run, and leads on in the metadata."""
     return not s.broker.running and not s.controller.fenced
 
 
 def is_not_dead(s: State, c: C) -> bool:
-    """Say whether the broker is fenced, or a process that runs is registered."""
+    """Return whether the broker is fenced, or a process that runs is registered."""
     return not is_dead(s, c)
 
 

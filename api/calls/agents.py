@@ -105,7 +105,7 @@ def explain(name: str) -> dict[str, Any]:
 
 def _entry(kind: str, item: dict[str, Any]) -> dict[str, Any]:
     """Return an entry in short: its sentence, its verdict, and the runs that it rests on."""
-    known = evidence().get(item["id"])
+    known, seen = evidence().get(item["id"]), finding_of(entries()[item["id"]])
     picked = ("id", "protocol", "sentence", "source", "status", "standing", "verdict", "answer")
     runs = [
         {"run": case["protocol"], "property": case["property"], "verdict": case["expect"], "length": case["length"]}
@@ -117,7 +117,8 @@ def _entry(kind: str, item: dict[str, Any]) -> dict[str, Any]:
         "releases": _releases_with(item["id"]),
         "avoid": (known.avoid or None) if known else None,
         "broken_by": [found["id"] for found in item.get("findings", ())],
-        **{where: getattr(finding_of(entries()[item["id"]]), where) for where in ("classes", "clusters")},
+        "classes": seen.classes,
+        "clusters": seen.clusters,
         "evidence": runs[:8],
         "runs": len(runs),
     }
@@ -125,9 +126,12 @@ def _entry(kind: str, item: dict[str, Any]) -> dict[str, Any]:
 
 def _releases_with(name: str) -> list[str]:
     """Return the releases that have a finding or a bug, with ELR or without."""
-    both = [(item, elr) for item in versions() for elr in {False, may_have_elr(item)}]
-    having = {item for item, elr in both if name in {one["id"] for one in findings_of(item, 1, elr=elr)}}
-    return [item.removeprefix("kafka-") for item in versions() if item in having]
+    found = []
+    for item in versions():
+        with_and_without = (findings_of(item, 1, elr=elr) for elr in {False, may_have_elr(item)})
+        if any(one["id"] == name for findings in with_and_without for one in findings):
+            found.append(item.removeprefix("kafka-"))
+    return found
 
 
 def why_not(

@@ -86,10 +86,10 @@ def headline(data: Json) -> str:
     more += ["unclean"] if settings["unclean_election"] else []
     said, replicas = "Not measured here", int(str(settings["replicas"]))
     lost = sum(row["outcome"] == "lost" for row in rows)
-    read = listed(patches_read(str(settings["kafka"])))
+    read = patches_read(str(settings["kafka"]))
     if settings["release"] and settings["release"] not in read:
-        why = f"lacks repairs of {read}" if patch_with_own_rules(release) else "was not read"
-        said, release = f"Kafka {release} {why}; this is of {read}", ""
+        why = f"lacks repairs of {listed(read)}" if patch_with_own_rules(release) else "was not read"
+        said, release = f"Kafka {release} {why}; this is of {listed(read)}", ""
     elif settings["acks"] != "all":
         said, more = f"Not measured; at acks={settings['acks']} elections can lose records", more[:1]
     elif lost:

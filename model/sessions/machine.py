@@ -138,12 +138,12 @@ def initial(s: State, c: C) -> None:
 
 
 def handles(s: State) -> bool:
-    """Say whether a controller is active and handles what it gets in time."""
+    """Return whether a controller is active and handles what it gets in time."""
     return s.controller.active and s.controller.overloaded == 0
 
 
 def has_session(s: State, c: C) -> bool:
-    """Say whether a session is open and lasts (BrokerHeartbeatTracker.hasValidSession)."""
+    """Return whether a session is open and lasts (BrokerHeartbeatTracker.hasValidSession)."""
     return 0 <= s.controller.contact <= c.session
 
 

@@ -145,7 +145,7 @@ class Library:
         """Seconds of compiling it, if that was not done by an earlier process."""
         machine = machine_of(native(), 0)
         empty = llvm.parse_assembly(f'target triple = "{machine.triple}"', llvm.create_context())
-        # Sections that are placed apart may be out of each other's reach in a process of some GB, which LLVM then ends.
+        # In one piece: sections out of each other's reach, as in a process of some GB, would make LLVM abort.
         engine = llvm.create_mcjit_compiler(empty, machine, use_lmm=True)
         engine.add_object_file(llvm.ObjectFileRef.from_data(made.code))
         engine.finalize_object()

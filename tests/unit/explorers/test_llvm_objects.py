@@ -360,7 +360,8 @@ def test_a_kernel_keeps_its_code_and_a_cycle_of_references_ends_in_order() -> No
 
 def load_scattered(made: Object) -> None:
     """Load an object where one page is free near other code, and the next free memory is 3 GB away."""
-    reserve = ctypes.CDLL(None).mmap
+    libc = ctypes.CDLL(None)
+    reserve = libc.mmap
     reserve.restype, reserve.argtypes = (
         ctypes.c_void_p,
         [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long],
@@ -373,7 +374,7 @@ def load_scattered(made: Object) -> None:
     for (_, end), (start, _) in itertools.pairwise(ranges):
         if top <= end < start < 1 << 47:
             reserve(end, start - end, 0, private | exactly_there, -1, 0)
-    hole = ctypes.CDLL(None).munmap(ctypes.c_void_p(top - page), ctypes.c_size_t(page))
+    hole = libc.munmap(ctypes.c_void_p(top - page), ctypes.c_size_t(page))
     assert hole == 0
     Library(made)
 
