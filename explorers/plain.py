@@ -13,6 +13,7 @@ from fencepost.explorers.liveness.reference import with_behaviours
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.running.interrupts import Signals, Stoppable, peak_memory
+from fencepost.explorers.verdict import ENOUGH
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.bounds import DROPPED
 from fencepost.model.language.constants import Constants
@@ -94,7 +95,7 @@ class PlainSearch(Stoppable):
     def expand(self, level: list[Key], began: float) -> tuple[list[Key], str]:
         """Return the states of the next level, and why the search must stop, if it must."""
         reached: list[Key] = []
-        self.counting = {name for name in self.guards.declared if self.reached[name] < verdict.ENOUGH}
+        self.counting = {name for name in self.guards.declared if self.reached[name] < ENOUGH}
         for state in level:
             why = self.limit(time.perf_counter() - began)
             if why:
