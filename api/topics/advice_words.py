@@ -78,31 +78,37 @@ def in_kafka(faults: Mapping[str, int]) -> str:
 
 
 def headline(data: Json) -> str:
-    """Return the answer in one sentence that fits on a line."""
+    """Return the answer in one sentence, which fits on a line unless several settings are unusual."""
     settings, rows = data["settings"], data["operations"]
-    release = str(settings["release"] or release_of(data).removeprefix("Kafka "))
-    more = [f"min ISR {settings['min_isr']}"]
-    more += ["without ELR"] if not settings["elr"] and release >= "4" else []
+    line, replicas = release_of(data).removeprefix("Kafka "), settings["replicas"]
+    release, read = str(settings["release"] or line), patches_read(str(settings["kafka"]))
+    unread = bool(settings["release"]) and release not in read
+    more = [f"RF {replicas}", f"min ISR {settings['min_isr']}"]
+    more += ["no ELR"] if not settings["elr"] and release >= "4" else []
     more += ["unclean"] if settings["unclean_election"] else []
-    said, replicas = "Not measured here", int(str(settings["replicas"]))
-    lost = sum(row["outcome"] == "lost" for row in rows)
-    read = patches_read(str(settings["kafka"]))
-    if settings["release"] and settings["release"] not in read:
-        why = f"lacks repairs of {listed(read)}" if patch_with_own_rules(release) else "was not read"
-        said, release = f"Kafka {release} {why}; this is of {listed(read)}", ""
-    elif settings["acks"] != "all":
-        said, more = f"Not measured; at acks={settings['acks']} elections can lose records", more[:1]
-    elif lost:
-        least = "at least " if any(row["outcome"] == "not-measured" for row in rows) else ""
-        said = f"Yes: {least}{lost} of {len(rows)} operations can lose records"
-    elif int(str(settings["min_isr"])) > replicas and release >= "3.7":
-        said = f"Not measured: Kafka takes this min ISR as {replicas}"
-    forms = ((f"Kafka {release}", counted(replicas, "replica")), (f"Kafka {release}", f"RF {replicas}"))
-    for named, size in (*forms, (release, f"RF {replicas}")):
-        sentence = f"{said} ({', '.join([*([named] if release else []), size, *more])})."
-        if len(sentence) <= WIDTH:
-            break
-    return sentence if len(sentence) <= WIDTH else sentence.replace("at least ", "")
+    others = [[seen for seen in row["elsewhere"] if seen["outcome"] == "lost"] for row in rows]
+    near = [any(line in seen["release"] and seen["differs"] == ["release"] for seen in found) for found in others]
+    lost = sum(near) if unread else sum(row["outcome"] == "lost" for row in rows)
+    least = "at least " if any(row["outcome"] == "not-measured" for row in rows) else ""
+    said = f"Yes: {least}{lost} of {len(rows)} operations can lose records"
+    if settings["acks"] != "all":
+        said, more = f"Not measured; at acks={settings['acks']} elections can lose records", more[:2]
+    elif not lost and settings["min_isr"] > replicas:
+        taken = f"Kafka takes this min ISR as {replicas}"
+        said = f"Not measured: {taken if release >= '3.7' else 'min ISR is above the number of replicas'}"
+    elif not lost:
+        known = " or ".join(map(str, sorted({seen["replicas"] for found in others for seen in found})))
+        count = f"{sum(map(bool, others))} of {len(rows)} operations can lose records"
+        said, more = f"{more[0]} is not measured; at RF {known}, {count}", more[2:]
+    elif unread and patch_with_own_rules(release):
+        release = f"seen on {listed(read)}"
+    elif unread:
+        said = f"Kafka {release} was not read; in {listed(read)}, {said.removeprefix('Yes: ')}"
+        release, *more = more
+    sentence = f"{said} ({', '.join([release, *more])})."
+    named = sentence.replace(f"({release}", f"(Kafka {release}") if release[0].isdigit() else sentence
+    forms = (named, sentence, sentence.replace("records (", "data ("))
+    return next((text for text in forms if len(text) <= WIDTH), sentence)
 
 
 def row_of(item: Json) -> tuple[str, str, str]:

@@ -129,7 +129,7 @@ def _rank(row: Json) -> tuple[int, int, int]:
 
 
 def _row(operation: Operation, asked: Settings) -> Json:
-    found = sorted(map(_without_bystanders, _seen(operation, asked)), key=_worse)
+    found = sorted(map(_without_bystanders, _seen(operation, asked)), key=lambda item: _worse(item, asked))
     exact = [item for item in found if not item["differs"]]
     others = [item for item in found if item["differs"] and item["outcome"] in HARMFUL]
     outcome = exact[0]["outcome"] if exact else "not-measured"
@@ -178,9 +178,10 @@ def _unmodelled(operation: Operation, asked: Settings) -> str | None:
     return operation.unmodelled or None
 
 
-def _worse(item: Json) -> tuple[int, int, int]:
-    """Return the sort key of evidence: the worst outcome first, then by place, then by how much the settings differ."""
-    return OUTCOMES.index(item["outcome"]), PLACES.index(item["seen"]), len(item["differs"])
+def _worse(item: Json, asked: Settings) -> tuple[int, bool, int, int]:
+    """Return the sort key of evidence: the worst outcome, the same line of releases, then place and settings."""
+    other = _number(item["release"]) != _number(asked.version)
+    return OUTCOMES.index(item["outcome"]), other, PLACES.index(item["seen"]), len(item["differs"])
 
 
 def _seen(operation: Operation, asked: Settings) -> Iterator[Json]:
@@ -368,14 +369,17 @@ def _blank(
     """Return the observation; `differs` names the settings in which it differs from those in question."""
     spare, has_spare = brokers > replicas, asked.brokers is None or asked.brokers > asked.replicas
     known = (release,) if seen != "model" else patches_read(asked.version)
+    same_line = _number(release) == _number(asked.version)
+    patch = ("release", asked.release in known if asked.release else same_line)
     pairs = (
-        ("release", asked.release in known if asked.release else _number(release) == _number(asked.version)),
+        *(() if same_line else (patch,)),
         ("replicas", replicas == asked.replicas),
         ("min_isr", min_isr == asked.min_isr),
         ("elr", elr == asked.elr),
         ("brokers", not operation.moves or asked.brokers is None or spare == has_spare),
         ("acks", asked.acks == "all"),
         ("unclean_election", not asked.unclean_election),
+        *((patch,) if same_line else ()),
     )
     return {
         "seen": seen,

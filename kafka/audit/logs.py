@@ -95,7 +95,8 @@ def files_in(paths: Sequence[Path]) -> tuple[list[tuple[Path, Kind, int]], list[
 def _inside(path: Path) -> list[tuple[Path, Kind, int]]:
     if not path.exists():
         raise UsageError(
-            f"{path} does not exist: name a folder {TOPIC}, or a file with the output of kafka-dump-log.sh."
+            f"{path} does not exist: name a folder {TOPIC} of a controller's metadata.log.dir, one that contains such "
+            "folders, or a file with the output of kafka-dump-log.sh."
         )
     if path.is_file():
         return [_file(path)]

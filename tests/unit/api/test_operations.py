@@ -148,9 +148,10 @@ def test_no_two_places_count_findings_differently() -> None:
 
 
 def test_a_disk_is_replaced_only_while_another_broker_leads_where_the_last_replica_can_lose_it() -> None:
-    rows = advise(3, 2, kafka="3.9.2").to_dict()["operations"]
-    (row,) = (row for row in rows if row["operation"] == "replace-a-disk")
-    assert ("B19" in row["findings"], row["instead"]) == (True, "while another broker leads")
+    for replicas, min_isr, by in ((3, 2, "B19"), (2, 1, None)):
+        rows = advise(replicas, min_isr, kafka="3.9.2").to_dict()["operations"]
+        row = next(row for row in rows if row["operation"] == "replace-a-disk")
+        assert (by is None or by in row["findings"], row["instead"]) == (True, "while another broker leads")
 
 
 def test_no_cell_says_more_than_was_measured_of_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,8 +176,17 @@ def test_no_cell_says_more_than_was_measured_of_its_settings(monkeypatch: pytest
 def test_a_patch_that_was_not_read_says_so() -> None:
     data = advise(3, 2, kafka="4.1.0").to_dict()
     assert {row["outcome"] for row in data["operations"]} == {"not-measured"}
-    assert headline(data).startswith("Kafka 4.1.0 was not read; this is of 4.1.2")
+    assert headline(data).startswith("Kafka 4.1.0 was not read; in 4.1.2, at least 8 of 14 operations can lose records")
     assert any(" loses" in row_of(row)[1] for row in data["operations"])
+    data = advise(3, 2, kafka="3.9.0").to_dict()
+    assert headline(data) == "Yes: at least 8 of 13 operations can lose data (seen on 3.9.2, RF 3, min ISR 2)."
+    nearest = [row["elsewhere"][0]["release"] for row in data["operations"] if row["elsewhere"]]
+    assert all("3.9" in release for release in nearest)
+
+
+def test_another_number_of_replicas_is_named_where_only_that_was_measured() -> None:
+    said = headline(advise(5, 3, kafka="4.2.1").to_dict())
+    assert said == "RF 5 is not measured; at RF 2 or 3, 13 of 14 operations can lose data (4.2.1)."
 
 
 def test_searches_of_operations_are_of_these_constants_and_their_histories_lose_a_record() -> None:

@@ -61,7 +61,7 @@ def test_the_page_on_losing_data_says_the_same() -> None:
 def test_settings_that_were_not_searched_are_not_answered(args: str) -> None:
     done = fencepost("advise", *args.split())
     assert done.exit_code == 3
-    assert "Not measured" in done.stdout
+    assert "not measured" in done.stdout.partition("\n")[0].lower()
     assert not re.search("safe|survives|^[^ ].*  loses", done.stdout, re.MULTILINE)
     found = said(*args.split())
     assert (found["searched"], found["crashes"]) == (False, None)
@@ -306,9 +306,6 @@ def test_a_patch_that_was_not_read_is_named() -> None:
     assert patches_read("kafka-4.0") == ["4.0.2"]
     assert "Kafka 3.9.1 was not read: this is about 3.9.2." in told_of("3.9.1")
     assert "Kafka 3.9.0 is as kafka-3.9, but KAFKA-18991 and KAFKA-18723" in told_of("3.9.0")
-    assert fencepost("advise", "--kafka", "3.9.0").stdout.startswith(
-        "Kafka 3.9.0 lacks repairs of 3.9.2; this is of 3."
-    )
     assert "was not read" not in told_of("3.9.2")
     assert "Statements on Kafka 3.9 are about 3.9.2: other patches may differ." in told_of("kafka-3.9")
     shown = advise(3, 2, kafka="3.9.0").to_dict()["settings"]
