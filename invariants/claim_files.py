@@ -38,6 +38,7 @@ What an entry says; all but the sentence may be missing:
                what follows the colon is what these are asked about instead
     classes    what Kafka's classes and schemas must say, release by release: "not built: 3.9.2, 4.0.2; holds: 4.1.2"
     releases   (hypotheses that were seen on Kafka before a model had them) the releases: "4.0, 4.1, 4.2"
+    driven     (the same) the patches whose classes did it in histories that are not archived: "4.1.2, 4.4.0"
     harm       (the same) what it does, as `reproduce` says it: lost, out, leaderless
     without_elr  (the same) what it does without eligible leader replicas, if that is something else
     repair     (the same) what repairs it
@@ -85,7 +86,7 @@ ENTRY_KEYS = (
         "alone",
         "as",
     ),
-    *("classes", "releases", "harm", "without_elr", "repair"),
+    *("classes", "releases", "driven", "harm", "without_elr", "repair"),
 )
 HARMS = ("lost", "out", "leaderless")
 
@@ -170,7 +171,7 @@ def _evidence(item: str, claims: Mapping[str, Claim], runs: Runs) -> Evidence | 
     texts = {key: claim.said.get(key, "") for key in ("answer", "verdict", "gap", "avoid")}
     classes = _by_release(claim.said.get("classes", ""))
     seen = {
-        "releases": tuple(words(claim.said.get("releases", ""))),
+        **{key: tuple(words(claim.said.get(key, ""))) for key in ("releases", "driven")},
         **{key: claim.said.get(key, "") for key in ("harm", "without_elr", "repair")},
     }
     return Evidence(item, cases, **texts, classes=classes, **seen) if cases or classes or any(texts.values()) else None

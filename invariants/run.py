@@ -121,6 +121,8 @@ class Evidence:
     """The expected verdict of each release's own classes: `holds`, `differs` or `not built`."""
     releases: tuple[str, ...] = ()
     """For a hypothesis that was seen on Kafka before a model had it: the releases that have it, such as `4.1`."""
+    driven: tuple[str, ...] = ()
+    """For the same: the patches whose classes did it in histories that are not archived, such as `4.1.2`."""
     harm: str = ""
     """For the same: `lost`, `out` or `leaderless`, as reported by `fencepost reproduce`."""
     without_elr: str = ""

@@ -114,7 +114,7 @@ def _entry(kind: str, item: dict[str, Any]) -> dict[str, Any]:
     return {
         "kind": kind.removesuffix("s").replace("hypothese", "finding"),
         **{name: item[name] for name in picked if item.get(name)},
-        "releases": _releases_with(item["id"]),
+        "releases": list(known.releases if known else ()) or _releases_with(item["id"]),
         "avoid": (known.avoid or None) if known else None,
         "broken_by": [found["id"] for found in item.get("findings", ())],
         "classes": seen.classes,
@@ -160,7 +160,7 @@ def why_not(
 
 
 def compare(a: str, b: str, constants: dict[str, Any] | None = None, seconds: float = SECONDS) -> dict[str, Any]:
-    """Compare two models, such as `kip320` and `kip279`, or `replication` and `replication min_isr=2`."""
+    """Compare two models: `kip320` and `kip279`, or `replication version=kafka-4.1` and `replication min_isr=2`."""
     ends = time.monotonic() + min(max(seconds, 1.0), MOST_SECONDS)
     try:
         made = compared(a, b, constants=constants or {}, max_states=MOST_STATES, cancel=lambda: time.monotonic() > ends)

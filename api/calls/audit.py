@@ -209,7 +209,8 @@ def _read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | N
 
     reading = read(paths, folder, kafka, jars, resume=resume)
     if not reading.parts:
-        notes = "; ".join(note.text for note in reading.every_note) or "its files are empty"
+        first, *others = [note.text for note in reading.every_note] or ["its files are empty"]
+        notes = first + f"; and {counted(len(others), 'other note')}" * bool(others)
         raise UsageError(
             f"no record of the log could be read: {notes}. Audit it as a user who may read it, or audit a whole copy "
             "of it."

@@ -165,10 +165,10 @@ def compare(
     """Compare two models: their guarantees, reachable states, and observable behaviours.
 
     A model is a machine, or a string as on the command line: a protocol, a Python file or one of its machines
-    (`FILE.py:NAME`), a version, and settings NAME=VALUE, separated by blanks. A string without a protocol changes the
-    other model. Without `b`, a variant is compared with its base. `on` are fields of the state, such as `replica.log`;
-    by default, the models are compared by everything that the protocol keeps, and by what its clients can see. Only
-    complete state spaces are compared, so a cancellation raises KeyboardInterrupt.
+    (`FILE.py:NAME`), a version (`kafka-4.1` or `version=kafka-4.1`), and settings NAME=VALUE, separated by blanks. A
+    string without a protocol changes the other model. Without `b`, a variant is compared with its base. `on` are fields
+    of the state, such as `replica.log`; by default, the models are compared by everything that the protocol keeps, and
+    by what its clients can see. Only complete state spaces are compared, so a cancellation raises KeyboardInterrupt.
     """
     options = Options(
         workers=workers or os.cpu_count() or 1,
@@ -246,6 +246,7 @@ def _side(found: Protocol, title: str, first: Machine, common: Mapping[str, int]
     machine = found.machine
     known = machine.constants.declared()
     words = [word for word in _words(title) if not _is_model(word)] if title != machine.name else []
+    words = words if "version" in known else [word.removeprefix("version=") for word in words]
     has_versions = machine is first or machine.versions
     values = dict(machine.version(version).values) if version and has_versions else {}
     values.update({name: value for name, value in common.items() if name in known})

@@ -52,7 +52,7 @@ DIFFERS = {
     "replicas": "RF {replicas}",
     "min_isr": "min ISR {min_isr}",
     "release": "{release}",
-    "elr": "other ELR",
+    "elr": "{elr} ELR",
     "brokers": "{brokers} brokers",
     "acks": "acks=all",
     "unclean_election": "if clean",
@@ -119,7 +119,9 @@ def row_of(item: Json) -> tuple[str, str, str]:
     if item["elsewhere"] and item["outcome"] == "not-measured":
         other = item["elsewhere"][0]
         release = patches_read(other["release"])[0] if other["seen"] == "model" else other["release"]
-        differs = DIFFERS[other["differs"][0]].format(**{**other, "release": release})
+        differs = DIFFERS[other["differs"][0]].format(
+            **{**other, "release": release, "elr": "with" if other["elr"] else "no"}
+        )
         fact = f"{differs} {SAID[other['outcome']]}: {_in_short(other)}"
     return item["title"], fact, item["instead"]
 
@@ -174,7 +176,8 @@ def _seen(item: Json) -> str:
         return f"{names}{runs}{lost} ({where}{late}): {item['story']}."
     if item["seen"] == "classes":
         return f"{names}Kafka's classes of {item['release']} took every step of {item['run']} ({where})."
-    searched = f"; {item['states']:,} states" if item["states"] else ""
+    searched = f"; {listed(item['repaired'])} repaired" if item["repaired"] else ""
+    searched += f"; {item['states']:,} states" if item["states"] else ""
     release = item["release"].replace("kafka-", "Kafka ")
     if item["outcome"] == "safe":
         return f"The model of {release} loses nothing with up to {in_kafka(item['faults'] or {})} ({where}{searched})."

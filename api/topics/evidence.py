@@ -228,10 +228,13 @@ def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
 
     A story that is called after it may do harm by another on later releases.
     """
-    clusters = tuple(name for name in _seen("clusters", entry) if name.rpartition(".")[0] in known.releases)
+    clusters, classes = (
+        tuple(name for name in _seen(place, entry) if name.rpartition(".")[0] in known.releases) for place in SEEN
+    )
+    classes = tuple(sorted({*classes, *known.driven}))
     versions = tuple(f"kafka-{name}" for name in known.releases)
     newest = PROTOCOLS[entry.protocol].machine.versions[-1].name
-    return Finding(entry.id, known.repair, versions, (), clusters, newest not in versions)
+    return Finding(entry.id, known.repair, versions, classes, clusters, newest not in versions)
 
 
 def _seen(name: str, entry: Entry) -> tuple[str, ...]:

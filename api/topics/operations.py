@@ -62,6 +62,7 @@ class Operation:
     title: str
     instead: str
     constants: str = ""
+    three: str = ""
     kinds: tuple[str, ...] = ()
     elr: bool = False
     unclean: bool | None = None
@@ -98,10 +99,17 @@ def question(operation: Operation, version: str, replicas: int, min_isr: int, *,
     return values
 
 
+def repairs(values: Mapping[str, int], findings: Sequence[str]) -> dict[str, int]:
+    """Return the constants that repair these findings where they are not repaired."""
+    lacking = [item for item in protocol(PROTOCOL).machine.missing(values) if item.finding in findings]
+    return {name: int(value) for item in lacking for name, value in item.values.items()}
+
+
 def _own(operation: Operation, replicas: int, min_isr: int) -> Mapping[str, int]:
     """Return the constants that an operation sets, whatever the release."""
     sizes = {"replicas": replicas, "fewer": replicas - 1, "more": replicas + 1}
-    return dict(_read(f"{COMMON} {operation.constants.format(**sizes)} min_isr={min_isr}"))
+    constants = f"{operation.constants} {operation.three if replicas > 2 else ''}".format(**sizes)
+    return dict(_read(f"{COMMON} {constants} min_isr={min_isr}"))
 
 
 @cache
@@ -178,10 +186,10 @@ def _unmodelled(operation: Operation, asked: Settings) -> str | None:
     return operation.unmodelled or None
 
 
-def _worse(item: Json, asked: Settings) -> tuple[int, bool, int, int]:
-    """Return the sort key of evidence: the worst outcome, the same line of releases, then place and settings."""
-    other = _number(item["release"]) != _number(asked.version)
-    return OUTCOMES.index(item["outcome"]), other, PLACES.index(item["seen"]), len(item["differs"])
+def _worse(item: Json, asked: Settings) -> tuple[int, bool, bool, int, int]:
+    """Return the sort key of evidence: the worst outcome, the same line of releases and settings, then the place."""
+    line, differs = _number(item["release"]) != _number(asked.version), item["differs"]
+    return OUTCOMES.index(item["outcome"]), line, differs != ["release"], PLACES.index(item["seen"]), len(differs)
 
 
 def _seen(operation: Operation, asked: Settings) -> Iterator[Json]:
@@ -269,12 +277,14 @@ def _in_model(operation: Operation, asked: Settings) -> Iterator[Json]:
             continue
         front = [item for item in row["front"] if any(item["faults"].get(name) for name in operation.kinds)]
         values = question(operation, asked.version, row["replicas"], row["min_isr"], elr=row["elr"])
+        own = _own(operation, row["replicas"], row["min_isr"])
         sizes = {"replicas": row["replicas"], "min_isr": row["min_isr"], "brokers": values["brokers"]}
         made: Json = {
             **_blank("model", asked.version, asked, operation, elr=row["elr"], **sizes),
             "states": row["states"],
             "late": True,
-            "show": _search(asked.version, {"elr": row["elr"], **_own(operation, row["replicas"], row["min_isr"])}),
+            "repaired": row.get("repaired", []),
+            "show": _search(asked.version, {"elr": row["elr"], **own, **repairs(values, row.get("repaired", ()))}),
         }
         if not row["front"] and not row["undetermined"]:
             yield {**made, "outcome": "safe", "faults": row["most"]}
@@ -401,6 +411,7 @@ def _blank(
         "steps": None,
         "states": None,
         "late": False,
+        "repaired": [],
         "show": "",
     }
 

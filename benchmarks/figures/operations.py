@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from fencepost import api
-from fencepost.api.topics.operations import LOSS, OPERATIONS, PROTOCOL, Operation, question
+from fencepost.api.topics.operations import LOSS, OPERATIONS, PROTOCOL, Operation, question, repairs
 from fencepost.invariants.figures.store import load, save
 from fencepost.invariants.protocols import protocol
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.site.stale import operations_mark
 
-SECONDS, MOST_STATES = 240.0, 80_000_000
+SECONDS, MOST_STATES = 500.0, 150_000_000
 """A search may take so long, and so many states."""
 SIZES = (
     *((3, 2, True), (3, 2, False), (2, 2, True), (2, 1, True)),
@@ -37,8 +37,22 @@ def grouped(operation: Operation, replicas: int, min_isr: int, *, elr: bool) -> 
     yield from reversed(groups.values())
 
 
-def measured(values: dict[str, int]) -> dict[str, Any]:
-    """Return the fewest faults that lose an acknowledged record, each with the findings that do it."""
+def measured(values: dict[str, int], kinds: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the fewest faults that lose an acknowledged record, each with the findings that do it.
+
+    Where none has a fault of these kinds, the findings that do it without are repaired.
+    """
+    found = lost_in(values)
+    without = {name for item in found["front"] for name in item["by"]}
+    if without and kinds and not any(item["faults"].get(name) for item in found["front"] for name in kinds):
+        again = lost_in({**values, **repairs(values, tuple(without))})
+        if any(item["faults"].get(name) for item in again["front"] for name in kinds):
+            return {**again, "repaired": sorted(without)}
+    return found
+
+
+def lost_in(values: dict[str, int]) -> dict[str, Any]:
+    """Return the fewest faults that lose an acknowledged record with these constants."""
     found = api.faults(
         "replication", prop=LOSS, constants=values, compact=True, workers=1, budget=SECONDS, max_states=MOST_STATES
     )
@@ -57,7 +71,7 @@ def causes(values: dict[str, int], faults: dict[str, int]) -> list[str]:
     given = {**values, **{name: 0 for name in BUDGETS if name not in faults}, **faults}
     alone = {}
     for item in (None, *lacking):
-        repaired = {name: int(value) for other in lacking if other is not item for name, value in other.values.items()}
+        repaired = repairs(values, tuple(other.finding for other in lacking if other is not item))
         made = api.check(
             "replication",
             constants={**given, **repaired},
@@ -97,7 +111,7 @@ def main() -> None:
                 left -= 1
                 begun = time.monotonic()
                 values = question(operation, versions[0], replicas, min_isr, elr=elr)
-                rows.append({**key, **measured(values), "seconds": round(time.monotonic() - begun, 1)})
+                rows.append({**key, **measured(values, operation.kinds), "seconds": round(time.monotonic() - begun, 1)})
                 save("operations", {"mark": mark, "rows": rows})
                 done = {name: rows[-1][name] for name in ("least", "undetermined", "states", "seconds")}
                 sys.stderr.write(f"{key}: {done}, {[(item['faults'], item['by']) for item in rows[-1]['front']]}\n")

@@ -85,9 +85,11 @@ def files_in(paths: Sequence[Path]) -> tuple[list[tuple[Path, Kind, int]], list[
         notes += [Note("empty", f"{file} is empty", unread=False) for file, _, _ in inside if file.stat().st_size == 0]
     look_for_one_cluster([file for file, _, _ in found])
     if not found and not notes:
+        disks = any(next(path.rglob("partition.metadata"), None) for path in paths)
         raise UsageError(
-            f"no metadata log was found in {', '.join(map(str, paths))}: name a folder {TOPIC}, one that contains such "
-            "folders, or a file with the output of kafka-dump-log.sh --cluster-metadata-decoder."
+            f"no metadata log was found in {', '.join(map(str, paths))}{', only logs of brokers' if disks else ''}: "
+            f"name a folder {TOPIC} of a controller{' too' if disks else ''}, one that contains such folders, or a "
+            "file with the output of kafka-dump-log.sh --cluster-metadata-decoder."
         )
     return found, notes
 

@@ -14,6 +14,7 @@ from fencepost.kafka.audit.logs import File, Note
 from fencepost.kafka.audit.pipeline import FINDINGS, FOUND, HISTORIES, Judged, MetadataLog, batches
 from fencepost.kafka.audit.reading import arrow_schema
 from fencepost.kafka.formatting import clock, many, when
+from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -230,10 +231,10 @@ def warnings_of(
     differ: dict[str, int],
     common: int,
 ) -> list[str]:
-    """Return the warnings before the findings: unjudged parts, and logs of different clusters."""
+    """Return the warnings before the findings on unjudged parts; raise UsageError for logs of different clusters."""
     found = []
     if differ["count"] * SEEMS > common:
-        found.append(
+        raise UsageError(
             f"these logs seem to come from different clusters: {differ['count']:,} of {common:,} offsets that they "
             "share differ. Audit each one separately."
         )

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from fencepost.api.calls.agents import answer
 from fencepost.api.topics import operations as rows_of
 from fencepost.api.topics.advice_words import headline, lines_of, row_of
 from fencepost.api.topics.advising import advise, notes, versions
@@ -100,6 +101,27 @@ def on_page() -> Iterator[tuple[str, str, set[str], set[bool]]]:
         first = "3.5" if text.startswith("to") else numbers[0]
         releases = {item for item in versions() if first <= item.removeprefix("kafka-") <= numbers[-1]}
         yield name, lost, releases, {False} if "no ELR" in text else {True} if "ELR" in text else {False, True}
+
+
+def test_explain_has_the_releases_and_the_evidence_of_every_finding_on_the_page() -> None:
+    page = (ROOT / "docs" / "kafka" / "findings.md").read_text("utf-8")
+    rows = re.findall(r"^\| \[(HYP-\d+)\][^|]*\|[^|]*\| ([^|]*) \| ([^|]*) \| ([^|]*) \|", page, re.MULTILINE)
+    assert len(rows) == len(list(on_page()))
+    runs = [run for run in load("clusters")["runs"] if run["mode"] == "played" and run["verdict"] != "undetermined"]
+    for name, span, by, shown in rows:
+        (entry,) = answer("explain", {"name": name})["entries"]
+        numbers = re.findall(r"\d\.\d", span.partition(";")[0])
+        assert entry["releases"][-1] == numbers[-1], name
+        assert span.startswith("to") or entry["releases"][0] == numbers[0], name
+        stories = re.findall(r"`(hyp-[^`]*)`: (\d+) of (\d+) runs", shown)
+        assert bool(entry["clusters"]) == bool(stories), name
+        on_classes = shown == "Kafka's classes" or by in ("random histories", "conformance")
+        assert bool(entry["classes"]) >= on_classes, name
+        assert shown != "not run" or not entry["classes"], name
+        assert by != "model" or entry["runs"], name
+        for story, lost, of in stories:
+            mine = [run for run in runs if run["finding"] == story and run["expected"] in HARMFUL]
+            assert (sum(run["verdict"] in HARMFUL for run in mine), len(mine)) == (int(lost), int(of)), story
 
 
 def misplaced() -> set[tuple[str, str]]:

@@ -179,7 +179,7 @@ def test_the_headline_is_in_an_operators_words() -> None:
     )
 
 
-def test_damage_and_logs_of_two_clusters_are_warned_of() -> None:
+def test_damage_is_warned_of_and_logs_of_two_clusters_are_refused() -> None:
     none, damage = {"count": 0, "offset": -1}, [{"unread": True, "text": "cut off", "what": "x", "count": 1}]
     counts = {"unjudged": 3, "unjudged_partitions": 1}
     assert warnings_of(counts, damage, [(111, 111)], none, 0) == [
@@ -187,8 +187,8 @@ def test_damage_and_logs_of_two_clusters_are_warned_of() -> None:
     ]
     assert warnings_of({"unjudged": 0}, damage, [], none, 0) == ["incomplete: cut off"]
     assert warnings_of({"unjudged": 0}, [], [(0, 99)], {"count": 2, "offset": 80}, 87) == []
-    (seem,) = warnings_of({"unjudged": 0}, [], [], {"count": 55, "offset": 7}, 87)
-    assert seem.startswith("these logs seem to come from different clusters: 55 of 87 offsets")
+    with pytest.raises(UsageError, match="seem to come from different clusters: 55 of 87 offsets"):
+        warnings_of({"unjudged": 0}, [], [], {"count": 55, "offset": 7}, 87)
 
 
 def test_every_report_says_what_was_looked_at_and_a_quiet_one_what_it_cannot_see(
