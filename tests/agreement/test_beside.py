@@ -27,7 +27,8 @@ from base import MACHINE as BASE, PROPERTIES
 from fencepost.model.language import action, require
 """
 SHARED = "files that others take"
-SESSIONS = {item.title: item for name in ("beside", "strange") for item in blocks(MODELS / f"{name}.txt")}
+BESIDE, STRANGE = ({item.title: item for item in blocks(MODELS / f"{name}.txt")} for name in ("beside", "strange"))
+SESSIONS = {**BESIDE, **STRANGE}
 
 
 def files_of(block: Block) -> dict[str, str]:
