@@ -21,6 +21,7 @@ from fencepost.invariants import (
     replication,
     replication_liveness,
     replication_witnesses,
+    topic_deltas,
     visible,
     watermark_propagation,
 )
@@ -91,6 +92,7 @@ _PROPERTIES = {
     "controller-failover": controller_failover.PROPERTIES,
     "unclean-recovery": recovery.PROPERTIES,
     "broker-sessions": broker_sessions.PROPERTIES,
+    "topic-deltas": topic_deltas.PROPERTIES,
 }
 """The properties of each machine; machines not named are the published models, which share theirs."""
 _ON_REQUEST = {
@@ -105,6 +107,7 @@ _ON_REQUEST = {
     "hints-and-tokens": hints_and_tokens.LIVENESS,
     "watermark-propagation": watermark_propagation.ON_REQUEST,
     "broker-sessions": broker_sessions.LIVENESS,
+    "topic-deltas": topic_deltas.LIVENESS,
     "follower-reads": (*follower_reads_cases.ON_REQUEST, *follower_reads_live.PROPERTIES),
 }
 """The properties that are checked only if named."""

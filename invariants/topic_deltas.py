@@ -1,0 +1,55 @@
+"""Images of topics: whatever the deltas, an image is as the log says; and each directory is assigned or dropped."""
+
+from fencepost.model.language import NONE, always, bits, leads_to, sometimes, weak
+from fencepost.model.language.actions import properties_in
+from fencepost.model.topics.machine import C, State, Topic, broker_assigns_directory, broker_publishes
+
+
+@always
+def images_follow_the_log(s: State, c: C) -> bool:
+    """TD-S1: the broker's image with its delta has the topic that the metadata log has, and no other one."""
+    applied = s.image if s.delta.broken else (s.image & ~s.delta.deleted) | s.delta.changed
+    return applied == (0 if s.topic == NONE else bits.only(s.topic))
+
+
+@always
+def created_topics_exist(s: State, c: C) -> bool:
+    """TD-S2: what a delta lists as created exists after it."""
+    return s.delta.created in (NONE, s.topic)
+
+
+@sometimes
+def topic_is_created_again_in_one_delta(s: State, c: C) -> bool:
+    """A delta deletes a topic and creates the next one of the name."""
+    return s.delta.deleted != 0 and s.delta.created != NONE
+
+
+@sometimes
+def topic_is_unassigned_when_deleted(s: State, c: C) -> bool:
+    """A topic is deleted before the directory of its replica is assigned."""
+    return s.unassigned != 0 and s.topic == NONE
+
+
+PROPERTIES = properties_in(globals())
+
+
+def is_unassigned(s: State, c: C, topic: int) -> bool:
+    """Say whether the broker has yet to report the directory of a replica."""
+    return bits.contains(s.unassigned, topic)
+
+
+def is_not_unassigned(s: State, c: C, topic: int) -> bool:
+    """Say whether the broker has nothing to report of a topic."""
+    return not is_unassigned(s, c, topic)
+
+
+assignments_end = leads_to(
+    "assignments-end",
+    "TD-L1: the directory of each replica is eventually assigned, or its topic is gone and the broker drops it.",
+    when=is_unassigned,
+    then=is_not_unassigned,
+    fair=(weak(broker_publishes), weak(broker_assigns_directory, each="topic")),
+    topic=Topic,
+)
+
+LIVENESS = (assignments_end,)

@@ -1,0 +1,1 @@
+"""Topics that are created, deleted and created again, as brokers learn it."""

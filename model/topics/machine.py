@@ -1,0 +1,182 @@
+"""Topics that are created, deleted and created again, as a broker replays it: records in deltas, deltas on an image.
+
+After TopicsDelta and TopicsImage, and AssignmentsManager (KIP-858). A record is replayed into the broker's delta when
+the controller writes it; the broker publishes the delta after any number of records, as MetadataLoader does. Folded:
+there is one name, of which each topic has an id of its own and one replica, on this broker; ELRs have no members here,
+as it is what a record that clears them does to the delta that counts; a request about directories has one replica.
+"""
+
+from typing import Annotated
+
+from fencepost.model.language import (
+    NONE,
+    BitSet,
+    Constants,
+    Index,
+    Machine,
+    Range,
+    Record,
+    Version,
+    action,
+    bits,
+    bound,
+    require,
+    shape,
+    switch,
+)
+
+
+class C(Constants):
+    """Constants of a run."""
+
+    topics = shape(3, low=2, high=5, meaning="topics of the one name, one after the other")
+    clears = bound(1, low=0, high=3, meaning="times that all ELRs are cleared (ClearElrRecord)")
+    deleted_stay_deleted = switch(
+        default=True, meaning="clearing ELRs skips topics that the delta deletes (KAFKA-19383)"
+    )
+    deletion_undoes_creation = switch(
+        default=True, meaning="topics deleted in a delta are not created in it (KAFKA-19497)"
+    )
+    assignments_need_topics = switch(default=True, meaning="only topics in the image are assigned (KAFKA-17190)")
+
+
+Topic = Annotated[int, Index(C.topics)]
+MaybeTopic = Annotated[int, Index(C.topics, none=True)]
+Topics = Annotated[int, BitSet(C.topics)]
+
+
+class Delta(Record):
+    """Records since the last image: topics that it changes, new ones among them; those it deletes from the image; and
+    the topic that it lists as created under the name. Kafka cannot apply a `broken` one, which changes no topic at all.
+    """
+
+    changed: Topics
+    deleted: Topics
+    created: MaybeTopic
+    broken: bool
+
+
+class State(Record):
+    """The topic of the name in the metadata log, and how many there were; the broker's image and delta.
+
+    `unassigned` are replicas whose directories the broker has yet to report to the controller.
+    """
+
+    topic: MaybeTopic
+    number: Annotated[int, Range(0, C.topics)]
+    image: Topics
+    delta: Delta
+    unassigned: Topics
+    clears: Annotated[int, Range(0, C.clears)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """There is no topic, and the broker knows it."""
+    s.topic = NONE
+    s.delta.created = NONE
+    s.clears = c.clears
+
+
+@action()
+def controller_creates_topic(s: State, c: C) -> None:
+    """The controller creates the topic, with an id that was never used (TopicRecord)."""
+    require(s.number < c.topics, bound=C.topics)
+    require(s.topic == NONE)
+    s.topic = s.number
+    s.delta.changed |= bits.only(s.number)
+    s.delta.created = s.number
+    s.number += 1
+
+
+@action()
+def controller_deletes_topic(s: State, c: C) -> None:
+    """The controller deletes the topic (RemoveTopicRecord).
+
+    If the delta has created it, nothing is left of it; before KAFKA-19497 it stays among those that were created.
+    """
+    require(s.topic != NONE)
+    s.delta.changed = bits.without(s.delta.changed, s.topic)
+    s.delta.deleted |= s.image & bits.only(s.topic)
+    if c.deletion_undoes_creation and s.delta.created == s.topic:
+        s.delta.created = NONE
+    s.topic = NONE
+
+
+@action()
+def controller_clears_elrs(s: State, c: C) -> None:
+    """The min ISR of the cluster changes, which clears all ELRs: the delta changes every topic of its image.
+
+    Before KAFKA-19383 also those that it has deleted. Since its repair also those that it lists as created: one that
+    is gone again has no partitions to change, which is a null pointer now and when the delta is applied.
+    """
+    d = s.delta
+    is_gone = d.created != NONE and not bits.contains(d.changed, d.created)
+    require(s.clears > 0, bound=C.clears)
+    s.clears -= 1
+    if c.deleted_stay_deleted:
+        d.changed |= s.image & ~d.deleted
+        d.broken = d.broken or is_gone
+    else:
+        d.changed |= s.image
+
+
+@action()
+def broker_publishes(s: State, c: C) -> None:
+    """The broker applies the delta to its image, and makes replicas of topics that are new to it.
+
+    TopicsDelta.apply: deletions first, then what was changed. Each new replica is one whose directory is unassigned.
+    A delta that cannot be applied is given up (MetadataBatchLoader.applyDeltaAndUpdate).
+    """
+    d = s.delta
+    require(d.changed != 0 or d.deleted != 0 or d.created != NONE)
+    if not d.broken:
+        s.unassigned |= d.changed & ~s.image
+        s.image = (s.image & ~d.deleted) | d.changed
+    d.changed = 0
+    d.deleted = 0
+    d.created = NONE
+    d.broken = False
+
+
+@action(topic=Topic)
+def broker_assigns_directory(s: State, c: C, topic: int) -> None:
+    """The broker reports the directory of a replica, or drops one of a topic that is in its image no more.
+
+    The controller refuses that of a topic that does not exist; until 3.8.0 the broker reports it again and again.
+    """
+    require(bits.contains(s.unassigned, topic))
+    require(topic == s.topic or (c.assignments_need_topics and not bits.contains(s.image, topic)))
+    s.unassigned = bits.without(s.unassigned, topic)
+
+
+_WITHOUT_19497 = {"deletion_undoes_creation": 0}
+VERSIONS = (
+    Version(
+        "kafka-3.8",
+        "3.7.2, 3.8.1 and 3.9, with KAFKA-17190; no ELR",
+        {**_WITHOUT_19497, "clears": 0},
+        (Version("kafka-3.8.0", "3.7.0 to 3.8.0, without KAFKA-17190", {"assignments_need_topics": 0}),),
+    ),
+    Version(
+        "kafka-4.1",
+        "4.0.1 to 4.1.2, without KAFKA-19497",
+        _WITHOUT_19497,
+        (Version("kafka-4.0.0", "without KAFKA-19383", {"deleted_stay_deleted": 0}),),
+    ),
+    Version("kafka-4.2", "4.2 to 4.4, with KAFKA-19497", {}),
+)
+
+MACHINE = Machine(
+    name="topic-deltas",
+    sentence="topics that are created, deleted and created again, in one delta of a broker or in several (KIP-516)",
+    state=State,
+    constants=C,
+    initial=initial,
+    actions=(
+        *(controller_creates_topic, controller_deletes_topic, controller_clears_elrs),
+        *(broker_publishes, broker_assigns_directory),
+    ),
+    versions=VERSIONS,
+    source="KIP-516, KIP-858; apache/kafka: TopicsDelta, AssignmentsManager, 4.3.1",
+)
