@@ -114,7 +114,7 @@ def _entry(kind: str, item: dict[str, Any]) -> dict[str, Any]:
     return {
         "kind": kind.removesuffix("s").replace("hypothese", "finding"),
         **{name: item[name] for name in picked if item.get(name)},
-        "releases": list(known.releases if known else ()) or _releases_with(item["id"]),
+        "releases": list(known.releases if known else ()) or _releases_with(item["id"]) or None,
         "avoid": (known.avoid or None) if known else None,
         "broken_by": [found["id"] for found in item.get("findings", ())],
         "classes": seen.classes,

@@ -379,17 +379,14 @@ def _blank(
     """Return the observation; `differs` names the settings in which it differs from those in question."""
     spare, has_spare = brokers > replicas, asked.brokers is None or asked.brokers > asked.replicas
     known = (release,) if seen != "model" else patches_read(asked.version)
-    same_line = _number(release) == _number(asked.version)
-    patch = ("release", asked.release in known if asked.release else same_line)
     pairs = (
-        *(() if same_line else (patch,)),
         ("replicas", replicas == asked.replicas),
         ("min_isr", min_isr == asked.min_isr),
         ("elr", elr == asked.elr),
         ("brokers", not operation.moves or asked.brokers is None or spare == has_spare),
         ("acks", asked.acks == "all"),
         ("unclean_election", not asked.unclean_election),
-        *((patch,) if same_line else ()),
+        ("release", asked.release in known if asked.release else _number(release) == _number(asked.version)),
     )
     return {
         "seen": seen,

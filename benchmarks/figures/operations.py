@@ -11,14 +11,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from fencepost import api
+from fencepost.api.topics.matrices import history_of_faults
 from fencepost.api.topics.operations import LOSS, OPERATIONS, PROTOCOL, Operation, question, repairs
 from fencepost.invariants.figures.store import load, save
 from fencepost.invariants.protocols import protocol
 from fencepost.model.cluster.machine import MACHINE
+from fencepost.model.language.errors import FencepostError
 from fencepost.site.stale import operations_mark
 
 SECONDS, MOST_STATES = 500.0, 150_000_000
 """A search may take so long, and so many states."""
+CAUSE_SECONDS = 30.0
+"""A search for the findings that are enough may take so long: one that is, is found in a few."""
 SIZES = (
     *((3, 2, True), (3, 2, False), (2, 2, True), (2, 1, True)),
     *((2, 2, False), (2, 1, False), (3, 1, True), (3, 3, True)),
@@ -57,34 +61,47 @@ def lost_in(values: dict[str, int]) -> dict[str, Any]:
         "replication", prop=LOSS, constants=values, compact=True, workers=1, budget=SECONDS, max_states=MOST_STATES
     )
     (point,) = found.to_dict()["grid"]
-    front = [{**item, "by": causes(values, item["faults"])} for item in point["front"]]
+    front = [{**item, "by": causes(values, item)} for item in point["front"]]
     asked = {name: point[name] for name in ("least", "most", "undetermined", "states", "omission")}
     return {**asked, "front": [{name: item[name] for name in ("faults", "length", "steps", "by")} for item in front]}
 
 
-def causes(values: dict[str, int], faults: dict[str, int]) -> list[str]:
+def causes(values: dict[str, int], history: dict[str, Any]) -> list[str]:
     """Return the findings each of which loses the record with these faults while all others are repaired.
 
-    None does where it is lost with all of them repaired.
+    None does where it is lost with all of them repaired. By this history, or by another if none takes its steps.
     """
-    lacking = MACHINE.missing(values)
+    lacking, faults = [item.finding for item in MACHINE.missing(values)], history["faults"]
     given = {**values, **{name: 0 for name in BUDGETS if name not in faults}, **faults}
+    by = {name: {**given, **repairs(values, tuple({*lacking} - {name}))} for name in ("", *lacking)}
+    taken = [name for name, constants in by.items() if loses(constants, history)]
+    if taken:
+        return [] if "" in taken else taken
     alone = {}
-    for item in (None, *lacking):
-        repaired = repairs(values, tuple(other.finding for other in lacking if other is not item))
+    for name, constants in by.items():
         made = api.check(
             "replication",
-            constants={**given, **repaired},
+            constants=constants,
             only=[LOSS],
             stop_on_violation=True,
             compact=True,
             workers=1,
-            budget=SECONDS,
+            budget=CAUSE_SECONDS,
         )
-        alone[item.finding if item else ""] = str(made.verdict) == "violated"
+        alone[name] = str(made.verdict) == "violated"
         if alone.get(""):
             return []
     return [name for name, loses in alone.items() if loses]
+
+
+def loses(constants: dict[str, int], history: dict[str, Any]) -> bool:
+    """Return whether a history's steps can be taken with these constants, and lose the record."""
+    point = {"constants": MACHINE.set_constants(constants).shown}
+    try:
+        history_of_faults({"protocol": PROTOCOL, "property": {"name": LOSS}}, point, history)
+    except FencepostError:
+        return False
+    return True
 
 
 BUDGETS = (
