@@ -15,7 +15,7 @@ from fencepost.api.topics.advising import advise, notes, versions
 from fencepost.api.topics.applying import findings_of
 from fencepost.api.topics.evidence import outside_models
 from fencepost.api.topics.matrices import history_of_faults
-from fencepost.api.topics.operations import LOSS, OPERATIONS, question
+from fencepost.api.topics.operations import LOSS, OPERATIONS, question, repairs
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.clusters.reproduce import SCENARIOS
@@ -219,6 +219,7 @@ def test_searches_of_operations_are_of_these_constants_and_their_histories_lose_
         operation = by_name[row["operation"]]
         assert row["versions"] in list(grouped(operation, row["replicas"], row["min_isr"], elr=row["elr"]))
         values = question(operation, row["versions"][0], row["replicas"], row["min_isr"], elr=row["elr"])
+        values.update(repairs(values, row.get("repaired", ())))
         for item in row["front"]:
             counts[row["operation"]] += 1
             point = {"constants": machine.set_constants(values).shown}
