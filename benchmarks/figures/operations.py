@@ -46,13 +46,15 @@ def measured(values: dict[str, int], kinds: tuple[str, ...] = ()) -> dict[str, A
 
     Where none has a fault of these kinds, the findings that do it without are repaired.
     """
-    found = lost_in(values)
-    without = {name for item in found["front"] for name in item["by"]}
-    if without and kinds and not any(item["faults"].get(name) for item in found["front"] for name in kinds):
-        again = lost_in({**values, **repairs(values, tuple(without))})
-        if any(item["faults"].get(name) for item in again["front"] for name in kinds):
-            return {**again, "repaired": sorted(without)}
-    return found
+    first, repaired = lost_in(values), set[str]()
+    found = first
+    while kinds and found["front"] and not any(item["faults"].get(name) for item in found["front"] for name in kinds):
+        without = {name for item in found["front"] for name in item["by"]}
+        if not without:
+            return first
+        repaired |= without
+        found = lost_in({**values, **repairs(values, tuple(repaired))})
+    return {**found, "repaired": sorted(repaired)} if repaired and found["front"] else first
 
 
 def lost_in(values: dict[str, int]) -> dict[str, Any]:
