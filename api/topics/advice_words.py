@@ -184,6 +184,7 @@ def _seen(item: Json) -> str:
     used = item["faults"]
     faults = "" if used is None else f" by {in_kafka(used)}" if any(used.values()) else " without any fault"
     late = ", metadata as late as it may be" if item["late"] else ""
+    names = names or "Even with all findings repaired: "
     return (
         f"{names}{SAID[item['outcome']]} in the model of {release}{faults}, {counted(item['steps'] or 0, 'step')}"
         f"{late} ({where}{searched})."
