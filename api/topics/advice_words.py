@@ -52,7 +52,7 @@ DIFFERS = {
     "replicas": "RF {replicas}",
     "min_isr": "min ISR {min_isr}",
     "release": "{release}",
-    "elr": "{elr} ELR",
+    "elr": "{elr}",
     "brokers": "{brokers} brokers",
     "acks": "acks=all",
     "unclean_election": "if clean",
@@ -119,9 +119,8 @@ def row_of(item: Json) -> tuple[str, str, str]:
     if item["elsewhere"] and item["outcome"] == "not-measured":
         other = item["elsewhere"][0]
         release = patches_read(other["release"])[0] if other["seen"] == "model" else other["release"]
-        differs = DIFFERS[other["differs"][0]].format(
-            **{**other, "release": release, "elr": "with" if other["elr"] else "no"}
-        )
+        elr = "no ELR" if not other["elr"] else "with ELR" if release >= "4" else "variant"
+        differs = DIFFERS[other["differs"][0]].format(**{**other, "release": release, "elr": elr})
         fact = f"{differs} {SAID[other['outcome']]}: {_in_short(other)}"
     return item["title"], fact, item["instead"]
 
