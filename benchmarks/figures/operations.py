@@ -112,6 +112,16 @@ BUDGETS = (
 )
 
 
+def add(rows: list[dict[str, Any]], row: dict[str, Any]) -> None:
+    """Add a row, or its releases to one that is alike."""
+    own = {name: row[name] for name in ("versions", "seconds")}
+    same = next((one for one in rows if {**one, **own} == row), None)
+    if same is None:
+        rows.append(row)
+    else:
+        same["versions"] = sorted({*same["versions"], *row["versions"]})
+
+
 def main() -> None:
     """Measure, and write the figures after each row."""
     options = argparse.ArgumentParser(description=__doc__)
@@ -124,16 +134,17 @@ def main() -> None:
         for operation in OPERATIONS:
             for versions in grouped(operation, replicas, min_isr, elr=elr):
                 key = {"operation": operation.name, "replicas": replicas, "min_isr": min_isr, "elr": elr}
-                key["versions"] = versions
-                if not left or any(row.items() >= key.items() for row in rows):
+                if not left or any(row.items() >= key.items() and {*versions} <= {*row["versions"]} for row in rows):
                     continue
                 left -= 1
                 begun = time.monotonic()
                 values = question(operation, versions[0], replicas, min_isr, elr=elr)
-                rows.append({**key, **measured(values, operation.kinds), "seconds": round(time.monotonic() - begun, 1)})
+                row = {**key, "versions": versions, **measured(values, operation.kinds)}
+                row["seconds"] = round(time.monotonic() - begun, 1)
+                add(rows, row)
                 save("operations", {"mark": mark, "rows": rows})
-                done = {name: rows[-1][name] for name in ("least", "undetermined", "states", "seconds")}
-                sys.stderr.write(f"{key}: {done}, {[(item['faults'], item['by']) for item in rows[-1]['front']]}\n")
+                done = {name: row[name] for name in ("versions", "least", "undetermined", "states", "seconds")}
+                sys.stderr.write(f"{key}: {done}, {[(item['faults'], item['by']) for item in row['front']]}\n")
 
 
 if __name__ == "__main__":
