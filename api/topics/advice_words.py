@@ -107,7 +107,12 @@ def headline(data: Json) -> str:
         release, *more = more
     sentence = f"{said} ({', '.join([release, *more])})."
     named = sentence.replace(f"({release}", f"(Kafka {release}") if release[0].isdigit() else sentence
-    forms = (named, sentence, sentence.replace("records (", "data ("))
+    forms = (
+        named,
+        sentence,
+        sentence.replace("records (", "data ("),
+        sentence.replace("can lose records", "lose data"),
+    )
     return next((text for text in forms if len(text) <= WIDTH), sentence)
 
 
