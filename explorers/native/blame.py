@@ -1,4 +1,4 @@
-"""The error behind a failed check of compiled code: the plain semantics says it, in its own words."""
+"""The error behind a failed check of compiled code, as the plain semantics reports it."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, Protocol
@@ -14,7 +14,7 @@ from fencepost.model.language.records import Key
 
 
 class Explored(Protocol):
-    """An exploration of a machine in compiled code: all that it takes to ask the plain semantics about a state."""
+    """An exploration in compiled code, with the data to repeat a step in the plain semantics."""
 
     machine: Machine
     constants: Constants
@@ -27,11 +27,10 @@ class Explored(Protocol):
 def explain(
     search: Explored, rows: Iterable[Any], decided: Iterable[str], way: Callable[[int], Path] | None = None
 ) -> None:
-    """A check failed natively in one of these rows, which were taken in turn: let the plain
-    semantics say what is wrong.
+    """Raise the error of a check that failed natively in one of these rows, taken in order, by the plain semantics.
 
-    Properties that were `decided` before, by name, are not asked, nor those that a row decides in the rows after it.
-    `way` returns the way to the row of this number; where it is not known the error shows the state alone.
+    Properties `decided` before, by name, are not evaluated. Once a row decides a property, later rows skip it. `way`
+    returns the path to the row of this number. If the path is unknown, the error shows the state alone.
     """
     known = set(decided)
     for number, row in enumerate(rows):
@@ -45,7 +44,7 @@ def explain(
 
 
 def _go_through(search: Explored, key: Key, decided: set[str]) -> None:
-    """Judge a state and take every step out of it, as the plain search does, for the error that this raises."""
+    """Raise the error that the plain search raises when it judges a state and takes every step from it."""
     for prop in search.properties:
         asked = not prop.over_steps and prop.name not in decided
         if asked and search.plain.holds(prop, key) is (prop.kind is Kind.SOMETIMES):
@@ -58,7 +57,7 @@ def _go_through(search: Explored, key: Key, decided: set[str]) -> None:
 
 
 def blame(search: Explored, code: int) -> NoReturn:
-    """Raise the error that a check noted and the plain semantics does not see: its numbers have no end, ours have."""
+    """Raise the error of a check that fails only in compiled code: a number over 64 bits, or a defect of Fencepost."""
     if code == checks.NUMBER:
         raise DomainError(
             f"protocol {search.machine.name!r}: a shift or a product does not fit 64 bits, which is all "

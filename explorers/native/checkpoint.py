@@ -1,10 +1,9 @@
 """Checkpoints: everything that a search needs to continue, in a folder.
 
-The manifest names the data files, with their sizes and digests, and the question they belong to, and has a digest of
-its own. It is replaced last and in one step, so a folder always holds one whole checkpoint, even if writing the next
-one was cut short. The data files are arrays as plain bytes. They lie in one of two folders, and a new checkpoint goes
-to the one that the manifest does not name. Only these two folders, and in them only files whose names have this form,
-are ever removed.
+The manifest lists the data files with their sizes and digests, the question they belong to, and its own digest. It is
+replaced last and atomically, so a folder always holds one whole checkpoint, even if writing the next one was
+interrupted. The data files are arrays as plain bytes in one of two folders. A new checkpoint goes to the folder that
+the manifest does not name. Only files with names of this form in these two folders are ever removed.
 """
 
 import errno
@@ -42,7 +41,7 @@ OURS = re.compile(r"\d{1,9}-(rows|fresh|parents|hashes)\.bin")
 
 
 def save(search: Expansion) -> Path:
-    """Write a checkpoint of a search that stands between two rounds; return its folder."""
+    """Write a checkpoint of a search between two rounds; return its folder."""
     folder = _folder(search)
     position = asdict(search.settle())
     if search.before_judging is not None:
@@ -92,7 +91,7 @@ def discard(folder: Path) -> None:
 
 
 def load(search: Expansion) -> None:
-    """Bring a search to where its checkpoint stands; raise UsageError unless one fits and is whole."""
+    """Restore a search from its checkpoint; raise UsageError if none is intact or belongs to this search."""
     folder = _folder(search)
     manifest = _manifest(folder)
     refuse_other_question(folder, manifest["question"], question(search))
@@ -123,7 +122,7 @@ def load(search: Expansion) -> None:
 
 
 def _stays_inside(search: Expansion, position: dict[str, Any], bases: list[list[int]], entries: dict[str, Any]) -> bool:
-    """Return whether a search that continues there stays inside of its arrays."""
+    """Return whether a search restored from a checkpoint stays inside its arrays."""
     starts, ends, compact = position["starts"], position["ends"], search.options.compact
     names = {f"{owner}-{name}" for owner, part in enumerate(search.partitions) for name in part.content()}
     return (
@@ -140,7 +139,7 @@ def _stays_inside(search: Expansion, position: dict[str, Any], bases: list[list[
 
 
 def are_states(rows: np.ndarray[Any, Any], layout: Layout, values: Mapping[str, int]) -> bool:
-    """Return whether rows are states of the model: every field in its domain, and zero where nothing is."""
+    """Return whether rows are states of the model: every field is in its domain, and unused space is zero."""
     unused = layout.words * BITS - layout.bits
     for first in range(0, len(rows), ROWS):
         some = rows[first : first + ROWS]
@@ -153,7 +152,7 @@ def are_states(rows: np.ndarray[Any, Any], layout: Layout, values: Mapping[str, 
 
 
 def _is_record(rows: Any, record: type[Record], values: Mapping[str, int], there: np.ndarray[Any, Any]) -> bool:
-    """Return whether the fields of records, (n,), are in their domains; those that are not `there` must be zero."""
+    """Return whether the fields of records, (n,), are in their domains; records not `there` must be zero."""
     return all(_is_field(rows[name], field, values, there) for name, field in fields(record))
 
 
@@ -178,14 +177,14 @@ def _is_field(column: Any, field: FieldType, values: Mapping[str, int], there: n
 def require_question(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options
 ) -> None:
-    """Raise UsageError if the checkpoint belongs to another question, as far as can be known before compiling."""
+    """Raise UsageError if the checkpoint belongs to another question, by the parts known before compiling."""
     folder = Path(options.checkpoint or "")
     asked = _question(machine, constants, properties, options)
     refuse_other_question(folder, _manifest(folder)["question"], asked)
 
 
 def refuse_other_question(folder: Path | str, stored: dict[str, Any], asked: dict[str, Any]) -> None:
-    """Raise UsageError for the first part in which the question of a checkpoint is not the one that is asked."""
+    """Raise UsageError for the first part in which a checkpoint's question differs from this one."""
     for name, here in asked.items():
         there = stored.get(name)
         if there != here:
@@ -214,7 +213,7 @@ def _differing(name: str, there: Any, here: Any) -> str:
 
 
 def question(search: Expansion) -> dict[str, Any]:
-    """Return the question that a checkpoint belongs to: it serves no other one."""
+    """Return the question of a checkpoint, which cannot be used for any other."""
     return {
         **_question(search.machine, search.constants, search.properties, search.options),
         **model_of(search.kernels.source, search.plain),
@@ -271,14 +270,14 @@ def _slot_in_use(folder: Path) -> str:
 
 
 def _write(path: Path, array: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """Write an array as a file that does not exist yet."""
+    """Write an array to a new file."""
     content = np.ascontiguousarray(array).view(np.uint8).data
     files.create_file(path, content)
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def _read(path: Path, entry: dict[str, Any], dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
-    """Return the `count` values of a file, (count,) of `dtype`; raise DamagedError if it is not as it was written."""
+    """Return the `count` values of a file, (count,) of `dtype`; raise DamagedError if its content has changed."""
     size = count * dtype.itemsize
     try:
         with files.open_regular(path) as file:

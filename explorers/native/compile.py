@@ -1,7 +1,7 @@
-"""Compiled machines: the kernels of a model beside those that all machines share; remembered, kept
-on disk, or compiled now. What is compiled is a module of LLVM for a machine in one shape.
+"""Compiled machines: a model's kernels and the kernels shared by all machines, from memory, from disk, or compiled now.
+Each machine and shape is one LLVM module.
 
-A search begins with code that was compiled cheaply, unless there is better: `tiers.py` changes over while it continues.
+A search begins with cheaply compiled code if no optimized code exists; `tiers.py` switches over during the search.
 """
 
 import os
@@ -43,7 +43,7 @@ MOST_SUCCESSORS = 1 << 28
 
 @dataclass(frozen=True)
 class Source:
-    """A module to compile and what its caller must know about it."""
+    """A module to compile, with the data that its caller needs."""
 
     unit: Lowered
     layout: Layout
@@ -64,7 +64,7 @@ class Source:
 
     @cached_property
     def counters(self) -> int:
-        """How many counters of refusals there are: of guards, and of bounds."""
+        """The number of refusal counters: of guards and of bounds."""
         return len(self.guards) + 2 * len(self.bounds)
 
     @property
@@ -93,7 +93,7 @@ def lowered(program: Program, constants: Constants, *, normalize: bool, masked: 
 def source_of(
     module: Module, properties: tuple[Property, ...] = (), masks: Masks | None = None, bounds: Bounds | None = None
 ) -> Source:
-    """Return the module, with what its caller must know about it."""
+    """Return the module with the data that its caller needs."""
     return Source(
         module.lowered(),
         module.layout,
@@ -110,7 +110,7 @@ def source_of(
 
 
 def most_successors(module: Module) -> int:
-    """Return how many successors a state may have: every action with every combination of its parameters.
+    """Return an upper bound on a state's successors: every action with every combination of its parameters.
 
     Raise UsageError for more than `MOST_SUCCESSORS`.
     """
@@ -137,9 +137,9 @@ def most_successors(module: Module) -> int:
 
 
 def with_switches(program: Program) -> Program:
-    """Return a program in which every guard, and every part of one, stands in a `Switch`.
+    """Return a program with a `Switch` around every guard and every part of a guard.
 
-    Actions that share a function have guards of their own, so that each but the first gets a function of its own.
+    Actions that share a function get separate guards, so all but the first get a copy of the function.
     """
     functions = list(program.functions)
     actions: list[Action] = []
@@ -188,7 +188,7 @@ NO_PARENT = 0xFFFFFFFF
 
 
 class Run(NamedTuple):
-    """Arguments of kernels that depend on the constants of a run."""
+    """Kernel arguments that depend on the constants of a run."""
 
     layout: Layout
     """How states are kept."""
@@ -214,7 +214,7 @@ class Kernels:
 
     @property
     def tier(self) -> str:
-        """How much the code is optimized, in words."""
+        """The level of optimization, in words."""
         return "cheap" if self.level == CHEAP else "optimized"
 
     def under(self, constants: Constants) -> Run:
@@ -234,12 +234,12 @@ class Kernels:
         return found
 
     def serve(self, constants: Constants) -> bool:
-        """Return whether what was compiled has room for these constants."""
+        """Return whether these constants fit the compiled code."""
         rooms = self.source.layout.rooms
         return all(int(value) <= rooms[name] for name, value in constants.values.items())
 
     def layout(self, constants: Constants) -> Layout:
-        """Return how states are stored under these constants; raise MismatchError if compiled code has no room."""
+        """Return the layout of states under these constants; raise MismatchError if they do not fit the code."""
         layout = self.source.layout
         if not self.serve(constants):
             raise MismatchError(
@@ -249,7 +249,7 @@ class Kernels:
         return layout.at(evaluated(layout.depends, constants.values))
 
     def must_judge(self, properties: tuple[Property, ...]) -> None:
-        """Raise MismatchError if one of these is not compiled: never evaluated, it would seem to hold."""
+        """Raise MismatchError if one of these is not compiled: it would never be evaluated and seem to hold."""
         missing = [
             item.name for item in properties if item not in self.source.state_properties + self.source.step_properties
         ]
@@ -264,7 +264,7 @@ Made = TypeVar("Made")
 
 
 class Shapes(Generic[Made]):
-    """The newest things that were made, by the identity of machine and properties, the shape, and what else matters."""
+    """Cache of recent code, by identity of machine and properties, by shape, and by further parts of a key."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], tuple[Made, Machine, tuple[Property, ...]]] = {}
@@ -345,7 +345,7 @@ def bound(source: Source, found: Library, level: int) -> Kernels:
 
 
 class Tier(StrEnum):
-    """Values of the variable of the environment."""
+    """Values of the environment variable."""
 
     CHEAP = "cheap"
     OPTIMIZED = "optimized"
@@ -353,7 +353,7 @@ class Tier(StrEnum):
 
 
 def forced() -> Tier | None:
-    """Return the mode that the environment sets, for tests: code of one sort only, or changing over at every round."""
+    """Return the mode that the environment sets, for tests: one kind of code only, or a switch at every round."""
     given = os.environ.get(NAMED, "")
     if given and given not in set(Tier):
         raise UsageError(f"{NAMED} is {given!r}, which is not a tier. Tiers are: {', '.join(Tier)}.")
@@ -368,10 +368,9 @@ def is_ready(source: Source) -> bool:
 
 
 def begin(source: Source, seconds: float = 0.0) -> Kernels:
-    """Return the kernels that a search begins with: optimized ones if they are there, else cheap ones.
+    """Return the kernels that a search begins with: optimized ones if they exist, else cheap ones.
 
-    Where it is known that the work takes about this many seconds, and that is longer than optimizing,
-    they are optimized first.
+    If the work is known to take about this many seconds, and that is longer than optimizing, they are optimized first.
     """
     tier = forced()
     if tier is Tier.OPTIMIZED or (tier is None and (seconds > seconds_to_optimize(source) or is_cached(source))):
@@ -380,12 +379,12 @@ def begin(source: Source, seconds: float = 0.0) -> Kernels:
 
 
 def seconds_to_optimize(source: Source) -> float:
-    """Return about how long it takes to optimize the code of a machine."""
+    """Estimate the seconds needed to optimize the code of a machine."""
     return len(source.unit.text) * PER_CHARACTER
 
 
 class Watching(Protocol):
-    """An observer of compilations, which takes seconds."""
+    """An observer of compilations, each of which takes seconds."""
 
     def compiling(self, name: str) -> AbstractContextManager[None]:
         """Record what is being compiled while it takes."""
@@ -394,7 +393,7 @@ class Watching(Protocol):
     def compiled(self, name: str, seconds: float) -> None: ...
 
     def optimized(self, name: str, seconds: float) -> None:
-        """Take note of how long optimizing took while the code was in use."""
+        """Record how long optimizing took while the search ran."""
         ...
 
 

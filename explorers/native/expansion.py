@@ -1,5 +1,4 @@
-"""The states of a search and the workers that expand, insert and judge them, in compiled code; what is done
-when is up to the search.
+"""The states of a search and the workers that expand, insert and judge them in compiled code. The search decides when.
 
 Each level is cut into batches of states. A batch is expanded into a buffer and its successors ordered by owner; after a
 round of batches every owner inserts its share, in the order of the batches. Rounds have a fixed size, so the order in
@@ -42,7 +41,7 @@ WORTH_SHARING = 2048
 
 @dataclass
 class Worker:
-    """One worker's counts and working space."""
+    """Counts and working space of one worker."""
 
     checks: np.ndarray[Any, Any]
     fired: np.ndarray[Any, Any]
@@ -69,8 +68,8 @@ class Worker:
     ) -> int:  # fmt: skip
         """Write the successors of the rows from `piece[0]` up to below `piece[1]` into a batch of the buffers.
 
-        Return how many there are. `number` is that of row 0, which is what parents are counted from; `codes` has room
-        for the number of each step where the module numbers them.
+        Return their number. Parents are counted from `number`, the number of row 0. `codes` has room for the number of
+        each step if the module numbers steps.
         """
         return int(
             module.expand(
@@ -107,7 +106,7 @@ class WorkerPool:
     def share(self, tasks: int, work: Callable[[Worker, int], None], states: int) -> None:
         """Do tasks 0 to tasks - 1; each worker takes the next one when it is free.
 
-        Of several tasks that fail the first one's error is raised, so that it does not depend on the number of workers.
+        If several tasks fail, the first task's error is raised, so the error does not depend on the number of workers.
         """
         queue = iter(range(tasks))
         failed: dict[int, Exception] = {}
@@ -127,7 +126,7 @@ class WorkerPool:
             raise failed[min(failed)]
 
     def each(self, work: Callable[[Worker], None], states: int) -> None:
-        """Have every worker do its part of the work. Few states are left to one."""
+        """Have every worker do its part. If there are few states, one worker does all."""
         taking = self.workers[: len(self.workers) - self.resting]
         if not self._threads or states < WORTH_SHARING:
             taking = taking[:1]
@@ -143,7 +142,7 @@ class WorkerPool:
 
 
 def _serve(asked: SimpleQueue[Callable[[], None] | None], ended: SimpleQueue[BaseException | None]) -> None:
-    """Do the requested work, one thing after the other. Queues wake a thread sooner than an executor's futures do."""
+    """Do the requested work in order. Queues wake a thread sooner than an executor's futures do."""
     while (work := asked.get()) is not None:
         try:
             work()
@@ -154,13 +153,13 @@ def _serve(asked: SimpleQueue[Callable[[], None] | None], ended: SimpleQueue[Bas
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 class Calls(NamedTuple):
-    """The calls of one worker, the module whose code they run, and the trees that they read."""
+    """The kernel calls of one worker, their module, and the trees that they read."""
 
     module: Any
     trees: Trees | None
@@ -169,7 +168,7 @@ class Calls(NamedTuple):
 
 
 class Expansion:
-    """The states of a search: in partitions, with the workers that continue from them."""
+    """The states of a search, in partitions, with the workers that expand them."""
 
     large = LARGE
 
@@ -227,7 +226,7 @@ class Expansion:
         self.position.levels = [self.distinct]
 
     def open_level(self) -> None:
-        """Make the states that were found last the level to expand."""
+        """Make the newest states the level to expand."""
         position = self.position
         position.starts = position.ends or [0] * self.owners
         position.ends = [part.count for part in self.partitions]
@@ -243,16 +242,16 @@ class Expansion:
         self.count_bounds(still_counted(self.kernels.source, self.refused()))
 
     def new_trees(self, states: int) -> Trees | None:
-        """Return trees if this many states are kept as keys; rows of one word have no tree."""
+        """Return trees if this many states are stored as keys; rows of one word have no tree."""
         large = states >= self.large and not self.options.compact and self.layout.words > 1
         return Trees(self.module, self.layout.words) if large else None
 
     def pack(self, trees: Trees, owner: int) -> None:
-        """Keep the states of an owner as keys from here on."""
+        """Store the states of an owner as keys from now on."""
         self.partitions[owner].pack(trees, self.position.starts[owner], self.position.ends[owner])
 
     def use(self, trees: Trees) -> None:
-        """Have all partitions use these trees, and make room for the keys that they make now."""
+        """Have all partitions use these trees, and make room for their keys."""
         self.trees = trees
         for part in self.partitions:
             assert part.keys is not None
@@ -276,7 +275,7 @@ class Expansion:
         return [pieces[first : first + self.batches] for first in range(0, len(pieces), self.batches)]
 
     def round(self, pieces: np.ndarray[Any, Any]) -> None:
-        """Expand some pieces of a level and insert what follows."""
+        """Expand some pieces of a level and insert the successors."""
         before = replace(self.settle())
         steps = self.kernels.source.step_properties
         waiting = self._open(steps)
@@ -312,7 +311,7 @@ class Expansion:
             raise
 
     def _add_nodes(self, trees: Trees, batches: int) -> None:
-        """Add the nodes of successors that are missing, in their order, and make room for their keys."""
+        """Add the missing nodes of successors, in order, and make room for their keys."""
         buffers, before = self._buffers, trees.bits
         for words, keys, starts in zip(buffers.words[:batches], buffers.hashes, buffers.starts, strict=False):
             count = int(starts[-1])
@@ -325,7 +324,7 @@ class Expansion:
         self.pool.each(work, states)
 
     def _call(self, worker: Worker) -> Calls:
-        """Return a worker's calls of kernels, kept since making one takes longer than a small level."""
+        """Return a worker's kernel calls, cached because making one takes longer than a small level."""
         made = self._calls.get(id(worker))
         if made is None or made.module is not self.module or made.trees is not self.trees:
             module, buffers = self.module, self._buffers
@@ -354,7 +353,7 @@ class Expansion:
         return self.trees.facts, self.trees.steps, address_of(worker.opened), self.trees.room()
 
     def _expand(self, worker: Worker, failed: list[tuple[int, Worker]]) -> None:
-        """Expand pieces as long as there are any, or until one fails: those before it are with other workers."""
+        """Expand pieces until none is left or one fails; other workers have the pieces before it."""
         expand = self._call(worker).expand
         while True:
             number = expand()
@@ -366,7 +365,7 @@ class Expansion:
             self._expanded(worker, int(self._pieces[number, NUMBER]) % self.owners)
 
     def _expanded(self, worker: Worker, owner: int) -> None:
-        """Do what a watched place of the check array asks for, after a piece of an owner."""
+        """Handle a watched place of the check array after a piece of an owner."""
 
     def _blame(self, worker: Worker, piece: np.ndarray[Any, Any]) -> None:
         """Raise the error of a check that failed in a piece of the level."""
@@ -378,7 +377,7 @@ class Expansion:
         blame(self, int(next(code for code in worker.checks[self.fatal] if code)))
 
     def _take_ends(self, pieces: np.ndarray[Any, Any]) -> None:
-        """Count the states without a successor, and keep the first: pieces come in the order of owners and numbers."""
+        """Count the states without a successor and keep the first; pieces are ordered by owner and number."""
         self.position.deadlocks += int(pieces[:, DEAD].sum())
         if self.position.deadlock < 0:
             first = pieces[np.flatnonzero(pieces[:, DEAD])[0]]
@@ -394,7 +393,7 @@ class Expansion:
     # -- properties
 
     def judge(self) -> None:
-        """Evaluate the state properties on every state that they have not seen."""
+        """Evaluate the state properties on every new state."""
         state_properties = self.kernels.source.state_properties
         waiting = self._open(state_properties)
         results = np.tile(waiting, (self.owners, 1))
@@ -427,12 +426,12 @@ class Expansion:
             failed.append((number, worker))
 
     def _open(self, properties: tuple[Property, ...]) -> np.ndarray[Any, Any]:
-        """Return UNDECIDED for each property, or -1 if it is not judged or no further state can decide it first."""
+        """Return UNDECIDED for each property, or -1 if it is not judged or was decided by an earlier state."""
         waiting = {item.name for item in self.properties} - set(self.position.found)
         return np.array([UNDECIDED if item.name in waiting else -1 for item in properties] or [-1], np.int64)
 
     def _note(self, properties: tuple[Property, ...], found: np.ndarray[Any, Any], owner: int, base: int) -> None:
-        """Take over the first states that decide properties; called in the order of owners and numbers."""
+        """Record the first states that decide properties; called in the order of owners and numbers."""
         for item, number in zip(properties, found, strict=False):
             if 0 <= number < UNDECIDED and item.name not in self.position.found:
                 self.position.found[item.name] = owner + (int(number) + base) * self.owners
@@ -440,7 +439,7 @@ class Expansion:
     # -- histories
 
     def trail(self, state: int) -> list[Any]:
-        """Return the states on the path to a state, the initial one first, as `seen` has them."""
+        """Return the path to a state, from the initial one on, in the form of `seen`."""
         chain: list[int] = []
         while state != NO_PARENT:
             chain.append(state)
@@ -454,14 +453,14 @@ class Expansion:
 
     @property
     def seen(self) -> Callable[[Key], object] | None:
-        """The part of a state that the search knows: its fingerprint, or None for the whole of it."""
+        """The part of a state that the search keeps: its fingerprint, or None for the whole state."""
         return self._fingerprint if self.options.compact else None
 
     def _fingerprint(self, key: Key) -> Any:
         return hash_rows(self.module, self.layout.encode([key]))[0]
 
     def way_to(self, state: int, prop: Property | None = None) -> Path:
-        """Return the path to a state, or the history in which it decides a property, as the plain semantics goes it."""
+        """Return the path to a state, or the history in which it decides a property, in the plain semantics."""
         path = self.plain.retrace(self.trail(state), self.seen)
         return path if prop is None else with_late_faults(self.plain, self.plain.decided(path, prop), prop)
 
@@ -469,7 +468,7 @@ class Expansion:
 
     @property
     def slack(self) -> int:
-        """Memory that one more round may add: its buffers, and the largest table while it is copied."""
+        """Memory that one more round may need: its buffers, and a copy of the largest table."""
         return max(3 * part.table_bytes for part in self.partitions) + ROUND * BATCH * 4 * self.layout.dtype.itemsize
 
     @property
@@ -492,7 +491,7 @@ class Expansion:
         return [first + sum(int(w.fired[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
 
     def refused(self) -> list[int]:
-        """How often each guard refused first; then what was counted of bounds."""
+        """How often each guard refused first, followed by the counts of bounds."""
         earlier = self.position.refused or [0] * self.kernels.source.counters
         return [first + sum(int(w.refused[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
 
@@ -529,7 +528,7 @@ class Expansion:
 
 
 def hash_rows(module: Any, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the hashes of rows, by the compiled module of their machine."""
+    """Return the hashes of rows, computed by the compiled module of their machine."""
     hashes = np.empty(len(rows), np.uint64)
     if len(rows):
         module.hash_rows(np.ascontiguousarray(rows).view(np.uint64).reshape(len(rows), -1), hashes)
@@ -545,12 +544,12 @@ def insert(part: Partition, buffers: Buffers, batches: int, owner: int) -> None:
 
 
 def still_counted(source: Source, counters: Sequence[int]) -> int:
-    """Return the bounds that the next level counts, as bits: those that were not reached in enough states yet."""
+    """Return the bounds that the next level counts, as bits: bounds not yet reached in enough states."""
     states = counters[len(source.guards) : len(source.guards) + len(source.bounds)]
     return sum(1 << place for place, count in enumerate(states) if count < ENOUGH)
 
 
 def count_bounds(source: Source, checks: np.ndarray[Any, Any], bounds: int) -> None:
-    """Have these bounds counted; the array of refusals needs room for `source.counters`."""
+    """Count these bounds; the array of refusals needs room for `source.counters`."""
     if source.counting is not None:
         checks[source.counting] = bounds

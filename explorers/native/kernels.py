@@ -1,7 +1,7 @@
 """Kernels that do not depend on a machine: hashing, ordering by owner, insertion, looking up.
 
-They are compiled once for all machines, the width of a row being that of the arrays they get. `explorers/native/llvm/`
-translates this text; it also runs as plain Python, with numpy's numbers.
+They are compiled once for all machines; the arrays give the width of a row. `explorers/native/llvm/` translates this
+text, which also runs as plain Python with numpy's numbers.
 """
 # mypy: ignore-errors
 
@@ -22,7 +22,7 @@ PIECE = 6
 
 @helper
 def hash_row(words, row):
-    """Return a 64-bit hash of a row: every step is invertible for a fixed rest, so one changed word changes it."""
+    """Return a 64-bit hash of a row. Each step is invertible if the rest is fixed, so one changed word changes it."""
     h = np.uint64(0x9E3779B97F4A7C15)
     for word in range(words.shape[1]):
         h = (h ^ words[row, word]) * np.uint64(0xD6E8FEB86659FD93)
@@ -41,7 +41,7 @@ def hash_rows(words: U64ss, hashes: U64s) -> None:
 
 @kernel
 def order_by_owner(hashes: U64s, count: I64, starts: I64s, order: U32s) -> None:
-    """Write the successors' numbers sorted by owner, stable; `starts` gets where each owner's share begins."""
+    """Write the successors' numbers, stably sorted by owner; `starts` gets the start of each owner's share."""
     for owner in range(OWNERS + 1):
         starts[owner] = 0
     for n in range(count):
@@ -87,7 +87,7 @@ def tagged(h, index):
 
 @helper
 def seen(table, h, slots):
-    """Return the first slot, from home on, with the tag of this hash or with nothing."""
+    """Return the first slot, from home on, that is empty or has the tag of this hash."""
     tag = tagged(h, -1)
     slot = home(h, slots)
     while table[slot] != 0 and table[slot] & np.uint32(0xFF000000) != tag:
@@ -99,7 +99,7 @@ def seen(table, h, slots):
 
 @helper
 def look(table, stored, h, slots):
-    """Return where to continue looking for a state, and prefetch the stored one that it may equal."""
+    """Return the slot where the search for a state continues, and prefetch the stored state that may equal it."""
     slot = seen(table, h, slots)
     index = np.int64(table[slot] & np.uint32(0x00FFFFFF)) - 1
     prefetch(stored, index, 0)
@@ -120,7 +120,7 @@ def line_up(order, starts, batches, owner, queue):
 
 @helper
 def put(words, hashes, parents, size, part, queue):
-    """Insert the successors that are lined up; return whether all were taken."""
+    """Insert the lined-up successors; return whether all were inserted."""
     width = words.shape[1]
     position, known, limit = part[DONE], part[KNOWN], part[LIMIT]
     part[LEFT] = size - position
@@ -186,13 +186,12 @@ def insert(
     words: U64ss, hashes: U64s, parents: U32s, order: U32ss, starts: I64ss, parts: I64ss, first: I64, place: I64s,
     tasks: I64s, queue: I64s, keyed: I64,
 ) -> I64:  # fmt: skip
-    """Insert owners' shares of the successors of some batches, in order; return -1, or the owner
-    who needs more room first.
+    """Insert owners' shares of the successors of some batches, in order; return -1, or the first owner that needs room.
 
-    `parts` has a line for each owner from `first` on: where the arrays are that hold the owner's states, and how they
-    are filled. `place` = [owner to continue with, or -1; batches]. Other owners are taken from `tasks`, a counter that
-    several callers may share. `keyed`: states are known by their keys, which `hashes` holds, and only the words of the
-    new level are kept. `queue` is room to work in.
+    `parts` has a line for each owner from `first` on: the addresses and the fill of the arrays with the owner's states.
+    `place` = [owner to continue with, or -1; batches]. Other owners are taken from `tasks`, a counter that several
+    callers may share. `keyed`: states are known by their keys, which `hashes` holds, and only the words of the new
+    level are kept. `queue` is working space.
     """
     owner = place[0]
     if owner < 0:
@@ -219,10 +218,10 @@ def expand_pieces(
 ) -> I64:  # fmt: skip
     """Expand pieces of a level, each into the buffer of its number, and order their successors by owner.
 
-    A piece says where its rows are, which of them are expanded, and as which states; it gets how many of them have no
-    successor, and the first of those. `tasks` = [the next piece, how many there are] may be shared by several callers.
-    With `trees` its rows are keys, which are opened first, and the hashes of successors are replaced by keys.
-    Return -1, or the number of a piece after which one of the `watched` places of `e` is not 0.
+    A piece gives the place of its rows, the range to expand, and their state numbers. It receives the number of rows
+    without a successor, and the first of them. `tasks` = [the next piece, how many there are] may be shared by several
+    callers. With `trees`, rows are keys, which are opened first, and keys replace the hashes of successors. Return -1,
+    or the number of a piece after which one of the `watched` places of `e` is not 0.
     """
     n = take(tasks)
     while n < tasks[1]:
@@ -272,7 +271,7 @@ def judge_pieces(
 
 @kernel
 def rebuild(table: U32s, hashes: U64s, count: I64) -> None:
-    """Enter the states 0..count-1, all different, into an empty table; `hashes` are theirs."""
+    """Enter the states 0..count-1, all different and with these `hashes`, into an empty table."""
     slots = np.uint64(table.shape[0])
     for index in range(count):
         if index + FAR < count:
@@ -289,7 +288,7 @@ def rebuild(table: U32s, hashes: U64s, count: I64) -> None:
 def find(
     words: U64ss, hashes: U64s, order: U32s, first: I64, last: I64, table: U32s, stored: U64ss, out: I64s, base: I64
 ) -> None:
-    """Write the numbers of the states in order[first:last], `base` added; -1 for one that is not stored."""
+    """Write the numbers of the states in order[first:last] plus `base`; -1 for a state that is not stored."""
     slots = np.uint64(table.shape[0])
     for position in range(first, last):
         if position + AHEAD < last:

@@ -1,4 +1,4 @@
-"""States that are keys: the nodes of their rows, and a partition's table of keys. `packed.py` says how both work."""
+"""States stored as keys: the nodes of their rows, and a partition's table of keys. `packed.py` explains both."""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +48,7 @@ class Trees:
             self._grow(half)
 
     def room(self) -> Array:
-        """Return room for the nodes of keys that are opened."""
+        """Return room for the nodes of opened keys."""
         return np.empty((2 * len(self.steps), OPENED), np.uint64)
 
     @property
@@ -62,7 +62,7 @@ class Trees:
         return int(sum(8 * self.facts[:, NODE_COUNT])) + sum(item.nbytes for item in self.index)
 
     def add(self, words: Array, keys: Array) -> None:
-        """Replace the keys that are missing, (n,), by those of these rows, (n, words); nodes that are new are added."""
+        """Replace the missing keys, (n,), by the keys of these rows, (n, words); new nodes are added."""
         first = 0
         while (first := self._key(words, keys, first, adds=True)) >= 0:
             for half in range(2):
@@ -70,7 +70,7 @@ class Trees:
                     self._grow(half)
 
     def keys(self, words: Array) -> Array:
-        """Return the keys of rows, MISSING for one that has a node which is not known."""
+        """Return the keys of rows, MISSING for a row with an unknown node."""
         keys = missing(len(words))
         self._key(words, keys, 0, adds=False)
         return keys
@@ -82,7 +82,7 @@ class Trees:
         return words
 
     def remembered(self, owner: object, count: int, listed: Callable[[int], Array]) -> Array:
-        """Return the keys that an owner's `count` states were listed with last, or lists them now."""
+        """Return the cached keys of an owner's `count` states, or list them now."""
         for kept, many, keys in self._listed:
             if kept is owner and many == count:
                 return keys
@@ -111,9 +111,9 @@ def missing(count: int) -> Array:
 
 
 def steps_of(words: int) -> Array:
-    """Return how the nodes of a row are made, the two halves one after the other: (tree, first, second) for each.
+    """Return (tree, first, second) for each node of a row, for one half and then the other.
 
-    `second` is -1 for a word; else both are nodes that came before. The topmost node of a half is its last.
+    `second` is -1 for a word; otherwise both are earlier nodes. The top node of a half is its last.
     """
     found: list[tuple[int, int, int]] = []
 
@@ -132,7 +132,7 @@ def steps_of(words: int) -> Array:
 
 
 class KeyTable:
-    """The keys of a partition's states in their places, and the number of each. Without trees they are fingerprints."""
+    """The keys of a partition's states, and their numbers. Without trees the keys are fingerprints."""
 
     def __init__(self, module: Any, facts: Array, trees: Trees | None, states: int = 0) -> None:
         self.module, self.facts, self.trees = module, facts, trees
@@ -150,20 +150,20 @@ class KeyTable:
         return keys
 
     def find(self, keys: Array) -> Array:
-        """Return the numbers of the states with these keys, -1 for one that is not stored."""
+        """Return the numbers of the states with these keys, -1 for a state that is not stored."""
         found = np.empty(len(keys), np.int64)
         self.module.find_keys(self.facts, keys, found)
         return found
 
     def enter(self, keys: Array) -> None:
-        """Enter the keys of states, those of the first ones being known; raise MismatchError if two are alike."""
+        """Enter the keys of states, the first of which are known; raise MismatchError if two are equal."""
         while (found := self.module.enter_keys(self.facts, keys)) != ENTERED:
             if found:
                 raise MismatchError("two states of a search are alike. Please report this.")
             self.grow()
 
     def fit(self) -> None:
-        """Make room for the keys that the trees make now."""
+        """Make room for keys of the trees' present size."""
         if (self.facts[packed.LEFTS], self.facts[packed.RIGHTS]) != self._bits():
             self._widen(int(self.facts[packed.SLOTS]))
 
@@ -180,7 +180,7 @@ class KeyTable:
         del before
 
     def _make(self, slots: int) -> None:
-        """Make an empty table. At a place are the bits of a key that `REACH` homes on both sides leave open."""
+        """Make an empty table. A place holds the bits of a key that `REACH` homes on both sides leave open."""
         lefts, rights = self._bits()
         size = lefts + rights or packed.FINGERPRINT_BITS
         open_bits = (((packed.REACH + 2) << size) // slots + (1 << (size - 31))).bit_length()

@@ -1,8 +1,8 @@
-"""Rows: a state as a record in memory while code works on it, and as packed bits where it is kept.
+"""Rows: a state is a record in memory while code works on it, and packed bits where it is stored.
 
-In memory every field has whole bytes, aligned (`memory_layout.py`). Kept, it has the bits that its domain needs, in the
-order of memory. The way between the two is the same code for every machine; what differs is data: for each word of
-memory, which of its bits are kept, and what its fields are counted from.
+In memory every field has whole, aligned bytes (`memory_layout.py`). In storage it has the bits that its domain needs,
+in the order of memory. The same code converts between the two for every machine. Only its data differ: the bits stored
+of each word of memory, and the least values of its fields.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,9 +26,9 @@ HEAD = 3
 
 
 class Leaf(NamedTuple):
-    """A number in a record: where it is in memory, how many bytes it has there, how many bits it is kept in.
+    """A number in a record: its place and bytes in memory, and its bits in storage.
 
-    What is kept is the number modulo 2**bits: with the least value known, no two values are alike.
+    The number is stored modulo 2**bits, which is unique given the least value.
     """
 
     offset: int
@@ -38,7 +38,7 @@ class Leaf(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """How one word of memory is kept."""
+    """The storage of one word of memory."""
 
     word: int
     mask: int
@@ -57,10 +57,11 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """How a state class is laid out for given rooms (the sizes that arrays are compiled for).
+    """The layout of a state class for given rooms (the sizes that arrays are compiled for).
 
-    `lows` and `rooms` are the least and the greatest values of the constants: memory is laid out for all of them. The
-    bits that are kept follow from `numbers`, what `depends` comes to in a run; without them they suffice for every run.
+    `lows` and `rooms` are the least and the greatest values of the constants: the layout of memory serves all of them.
+    The stored bits follow from `numbers`, the values of `depends` in a run; without `numbers` they suffice for every
+    run.
     """
 
     state: type[Record]
@@ -77,7 +78,7 @@ class Layout:
     numbers: tuple[int, ...]
 
     def at(self, numbers: Sequence[int]) -> "Layout":
-        """Return the layout of a run: the same in memory, and what is kept is as narrow as its constants allow."""
+        """Return the layout of a run: the same in memory, and as narrow in storage as its constants allow."""
         return replace(self, numbers=tuple(numbers))
 
     # -- in memory
@@ -89,14 +90,14 @@ class Layout:
         return field_of(kind, self.rooms, self.lows)
 
     def extent(self, size: Linear | int) -> int:
-        """Return how many elements an array of this length has room for."""
+        """Return the number of elements that an array of this length has room for."""
         return max(0, extent(size, self.rooms, self.lows)[1])
 
     # -- kept
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
-        """Every number of a state, in the order of memory; what is not in use is always 0."""
+        """Every number of a state, in the order of memory; unused ones are always 0."""
         found, ends = [], self.numbers
         for spot in self.spots:
             used = all(index < ends[length] for index, length in spot.limits)
@@ -106,12 +107,12 @@ class Layout:
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
-        """How many elements each array has."""
+        """The number of elements of each array."""
         return tuple(self.numbers[place] for place in _lengths(self.shape))
 
     @cached_property
     def bits(self) -> int:
-        """Bits of a state that is kept."""
+        """Bits of a stored state."""
         return sum(leaf.bits for leaf in self.leaves)
 
     @cached_property
@@ -125,7 +126,7 @@ class Layout:
 
     @cached_property
     def _places(self) -> Any:
-        """The bits of every leaf in use, nested as a key is."""
+        """The bits of every leaf in use, nested like a key."""
         firsts = np.cumsum([0, *(leaf.bits for leaf in self.leaves)]).tolist()
         spots = [_Place(at, leaf.low, (1 << leaf.bits) - 1) for at, leaf in zip(firsts, self.leaves, strict=False)]
         return self._placed(self.shape, spots)
@@ -152,7 +153,7 @@ class Layout:
         return found
 
     def unpack(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return rows of shape (n,) as states in memory, whatever numbers they hold."""
+        """Return rows of shape (n,) as states in memory, for any content."""
         found = np.zeros(len(rows), self.wide)
         words, place = rows["words"], 0
         for leaf in self.leaves:
@@ -169,7 +170,7 @@ class Layout:
         return found
 
     def packing(self, *, fast: bool) -> list[int]:
-        """Return the data that pack and unpack in compiled code; `fast`: by the processor's own instructions."""
+        """Return the data for packing and unpacking in compiled code; `fast`: by the processor's own instructions."""
         made = entries(self)
         found = [self.words, len(made), int(fast)]
         for item in made:
@@ -188,7 +189,7 @@ class _Place(NamedTuple):
 
 
 def _lengths(shape: Any) -> Iterator[int]:
-    """Yield where the lengths of arrays are among the numbers that depend on constants."""
+    """Yield the places of array lengths among the numbers that depend on constants."""
     if isinstance(shape, ArraySpots):
         yield shape.length
         shape = shape.elements
@@ -216,12 +217,12 @@ def _read(number: int, place: Any) -> Any:
 
 
 def packing_size(layout: Layout) -> int:
-    """Return how many numbers of the check array the data of packing take at most."""
+    """Return the most numbers of the check array that the packing data need."""
     return HEAD + ENTRY * (layout.wide.itemsize // WORD)
 
 
 def entries(layout: Layout) -> list[Entry]:
-    """Return how the words of a state are kept, those without bits left out."""
+    """Return the storage of a state's words, without the words that have no bits."""
     masks: dict[int, list[int]] = {}
     for leaf in layout.leaves:
         if not leaf.bits:
@@ -257,7 +258,7 @@ def moves(mask: int) -> tuple[int, ...]:
 
 
 def layout_of(state: type[Record], constants: Constants) -> Layout:
-    """Return the layout that serves these constants and all smaller ones of the same shape."""
+    """Return the layout for these constants and all smaller ones of the same shape."""
     rooms = constants.rooms
     lows = {name: int(item.low) for name, item in constants.declared().items()}
     wide = state_of(state, rooms, lows)
@@ -270,8 +271,7 @@ class Spot(NamedTuple):
     """A number in a record before the constants of a run are known; its ends are places among the
     numbers that depend on them.
 
-    It is in use if it is in the part of each array that it lies in which is: (its index there,
-    the place of the length).
+    It is in use if it lies below the length of each array around it: (its index there, the place of the length).
     """
 
     offset: int
@@ -282,7 +282,7 @@ class Spot(NamedTuple):
 
 
 class ArraySpots(NamedTuple):
-    """The spots of an array, nested as its elements are."""
+    """The spots of an array, nested like its elements."""
 
     length: int
     """The place of its length among the numbers that depend on constants."""
@@ -290,14 +290,14 @@ class ArraySpots(NamedTuple):
 
 
 class BagSpots(NamedTuple):
-    """The spots of a bag: of its size, and nested as its messages are."""
+    """The spots of a bag: of its size, and of its messages, nested like them."""
 
     size: Any
     slots: tuple[Any, ...]
 
 
 class Spots:
-    """Goes through a state, and finds its numbers and what they depend on."""
+    """Visitor of a state that finds its numbers and their dependencies."""
 
     def __init__(self, rooms: Mapping[str, int], lows: Mapping[str, int]) -> None:
         self.rooms, self.lows = rooms, lows

@@ -1,4 +1,4 @@
-"""A search of a machine without one of its guards, in compiled code that serves all of them.
+"""A search of a machine without one of its guards, in compiled code that serves every choice of guard.
 
 The definition is `Interpreter(without(machine, guard), ..., bounded=True)`, which also rebuilds every trace.
 """
@@ -27,7 +27,7 @@ NOWHERE = -1
 
 @dataclass(frozen=True)
 class Departure:
-    """The first step that left a domain, which refused it: the way there, the step, and what is wrong with it."""
+    """The first step refused because it leaves a domain: the path to it, the step, and the error."""
 
     path: Path
     step: Step
@@ -35,10 +35,10 @@ class Departure:
 
 
 class MaskedSearch(Search):
-    """An exhaustive search of a machine that lacks a guard (None: of the whole machine). It keeps all states.
+    """An exhaustive search of a machine without a guard (None: of the whole machine). It keeps all states.
 
-    Where a guard is gone, a step that leaves a domain is refused; a step of the whole machine that does is an error.
-    With `stop_on_violation` it ends after the level in which the last property that can fail has failed.
+    Without a guard, a step that leaves a domain is refused; in the whole machine it is an error. With
+    `stop_on_violation` the search ends after the level in which the last property that can fail has failed.
     """
 
     def __init__(
@@ -100,10 +100,10 @@ class MaskedSearch(Search):
         )
 
     def refusals(self, guards: Iterable[Guard]) -> dict[Guard, int]:
-        """Return for each guard how often it refuses in the states that were reached, whatever the other guards say.
+        """Return for each guard how often it refuses in the reached states, regardless of the other guards.
 
-        Where a guard cannot be evaluated, because one before it did not hold, it refuses nothing. Raise DomainError
-        where it cannot be because compiled numbers are too short.
+        A guard that cannot be evaluated, because an earlier one did not hold, refuses nothing. Raise DomainError if it
+        cannot be evaluated because compiled numbers are too short.
         """
         found: dict[Guard, int] = {}
         waiting = list(guards)

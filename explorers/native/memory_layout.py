@@ -1,4 +1,4 @@
-"""A state as a record in memory, of aligned whole bytes; and the least and greatest sum in a shape."""
+"""A state as a record of whole, aligned bytes in memory, and the ends of sums in a shape."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -57,7 +57,7 @@ def extent(value: Linear | int, rooms: Mapping[str, int], lows: Mapping[str, int
 def ends_of(
     domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]
 ) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return how low and how high the low bound of a domain may be, and the same of its high bound."""
+    """Return the least and greatest low bound of a domain, and the least and greatest high bound."""
     if isinstance(domain, Range):
         return extent(domain.low, rooms, lows), extent(domain.high, rooms, lows)
     if isinstance(domain, BitSet):
@@ -68,7 +68,7 @@ def ends_of(
 
 
 def width(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -> type[np.signedinteger[Any]]:
-    """Return the narrowest signed integer type that holds the domain; raise ModelError if none does."""
+    """Return the narrowest signed integer type for a domain; raise ModelError if no type is wide enough."""
     (low, _), (_, high) = ends_of(domain, rooms, lows)
     for kind in (np.int8, np.int16, np.int32, np.int64):
         limits = np.iinfo(kind)

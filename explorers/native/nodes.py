@@ -1,4 +1,4 @@
-"""The nodes of rows: a row as a pair of numbers, and back. `packed.py` says how it works."""
+"""The nodes of rows: a row as a pair of numbers, and back. `packed.py` explains them."""
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def width_of(steps):
 
 @helper
 def open_rows(trees, steps, keys, first, last, words, opened):
-    """Write the rows of the keys first..last-1; `opened` gets the nodes: for each step numbers, then values."""
+    """Write the rows of the keys first..last-1; `opened` gets the numbers, then the values, of nodes for each step."""
     top = steps.shape[0] - 1
     left = top_left(steps)
     for row in range(last - first):
@@ -81,7 +81,7 @@ def top_left(steps):
 
 @helper
 def key_of(trees, steps, words, n, now, adds):
-    """Return the key of a row, MISSING if a node is not known and cannot be added."""
+    """Return the key of a row, MISSING if a node is unknown and cannot be added."""
     for step in range(steps.shape[0]):
         one, other = steps[step, 1], steps[step, 2]
         if other < 0:
@@ -97,11 +97,10 @@ def key_of(trees, steps, words, n, now, adds):
 
 @helper
 def key_successors(trees, steps, words, keys, parents, count, opened, number, now):
-    """Replace the hashes of successors by their keys. They have many nodes from their parents, which are `opened`.
+    """Replace the hashes of successors by their keys. They share many nodes with their parents, which are `opened`.
 
-    `number` is what parents have beside their place there; `now` is room to work in, a line for each step and `LINES`
-    more. Nodes that differ from the parent's are looked up for many successors in turn, since each waits for memory
-    twice.
+    A parent's number is `number` plus its place there. `now` is working space: a line for each step and `LINES` more.
+    Nodes that differ from the parent's are looked up for many successors in turn, since each waits for memory twice.
     """
     many, tops = now.shape[1], steps.shape[0]
     parent, waiting, slots, known, values = tops, tops + 1, tops + 2, tops + 3, tops + 4
@@ -157,7 +156,7 @@ def key_successors(trees, steps, words, keys, parents, count, opened, number, no
 
 @helper
 def opened_rows(trees, steps, keys, first, last, rows, opened):
-    """Write the rows of the keys first..last-1 to an address; return that at which row 0 would be."""
+    """Write the rows of the keys first..last-1 to an address; return the address that row 0 would have."""
     width = width_of(steps)
     open_rows(trees, steps, u64s(keys, last), first, last, u64ss(rows, last - first, width), opened)
     return rows - 8 * width * first
@@ -165,7 +164,7 @@ def opened_rows(trees, steps, keys, first, last, rows, opened):
 
 @kernel
 def open_keys(trees: I64ss, steps: I64ss, keys: U64s, rows: I64, opened: U64ss) -> None:
-    """Write the rows of keys to an address; `opened` is room to work in, two lines for each step."""
+    """Write the rows of keys to an address; `opened` is working space, two lines for each step."""
     width, first = width_of(steps), np.int64(0)
     while first < keys.shape[0]:
         some = min(first + opened.shape[1], keys.shape[0])
@@ -177,9 +176,9 @@ def open_keys(trees: I64ss, steps: I64ss, keys: U64s, rows: I64, opened: U64ss) 
 def key_rows(
     trees: I64ss, steps: I64ss, words: U64ss, keys: U64s, first: I64, now: I64ss, adds: I64
 ) -> I64:
-    """Write the keys of rows where they are missing, from row `first` on.
+    """Write the missing keys of rows, from row `first` on.
 
-    `adds`: nodes that are new are added; return the row at which there was no room for one. Return -1 at the end.
+    `adds`: new nodes are added. Return the row at which there was no room for a node, -1 if all are written.
     """
     for n in range(first, keys.shape[0]):
         if keys[n] == np.uint64(MISSING):

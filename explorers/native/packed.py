@@ -1,18 +1,18 @@
-"""How a large search keeps its states exactly: a row as a pair of numbers, and pairs as a few bits each.
+"""Exact storage of a large search: each row is a pair of numbers, and each pair takes a few bits.
 
 The words of a row are the leaves of two binary trees, one over its first half and one over the other. Every node, a
 word or the pair of the numbers of two nodes, is kept once and has a number; so two rows are equal if and only if the
 pairs of their two topmost nodes are, and such a pair is the *key* of a state. All partitions share the nodes: workers
-only look them up while they expand, and what is missing is entered between, in order, by one of them. So numbers do not
+only look them up while they expand, and between rounds one worker enters the missing nodes in order. So numbers do not
 depend on workers, and there are no locks.
 
 The keys of a partition are in a table, sorted by an invertible scrambling of their bits: a key belongs at the *home*
-that its first bits name, and stands there or at most `REACH` places behind, after all that are less. So its place says
-what its first bits are up to `REACH` homes, and only the bits behind are kept, with one to order them by and one that
-is always set (a place of zeros is free). The number of the state stands in an array beside it. A table grows by copying
-it in order.
+that its first bits name, and stands there or at most `REACH` places behind, after all lesser keys. So its place gives
+its first bits up to `REACH` homes, and only the bits behind them are stored, with one bit for the order and one that is
+always set (a place of zeros is free). The number of the state stands in an array beside it. A table grows by copying it
+in order.
 
-Fingerprints are keys as well, without nodes. These are helpers of the kernels in `kernels.py`.
+Fingerprints are also keys, without nodes. These functions are helpers of the kernels in `kernels.py`.
 """
 # mypy: ignore-errors
 
@@ -54,13 +54,13 @@ FINGERPRINT_BITS = 59
 
 @helper
 def ones(bits):
-    """Return a number of this many bits, up to 64 and at least one, that are all set."""
+    """Return a number of this many set bits, 1 to 64."""
     return np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - bits)
 
 
 @helper
 def field(words, at, bits):
-    """Return the number of so many bits that begins at a bit of packed words."""
+    """Return the number of this many bits that begins at a bit of packed words."""
     word, shift = at >> 6, at & 63
     above = (words[word + 1] << np.uint64(1)) << np.uint64(63 - shift)
     return ((words[word] >> np.uint64(shift)) | above) & ones(bits)
@@ -77,7 +77,7 @@ def set_field(words, at, bits, value):
 
 @helper
 def push(words, first, free, bits, value):
-    """Move the fields from bit `first` on by one, into that at `free`, and write a value into the first."""
+    """Move the fields from bit `first` to the field at `free` by one, and write a value into the first."""
     low, high = first >> 6, (free + bits - 1) >> 6
     before = (np.uint64(1) << np.uint64(first & 63)) - np.uint64(1)
     moved = (np.uint64(2) << np.uint64((free + bits - 1) & 63)) - np.uint64(1)
@@ -96,7 +96,7 @@ def push(words, first, free, bits, value):
 
 @helper
 def scrambled(bits, size):
-    """Return a number of `size` bits that is another for every other one, and looks like a random one."""
+    """Return a random-looking number of `size` bits, different for every number."""
     half, mask = np.uint64((size + 1) >> 1), ones(size)
     mixed = ((bits ^ (bits >> half)) * np.uint64(0xD6E8FEB86659FD93)) & mask
     return ((mixed ^ (mixed >> half)) * np.uint64(0xC4CEB9FE1A85EC53)) & mask
@@ -116,7 +116,7 @@ UNDO_FIRST, UNDO_LAST = 0xCFEE444D8B59A89B, 0x9CB4B2F8129337DB
 
 @helper
 def placed(key, lefts, rights, first_lefts, first_rights):
-    """Return the bits that decide where a key stands. Bits that numbers get later come last: so the order stays."""
+    """Return the bits that determine a key's place. Bits that numbers get later come last, so the order stays."""
     if lefts == 0:
         return key & ones(FINGERPRINT_BITS)
     left, right = key & np.uint64(0xFFFFFFFF), key >> np.uint64(32)
@@ -141,13 +141,13 @@ def unplaced(bits, lefts, rights, first_lefts, first_rights):
 
 @helper
 def home_of(bits, size, slots):
-    """Return where a key of `size` bits belongs: its first 32 bits scaled to the table's size."""
+    """Return the home of a key of `size` bits: its first 32 bits scaled to the table's size."""
     return np.int64(((bits >> np.uint64(size - 32)) * np.uint64(slots)) >> np.uint64(32))
 
 
 @helper
 def whole(entry, slot, size, slots, width):
-    """Return all bits of the key that stands at a place: the greatest that may stand there and end like this."""
+    """Return all bits of the key at a place: the greatest key that may stand there and ends in these bits."""
     most = ((np.uint64(min(slot + 1, slots)) << np.uint64(32)) + np.uint64(slots - 1)) // np.uint64(slots)
     most = (most << np.uint64(size - 32)) - np.uint64(1)
     return most - ((most - entry) & ones(width - 1))
@@ -155,7 +155,7 @@ def whole(entry, slot, size, slots, width):
 
 @helper
 def sought(table, bits, size, slots, width):
-    """Return the place of a key, or that of the first one which is greater or free."""
+    """Return the place of a key, or the first place that is free or has a greater key."""
     kept = ones(width - 1)
     slot = home_of(bits, size, slots)
     at = slot * width
@@ -172,14 +172,14 @@ def sought(table, bits, size, slots, width):
 
 @helper
 def is_at(table, bits, slot, width):
-    """Return whether a key is at the place that was sought for it."""
+    """Return whether a key is at the place that `sought` returned for it."""
     entry = field(table, slot * width, width)
     return entry != np.uint64(0) and (entry ^ bits) << np.uint64(65 - width) == np.uint64(0)
 
 
 @helper
 def enter(part, bits, slot, number):
-    """Enter a key at the place that was sought for it; return False if some key would stand too far from its home."""
+    """Enter a key at the place that `sought` returned for it; return False if a key would be too far from its home."""
     slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
     table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
     home = home_of(bits, size, slots)
@@ -203,7 +203,7 @@ def enter(part, bits, slot, number):
 
 @helper
 def put_keys(words, keys, parents, size, part, queue):
-    """Insert successors that are lined up, known by their keys; return whether all were taken."""
+    """Insert lined-up successors, known by their keys; return whether all were inserted."""
     position, known, base, limit = part[DONE], part[KNOWN], part[BASE], part[LIMIT]
     part[LEFT] = size - position
     if known + size - position > part[ROOM] or known - base + size - position > part[KEPT]:
@@ -245,7 +245,7 @@ def put_keys(words, keys, parents, size, part, queue):
 
 @kernel
 def widen(old: I64s, new: I64s) -> I64:
-    """Copy the states of a partition, in order, into a larger table or one for wider keys; return whether they fit."""
+    """Copy a partition's states, in order, into a table that is larger or has wider keys; return whether they fit."""
     slots, size, width, number_bits = old[SLOTS], old[SIZE], old[WIDTH], old[NUMBER_BITS]
     table, numbers = u64s(old[TABLE], 0), u64s(old[NUMBERS], 0)
     new_slots, new_size, new_width = new[SLOTS], new[SIZE], new[WIDTH]
@@ -272,7 +272,7 @@ def widen(old: I64s, new: I64s) -> I64:
 
 @kernel
 def list_keys(part: I64s, keys: U64s) -> None:
-    """Write the key of each state, by its number."""
+    """Write the key of each state by number."""
     slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
     table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
     for slot in range(slots + REACH):
@@ -285,9 +285,9 @@ def list_keys(part: I64s, keys: U64s) -> None:
 
 @kernel
 def enter_keys(part: I64s, keys: U64s) -> I64:
-    """Enter the keys of states from the first one on that is not known; return 1 at the end, 0 where there is no room.
+    """Enter the keys of states from the first unknown one on; return 1 if all are entered, 0 if there is no room.
 
-    Return 2 if two of them are alike.
+    Return 2 if two are equal.
     """
     slots, size, width = part[SLOTS], part[SIZE], part[WIDTH]
     table = u64s(part[TABLE], 0)
@@ -304,7 +304,7 @@ def enter_keys(part: I64s, keys: U64s) -> I64:
 
 @kernel
 def find_keys(part: I64s, keys: U64s, out: I64s) -> None:
-    """Write the numbers of the states with these keys, -1 for one that is not stored."""
+    """Write the numbers of the states with these keys, -1 for a state that is not stored."""
     slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
     table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
     for n in range(keys.shape[0]):

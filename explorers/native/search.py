@@ -1,7 +1,7 @@
 """Breadth-first search at native speed, partitioned by owner, the same for any number of workers.
 
-How states are processed, and by which worker, is in `expansion.py`; the order of work, what ends a search, and its
-results are here.
+`expansion.py` has the processing of states by workers. This module has the order of work, the limits of a search, and
+its results.
 """
 
 import time
@@ -49,7 +49,7 @@ class Search(Stoppable, Expansion):
     # -- the search
 
     def run(self) -> verdict.Result:
-        """Search until everything is reached, or until a limit; return what was found."""
+        """Search until all states are reached, or until a limit; return the result."""
         if self.options.resume:
             from fencepost.explorers.native.checkpoint import load
 
@@ -83,7 +83,7 @@ class Search(Stoppable, Expansion):
         return self.keep(result) if why else result
 
     def keep(self, result: verdict.Result) -> verdict.Result:
-        """Write a checkpoint if one was asked for; return the result, which says whether it was, or why it was not."""
+        """Write a checkpoint if requested; return the result with whether it was written, or why not."""
         if not self.options.checkpoint:
             return result
         from fencepost.explorers.native.checkpoint import save
@@ -132,7 +132,7 @@ class Search(Stoppable, Expansion):
         return ""
 
     def _change_over(self) -> None:
-        """Go on with optimized code, if it is there by now; while it is made, one worker makes room for that."""
+        """Switch to optimized code once it exists; while it is compiled, one worker leaves its processor free."""
         self.kernels = self.tiers.after(self.position.levels)
         self.module = self.kernels.module
         self.pool.resting = int(self.tiers.waits and 1 < self.workers >= processors())
@@ -144,7 +144,7 @@ class Search(Stoppable, Expansion):
         return bool(bad & set(self.position.found))
 
     def _is_enough(self) -> bool:
-        """Return whether so much is violated that a search which is to stop then stops."""
+        """Return whether the violations suffice to stop the search."""
         return self._violated()
 
     def limit(self, seconds: float, distinct: int) -> str:
@@ -195,7 +195,7 @@ class Search(Stoppable, Expansion):
 
 
 def guards_counted(source: Source, counters: Sequence[int]) -> tuple[verdict.GuardCount, ...]:
-    """Return how often each guard refused, given all counters of refusals."""
+    """Return how often each guard refused, from all refusal counters."""
     return tuple(
         verdict.GuardCount(action.replace("_", "-"), text, count)
         for (action, text), count in zip(source.guards, counters, strict=False)
@@ -203,7 +203,7 @@ def guards_counted(source: Source, counters: Sequence[int]) -> tuple[verdict.Gua
 
 
 def bounds_reached(source: Source, constants: Constants, counters: Sequence[int]) -> tuple[verdict.BoundCount, ...]:
-    """Return the counts of bounds, given all counters of refusals."""
+    """Return the counts of bounds, from all refusal counters."""
     first, many = len(source.guards), len(source.bounds)
     states = dict(zip(source.bounds, counters[first : first + many], strict=True))
     together = {name for name, count in zip(source.bounds, counters[first + many :], strict=True) if count}

@@ -1,8 +1,8 @@
-"""Where the states of a search live, and where it stands: one partition per owner, each with parents and a table of
-its own. A table is of rows or, in a large search, of keys (`packed.py`); what is found does not depend on which.
+"""The states and the position of a search: one partition per owner, each with its parents and its table. A table has
+rows or, in a large search, keys (`packed.py`); results are the same with both.
 
-An owner is chosen by the top bits of a state's hash. Only one worker at a time touches a partition, so there are no
-locks, and what a partition holds depends only on the order of its successors: never on the number of workers.
+The top bits of a state's hash choose its owner. Only one worker at a time touches a partition, so there are no locks,
+and the content of a partition depends only on the order of its successors, never on the number of workers.
 """
 
 from dataclasses import dataclass, field
@@ -57,7 +57,7 @@ class Progress:
 
 @dataclass
 class Position:
-    """Where a search stands: all that a checkpoint has to keep beside the partitions."""
+    """The position of a search: the data of a checkpoint apart from the partitions."""
 
     depth: int = 1
     next_round: int = 0
@@ -80,9 +80,9 @@ class Position:
 
 
 def sizes(row: np.dtype[Any], most_successors: int, batch: int, batches: int) -> tuple[int, int]:
-    """Return the states of a batch and the batches of a round, at most these: the successors of all have to have room.
+    """Return the states of a batch and the batches of a round, at most these, so that all successors fit in memory.
 
-    A round has fewer batches first, since the order of states depends on the size of batches only.
+    Batches of a round are reduced first, since the order of states depends only on the size of batches.
     """
     each = max(1, most_successors) * (row.itemsize + BESIDE)
     batches = max(1, min(batches, MOST_BYTES // (each * batch)))
@@ -92,7 +92,7 @@ def sizes(row: np.dtype[Any], most_successors: int, batch: int, batches: int) ->
 class Buffers:
     """Room for the successors of `batches` batches of states: arrays of shape (batches, room, ...).
 
-    Raise UsageError where the system does not give so much memory.
+    Raise UsageError if the system does not have enough memory.
     """
 
     def __init__(self, row: np.dtype[Any], batches: int, room: int) -> None:
@@ -110,7 +110,7 @@ class Buffers:
         self.starts = np.zeros((batches, packed.OWNERS + 1), np.int64)
 
     def flat(self) -> tuple[np.ndarray[Any, Any], ...]:
-        """Return words, hashes and parents of all batches as one, and what says whose they are."""
+        """Return words, hashes and parents of all batches as one, with the arrays that give their owners."""
         words = self.words.reshape(-1, self.words.shape[2])
         return words, self.hashes.reshape(-1), self.parents.reshape(-1), self.order, self.starts
 
@@ -119,7 +119,7 @@ class Buffers:
 
     @cached_property
     def queue(self) -> np.ndarray[Any, Any]:
-        """Such room, for one who works alone."""
+        """The same room for a single worker."""
         return self.new_queue()
 
 
@@ -163,7 +163,7 @@ class Partition:
 
     @property
     def fresh_base(self) -> int:
-        """Number of the first row in the array that new states go to."""
+        """Number of the first row in the array of new states."""
         return int(self.facts[packed.BASE])
 
     @property
@@ -177,12 +177,12 @@ class Partition:
 
     @property
     def bytes(self) -> int:
-        """Memory in use, without room that was reserved and never touched."""
+        """Memory in use, without reserved memory that was never touched."""
         rows = self.count - self.base if self.keys else self.count
         return self.count * self.parents.itemsize + rows * self.rows.itemsize + self.table_bytes
 
     def read(self, numbers: slice | np.ndarray[Any, Any] = ALL) -> np.ndarray[Any, Any]:
-        """Return the rows of states, (n,), of all of them by default. Compact mode has none."""
+        """Return the rows of states, (n,), by default of all. Compact mode has none."""
         found: np.ndarray[Any, Any] = self.rows
         if self.trees is None:
             found = found[: self.count][numbers]
@@ -197,14 +197,14 @@ class Partition:
         return self.fresh[number - self.fresh_base] if number >= self.fresh_base else self.rows[number - self.base]
 
     def all_keys(self) -> np.ndarray[Any, Any]:
-        """Return the keys of all states by number; those of the partition that was asked last are remembered."""
+        """Return the keys of all states by number; the keys of the last partition used are cached."""
         assert self.keys is not None
         if self.trees is None:
             return self.keys.listed(self.count)
         return self.trees.remembered(self, self.count, self.keys.listed)
 
     def all_hashes(self) -> np.ndarray[Any, Any]:
-        """Return the hashes of all states, kept or computed."""
+        """Return the hashes of all states, stored or computed."""
         if self.compact:
             return self.all_keys() | np.uint64(self.owner << packed.OWNER_SHIFT)
         rows, hashes = self.read(), np.empty(self.count, np.uint64)
@@ -215,7 +215,7 @@ class Partition:
         self, words: np.ndarray[Any, Any], hashes: np.ndarray[Any, Any], chosen: np.ndarray[Any, Any],
         out: np.ndarray[Any, Any], base: int = 0,
     ) -> None:  # fmt: skip
-        """Write the numbers of the states with the `chosen` rows, `base` added; -1 for one that is not stored."""
+        """Write the numbers of the states with the `chosen` rows plus `base`; -1 for a state that is not stored."""
         if self.keys is None:
             self.kernels.module.find(words, hashes, chosen, 0, len(chosen), self.table, self._stored, out, base)
         else:
@@ -231,7 +231,7 @@ class Partition:
             self._bind()
 
     def make_room(self) -> None:
-        """Make room for what was left when inserting stopped."""
+        """Make room for the successors that are not yet inserted."""
         if self.count >= (MOST_KEYS if self.keys else MOST_STATES):
             raise TooManyStates
         if self.count >= self.facts[packed.LIMIT]:
@@ -243,7 +243,7 @@ class Partition:
         self._reserve(int(self.facts[packed.LEFT]))
 
     def pack(self, trees: Trees, base: int, fresh_base: int) -> None:
-        """Keep keys from here on: the level being expanded begins with state `base`, the next with `fresh_base`."""
+        """Store keys from now on: the level being expanded begins with state `base`, the next with `fresh_base`."""
         keys = missing(self.count)
         trees.add(self._stored[: self.count], keys)
         self.trees, self.base, self.table = trees, base, self.table[:0]
@@ -254,7 +254,7 @@ class Partition:
         self._bind()
 
     def content(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return the data of a checkpoint; `shapes` has its form before there is any."""
+        """Return the data of a checkpoint, of the form in `shapes`."""
         found: dict[str, np.ndarray[Any, Any]] = {"parents": self.parents[: self.count]}
         if self.compact:
             found["hashes"] = self.all_hashes()
@@ -265,7 +265,7 @@ class Partition:
         return found
 
     def shapes(self, count: int, base: int, fresh_base: int) -> dict[str, tuple[np.dtype[Any], int]]:
-        """Return type and length of each array of a checkpoint with these counts."""
+        """Return the type and length of each array of a checkpoint with these counts."""
         found: dict[str, tuple[np.dtype[Any], int]] = {"parents": (self.parents.dtype, count)}
         if self.compact:
             found["hashes"] = (np.dtype(np.uint64), count)
@@ -291,13 +291,13 @@ class Partition:
             self.rebuild(0)
 
     def rebuild(self, slots: int) -> None:
-        """Make a table of rows for the states that are there."""
+        """Make a table of rows for the present states."""
         self.table = np.zeros(max(slots, int(self.count / FILL * GROWTH), FIRST_SLOTS), np.uint32)
         self.kernels.module.rebuild(self.table, self.all_hashes(), self.count)
         self._bind()
 
     def _reserve(self, more: int) -> None:
-        """Make room for `more` states: memory that is reserved but not written costs nothing."""
+        """Reserve memory for `more` states; it costs nothing until it is written."""
         wanted = self.count + more
         if wanted > len(self.parents):
             size = max(wanted, ROW_GROWTH * len(self.parents))

@@ -1,8 +1,8 @@
-"""How much the code of a search is optimized: a search begins at once with code that was compiled cheaply, and
-changes over between two rounds.
+"""Tiers of optimization: a search begins at once with cheaply compiled code, and switches to optimized code between two
+rounds.
 
-Most machines are small, and are searched before LLVM would have optimized their code. So only a search that continues
-has it optimized, in another process: LLVM does one thing at a time in each.
+Most machines are small, and their search ends before LLVM would have optimized their code. So only a longer search has
+its code optimized, in another process, since LLVM does one thing at a time in each.
 """
 
 import atexit
@@ -37,10 +37,10 @@ ENDLESS = 1e12
 
 
 def states_to_come(levels: Sequence[int]) -> float:
-    """Estimate how many states a breadth-first search finds beyond these levels.
+    """Estimate the number of states that a breadth-first search finds beyond these levels.
 
-    Levels grow less and less, and then shrink. The logarithm of their growth falls evenly in all our machines, so it is
-    extrapolated: a tenth of the way through a search, the sum is mostly within a factor of two of what is found.
+    Levels grow ever more slowly and then shrink. The logarithm of their growth falls evenly in all our machines, so it
+    is extrapolated. A tenth of the way through a search, the sum is mostly within a factor of two of the final count.
     """
     if len(levels) <= 2 * SPAN:
         return 0.0
@@ -78,7 +78,7 @@ class Tiers:
         return self.kernels.level == CHEAP and _optimizer.is_busy
 
     def after(self, levels: Sequence[int]) -> Kernels:
-        """Return the kernels to continue with, after these levels. No kernel may be running."""
+        """Return the kernels for the levels after these. No kernel may be running."""
         if self._earlier < 0:
             self._earlier, self._began = sum(levels[:-1]), time.process_time()
         if self._forced is Tier.SWAP:
@@ -118,11 +118,11 @@ class _Optimizer:
 
     @property
     def is_busy(self) -> bool:
-        """Whether the process works."""
+        """Whether the process is compiling."""
         return self._running is not None
 
     def ask(self, unit: Lowered) -> Library | None:
-        """Return a unit, optimized; None as long as it is not."""
+        """Return a unit, optimized; None until it is."""
         with self._lock:
             made = self._collected()
             if made is not None and made[0] == unit:
@@ -138,7 +138,7 @@ class _Optimizer:
             return None
 
     def _collected(self) -> tuple[Lowered, Library] | None:
-        """Return the code that the process has made, which is kept; None if nothing is ready."""
+        """Store and return the code that the process has compiled; None if nothing is ready."""
         if self._running is None:
             return None
         unit, process = self._running
@@ -171,12 +171,12 @@ _optimizer = _Optimizer()
 
 @atexit.register
 def _end() -> None:
-    """End the process that this one has started; one that was forked has none."""
+    """End the process that this process started; a forked process has none."""
     _optimizer.end()
 
 
 def _forget() -> None:
-    """Leave the process to the one that this one was forked from."""
+    """Leave the process to the parent that this one was forked from."""
     global _optimizer  # noqa: PLW0603 (of this process)
     _optimizer = _Optimizer()
 

@@ -25,7 +25,7 @@ _WORDS = Vector(CELLS["u64"], 0)
 
 
 class Judged(NamedTuple):
-    """A property of steps: its place among those that are judged, and its function in the program."""
+    """A property of steps: its place among the judged properties, and its function in the program."""
 
     place: int
     prop: Property
@@ -47,7 +47,7 @@ class Wanted:
 
 
 class Acting(Choosing):
-    """The function that takes an action in each state of a block, being written."""
+    """Writer of the function that takes an action in each state of a block."""
 
     PARAMETERS: tuple[tuple[str, Type], ...] = (
         ("size", Sort.NUMBER), ("start", Sort.NUMBER), ("first", Sort.NUMBER), ("number", Sort.NUMBER), ("out", ROWS),
@@ -73,7 +73,7 @@ class Acting(Choosing):
         self.trying = Trying(module, wanted.bounds, place).write() if wanted.bounds and bounded else ""
 
     def write(self) -> str:
-        """Write the function and return its name; it returns how many successors there are now."""
+        """Write the function and return its name. The function returns the number of successors so far."""
         build, module = self.build, self.module
         effect = symbol(self.made, f"effect.{self.place}")
         module.body(self.made, effect, self.nest.effect, f"alwaysinline {PLAIN}")
@@ -137,7 +137,7 @@ class Acting(Choosing):
                 self.step(place + max(1, len(several)), following, effect)
 
     def plain_guards(self, place: int) -> list[Guarded]:
-        """Return guards that follow each other and are cheap to evaluate all at once."""
+        """Return consecutive guards that are cheap to evaluate at once."""
         found: list[Guarded] = []
         for item in self.nest.steps[place:]:
             if not isinstance(item, Guarded) or self.wanted.masks is not None or item.unchosen:
@@ -148,7 +148,7 @@ class Acting(Choosing):
         return found
 
     def guards(self, several: list[Guarded], following: str) -> None:
-        """As `guard` for each of several, without a branch for each: which of them refuses is hard to guess."""
+        """Write several guards without a branch for each, since it is hard to predict which one refuses."""
         build = self.build
         flags = [build.flag(self.code.straight(item.statement.condition)) for item in several]
         holds = Value("true", Sort.FLAG)
@@ -162,7 +162,7 @@ class Acting(Choosing):
         build.begin(inside)
 
     def guard(self, node: Guarded, following: str) -> None:
-        """Go on where a guard holds; where it refuses, it does so for all the parameters that are not chosen yet."""
+        """Continue if a guard holds. A refusal counts for all parameters that are not chosen yet."""
         build = self.build
         if self.wanted.masks is not None:
             self.masked_guard(node, following, self.wanted.masks)
@@ -175,7 +175,7 @@ class Acting(Choosing):
         build.begin(holds)
 
     def masked_guard(self, node: Guarded, following: str, masks: Masks) -> None:
-        """As `guard`, where a check that fails on the path to it or in it is a refusal by the domain."""
+        """Write a guard as `guard` does; a check that fails in it or before it is a refusal by the domain."""
         build = self.build
         condition = build.number(self.code.expression(node.statement.condition))
         left, stays, refused, holds = (build.label() for _ in range(4))
@@ -192,7 +192,7 @@ class Acting(Choosing):
         build.begin(holds)
 
     def times(self, node: Guarded) -> Value:
-        """Return how many combinations of values the parameters have that are not chosen yet."""
+        """Return the number of combinations of values of the parameters that are not chosen yet."""
         found = number(1)
         for parameter in node.unchosen:
             found = self.build.wrapped("*", found, self.choices(parameter))
@@ -249,7 +249,7 @@ class Acting(Choosing):
 
     @contextmanager
     def stays(self, masks: Masks) -> Iterator[None]:
-        """Run what is inside if no check has failed since the last such place; else the domain refuses the step."""
+        """Run the code inside if no check has failed since the last such place; else the domain refuses the step."""
         build = self.build
         end, left, stays = build.label(), build.label(), build.label()
         build.branch(self.module.failed(build, self.e), left, stays)
@@ -262,17 +262,17 @@ class Acting(Choosing):
         build.begin(end)
 
     def judged(self) -> list[Judged]:
-        """Return the properties that this action's steps are judged by."""
+        """Return the properties that judge this action's steps."""
         return [item for item in self.wanted.steps if item.prop.on is None or item.prop.on.name == self.action.name]
 
     def undecided(self, item: Judged) -> Value:
-        """Return whether this state comes before the first that decides a property."""
+        """Return whether this state comes before the first state that decides a property."""
         return self.build.compared(
             "<", self.row, self.build.read(*self.build.element(self.given["found"], number(item.place)))
         )
 
     def decides(self, item: Judged) -> Value:
-        """Return whether the step decides a property: violates it, or is a witness."""
+        """Return whether the step violates a property or is its witness."""
         extra = [self.values[slot] for slot in self.made.parameters[1:]] if item.prop.on is not None else []
         given = {"e": self.e, "c": self.c}
         holds = self.module.predicate(self.build, given, item.function, [self.state, self.target, *extra])
@@ -282,7 +282,7 @@ class Acting(Choosing):
         self.build.write(*self.build.element(self.given["found"], number(item.place)), self.row)
 
     def keep(self) -> None:
-        """Merge the new state with those that cannot be distinguished from it, and keep it."""
+        """Merge the new state with equivalent states, and keep it."""
         self.merge()
         self.take()
 
@@ -294,7 +294,7 @@ class Acting(Choosing):
         self.module.sort(self.build, self.target, self.module.disordered(function))
 
     def take(self) -> None:
-        """Write the new state as a row, with its hash, where it comes from, and its number if steps have one."""
+        """Write the new state as a row, with its hash, its parent, and the step's number if steps are numbered."""
         build, rows, given = self.build, self.module.rows, self.given
         n = build.kept(self.count, Sort.NUMBER)
         row = rows.row(build, self.e, given["out"], n)
@@ -311,7 +311,7 @@ class Acting(Choosing):
 
 
 def drops(program: Program, block: Iterable[Node]) -> bool:
-    """Return whether statements, or helpers that they call, may leave something out because a bag is full."""
+    """Return whether statements or their helpers may omit a message because a bag is full."""
     return any(
         isinstance(item, Fits) or (isinstance(item, Call) and drops(program, program.functions[item.function].body))
         for item in inside(block)

@@ -1,4 +1,4 @@
-"""Bags: a count, and slots whose content behind the count is zero. In a state the messages are in canonical order."""
+"""Bags: a count, and slots, which are zero behind the count. In a state the messages are in canonical order."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,7 +9,7 @@ from fencepost.explorers.native.lower.loops import counted, only_if
 
 
 class Bags:
-    """The operations on bags in one module; each is a function of it for each sort of bag."""
+    """The operations on bags in one module, each a function for each type of bag."""
 
     def __init__(self, checks: Vector, texts: list[str]) -> None:
         self.checks, self.texts = checks, texts
@@ -32,7 +32,7 @@ class Bags:
         return build.read(*build.element(Value(address, memory), index))
 
     def last(self, build: Builder, bag: Value) -> Value:
-        """Return the first free slot, or some slot that may be written if all are taken."""
+        """Return the first free slot, or a slot that may be overwritten if all are taken."""
         room = _items(bag).count
         if room == 0:
             element = _items(bag).element
@@ -48,7 +48,7 @@ class Bags:
         self._call(build, "clear", message.type, [message])
 
     def remove(self, build: Builder, e: Value, bag: Value, message: Value) -> None:
-        """Take out a message: itself if it lies in this bag, else the first equal one; note ABSENT if none."""
+        """Remove a message: itself if it lies in this bag, else the first equal one; note ABSENT if neither exists."""
         self._call(build, "remove", bag.type, [e, bag, message])
 
     def sort(self, build: Builder, bag: Value) -> None:
@@ -56,7 +56,7 @@ class Bags:
             self._call(build, "sort", bag.type, [bag])
 
     def distinct(self, build: Builder, bag: Value) -> Value:
-        """Return how many different messages there are; the bag is in order."""
+        """Return the number of distinct messages in an ordered bag."""
         return self._call(build, "distinct", bag.type, [bag], Sort.NUMBER)._replace(low=0, high=_items(bag).count)
 
     def same(self, build: Builder, one: Value, other: Value) -> Value:
@@ -126,7 +126,7 @@ class Bags:
         return Value(build.value(f"icmp eq ptr {one.text}, {other.text}"), Sort.FLAG)
 
     def _sort(self, build: Builder) -> None:
-        """Insert one message after the other: bags are nearly in order."""
+        """Sort a bag by insertion, since bags are nearly in order."""
         (bag,) = build.arguments
         element = _items(bag).element
         assert isinstance(element, Struct)
@@ -190,7 +190,7 @@ class Bags:
         build.give(flag(value=True))
 
     def _less(self, build: Builder) -> None:
-        """Compare field by field in the order of the schema, an array element by element."""
+        """Compare fields in the order of the schema, and arrays element by element."""
         one, other = build.arguments
 
         def compare(cell: Cell, a: str, b: str) -> None:
