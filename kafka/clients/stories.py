@@ -9,6 +9,13 @@ MOVES = ("controller-elects-leader 0 1", "broker-learns 0 1", "broker-learns 1 1
 """A partition of a cluster of two brokers moves to the second, and both know."""
 TRIES = ("client-sends-request 0", "broker-answers-request", "client-receives-response")
 """The client sends a request for data, and is answered."""
+THERE_AND_BACK = (
+    *("controller-elects-leader 1 1", "broker-learns 0 1", "broker-learns 1 1", *TRIES * 3),
+    *("leader-is-unknown 1", "client-has-more 1", *TRIES, "client-refreshes 0"),
+    *("client-has-more 0", "client-sends-request 0", "controller-elects-leader 0 1", "broker-learns 0 2", TRIES[1]),
+    *("controller-elects-leader 0 0", "broker-learns 0 3", "broker-learns 1 3", ASKS[1], TRIES[2], ASKS[2]),
+)
+"""The leader moves and moves back: the hint of the first move arrives together with the metadata of the second."""
 
 STORIES = (
     Story(
@@ -104,6 +111,31 @@ STORIES = (
         (),
         ("java==4.4.0", "franz-go==1.22.2"),
         ("librdkafka==2.12.1", "librdkafka==2.16.1"),
+        plays=200,
+    ),
+    Story(
+        "producer-stays-at-a-former-leader",
+        "confluentinc/librdkafka#4976",
+        "The leader moves and moves back, and both are news at once. The second arrives while the client hands the "
+        "partition over, and stops nothing. The client takes the wrong broker for a preferred replica, and writes "
+        "to it until its records time out.",
+        {"brokers": 2, "partitions": 2, "changes": 3, "elections": 3},
+        THERE_AND_BACK,
+        ("recovers", "newer-metadata-is-used"),
+        ("librdkafka==2.10.0", "librdkafka==2.16.1"),
+        ("librdkafka==2.3.0", "java==4.4.0", "franz-go==1.22.2"),
+        plays=100,
+    ),
+    Story(
+        "consumer-stays-at-a-former-leader",
+        "confluentinc/librdkafka#5593, redpanda-data/redpanda#31668",
+        "As in `producer-stays-at-a-former-leader`: the consumer fetches from a broker that does not lead, and reads "
+        "nothing more. The report is of two leaders in one epoch; with hints, two epochs suffice.",
+        {"brokers": 2, "partitions": 2, "changes": 3, "elections": 3, "consumer": 1},
+        THERE_AND_BACK,
+        ("recovers", "newer-metadata-is-used"),
+        ("librdkafka==2.6.1", "librdkafka==2.16.1"),
+        ("librdkafka==2.3.0", "java==4.4.0", "franz-go==1.22.2"),
         plays=200,
     ),
     Story(
