@@ -214,13 +214,13 @@ def _rare_first(histories: list[History]) -> list[int]:
 
 
 def _compare_releases() -> None:
-    """Compare releases that follow each other by the histories of one line, and keep the kinds of differences."""
-    source = release("4.1.2")
-    histories = suite(REPLICATION, source, _tell)
-    order = _rare_first(histories)
+    """Compare releases that follow each other by the histories of a line, and keep the kinds of differences."""
     figure: dict[str, Any] = {"rows": [], **load(RELEASED)}
     known = {(row["a"], row["b"]) for row in figure["rows"]}
     for pair in (pair for pair in PAIRS if pair not in known):
+        source = release("3.9.2" if pair[0].startswith("3.9") else "4.1.2")  # 3.9 has no ELR
+        histories = suite(REPLICATION, source, _tell)
+        order = _rare_first(histories)
         a, b = (replace(release(name), model=source.model) for name in pair)
         kinds: dict[str, dict[str, Any]] = {}
         began, played = time.monotonic(), 0
@@ -232,7 +232,8 @@ def _compare_releases() -> None:
                 if one.play(histories[place])[0] != two.play(histories[place])[0]:
                     found = confirm(REPLICATION, a, Pair(left, right), histories[place])
                     if found is not None:
-                        kind = f"{found.steps[-1].action.label}: {', '.join(name for name, _, _ in found.rows)}"
+                        last = found.steps[-1].action.label if found.steps else "at the start"
+                        kind = f"{last}: {', '.join(name for name, _, _ in found.rows)}"
                         shown = {"steps": found.shown, "rows": found.rows, "model": found.model, "histories": 0}
                         if kind not in kinds or len(found.shown) < len(kinds[kind]["steps"]):
                             kinds[kind] = {**shown, "histories": kinds.get(kind, shown)["histories"]}
