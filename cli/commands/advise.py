@@ -143,7 +143,7 @@ def print_advice(
         print_lines(console, *(note for note in notes(made.settings, data) if "was edited" in note), style="dim")
         elr = f"ELR assumed {'on' if made.settings.elr else 'off'}. " if "elr" in data["assumed"] else ""
         elr *= may_have_elr(made.settings.version)
-        print_lines(console, f"{elr}Happened? `fencepost audit __cluster_metadata-0`. More: `-v`.", style="dim")
+        print_lines(console, f"{elr}Data lost? `fencepost audit __cluster_metadata-0`. More: `-v`.", style="dim")
         return
     for item in data["operations"]:
         console.print()
