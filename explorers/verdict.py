@@ -336,6 +336,7 @@ class Result:
     """The bounds of the model, each with the states in which it was reached."""
     deadlock: Path | None = None
     store_bytes: int = 0
+    spilled_bytes: int = 0
     peak_memory_bytes: int = 0
     """Most memory of the whole process; 0 unless it was measured."""
     compiled: tuple[Compiled, ...] = ()
@@ -409,6 +410,8 @@ class Options:
     memory: int | None = None
     checkpoint: str | None = None
     resume: bool = False
+    spill: str | None = None
+    """The folder for parents and levels under way; None: they are in memory."""
     cross_check: int | None = 0
     """How many stored states the plain semantics expands once more; None: as many as fit into a tenth of the time."""
 

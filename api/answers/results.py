@@ -289,7 +289,7 @@ class CheckResult(Printed, Result):
                 {**pick(item, "tier kept"), "seconds": round(item.seconds, 4), "peak_memory_bytes": item.memory}
                 for item in self.compiled
             ],
-            **pick(self, "store_bytes peak_memory_bytes"),
+            **pick(self, "store_bytes spilled_bytes peak_memory_bytes"),
             "cross_check": None if self.cross_check is None else pick(self.cross_check, "states of"),
         }
         if warn:

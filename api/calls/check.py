@@ -19,7 +19,7 @@ from fencepost.api.asking.places import against, of_model, placed
 from fencepost.api.asking.targets import Question, ask, kernels_of, source_of
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.base import Compared, compare, summed
-from fencepost.api.files import alone_in, keeps_search
+from fencepost.api.files import alone_in, keeps_search, make_sure_folder
 from fencepost.api.topics.version_notes import background_notes
 from fencepost.counterexamples.promises import hanging
 from fencepost.explorers.program.subset.program import check as read
@@ -81,6 +81,7 @@ def check(
     deadlock: bool = False,
     checkpoint: str | Path | None = None,
     resume: bool = False,
+    spill: str | Path | None = None,
     grow: float | None = None,
     cross_check: int | None = None,
     cluster: Cluster | None = None,
@@ -95,7 +96,8 @@ def check(
     properties by name.
 
     `budget` is in seconds, `memory` in bytes (80 % of what is available if not given), `workers` 0 stands for all
-    processors. With `grow`, reached bounds are then raised one after the other, for this many seconds in total; the
+    processors. `spill` is a folder for what a search of a billion states reads and writes in order: parents, and levels
+    under way. With `grow`, reached bounds are then raised one after the other, for this many seconds in total; the
     result's `growth` says how far each verdict is stable. `progress` is called with events while the search runs. Once
     `cancel` returns true, or at Ctrl-C, the result is partial, and its `why_stopped` says so. The plain semantics,
     which is the definition, expands `cross_check` of the stored states again: by default, as many as fit into a tenth
@@ -116,10 +118,15 @@ def check(
         memory=default_memory() if memory is None else memory,
         checkpoint=str(checkpoint) if checkpoint else None,
         resume=resume,
+        spill=str(spill) if spill else None,
         cross_check=cross_check,
     )
     watch = watched(progress)
     growth = None
+    if spill:
+        if engine != "native":
+            raise UsageError(f"`spill=` is for the native engine, and the engine is {engine}: leave one of them out.")
+        make_sure_folder(Path(spill))
     if checkpoint and not resume and keeps_search(Path(checkpoint)):
         refuse_replacing(checkpoint)
     with cancelled_by(cancel) if cancel else nullcontext(), alone_in(options.checkpoint):

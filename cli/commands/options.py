@@ -72,7 +72,7 @@ GROUPS = {
     ),
     "Search": (
         "--engine --workers --compact --memory --budget --max-depth --max-states --max-pairs --stop-on-violation "
-        "--normalize --checkpoint --resume --grow --cross-check --walks --depth --seed --weight --shrink --k "
+        "--normalize --checkpoint --resume --spill --grow --cross-check --walks --depth --seed --weight --shrink --k "
         "--every-state --timeout --strengthen --reach --cache --liveness"
     ),
     "Spark": "--master --conf --partitions --handover",
@@ -292,6 +292,9 @@ search_options = _together(
         help="Keep an unfinished search in this folder, so that --resume can continue it.",
     ),
     click.option("--resume", is_flag=True, help="Continue from the checkpoint."),
+)
+spill_option = click.option(
+    "--spill", metavar="DIR", help="Keep parents and levels under way in this folder instead of in memory."
 )
 cross_check_option = click.option(
     "--cross-check",

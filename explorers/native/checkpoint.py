@@ -22,7 +22,7 @@ from fencepost.explorers.native.compile import Source
 from fencepost.explorers.native.expansion import Expansion
 from fencepost.explorers.native.keys import MOST_KEYS
 from fencepost.explorers.native.layout import BITS, Layout
-from fencepost.explorers.native.store import Position
+from fencepost.explorers.native.store import Position, TooManyStates
 from fencepost.explorers.running import files, sealed
 from fencepost.explorers.verdict import Options
 from fencepost.model.language.actions import Property
@@ -114,6 +114,8 @@ def load(search: Expansion) -> None:
                 search.pack(trees, owner)
         except MismatchError:  # a state is there twice
             raise sealed.damaged(slot / f"{owner}-rows.bin") from None
+        except TooManyStates as error:
+            raise UsageError(f"{error}. Name a folder with room.") from error
     if trees is not None:
         search.use(trees)
 

@@ -187,10 +187,8 @@ class Expansion:
         self.owners = OWNERS
         self.plain = Interpreter(machine, constants, normalize=options.normalize)
         self.facts = np.zeros((OWNERS, FACTS), np.int64)
-        self.partitions = [
-            Partition(kernels, self.layout.dtype, compact=options.compact, facts=facts, owner=owner)
-            for owner, facts in enumerate(self.facts)
-        ]
+        kept = partial(Partition, kernels, self.layout.dtype, compact=options.compact, spill=options.spill)
+        self.partitions = [kept(facts=facts, owner=owner) for owner, facts in enumerate(self.facts)]
         self.trees: Trees | None = None
         self.position = Position()
         self.before_judging: tuple[list[int], dict[str, int]] | None = None
@@ -482,8 +480,13 @@ class Expansion:
 
     @property
     def store_bytes(self) -> int:
-        """Memory of all partitions."""
+        """Bytes of all partitions, those in files too."""
         return sum(part.bytes for part in self.partitions) + (self.trees.bytes if self.trees else 0)
+
+    @property
+    def spilled_bytes(self) -> int:
+        """Bytes of all partitions that are in files."""
+        return sum(part.spilled_bytes for part in self.partitions)
 
     def fired(self) -> list[int]:
         """How often each action happened."""

@@ -66,8 +66,8 @@ class Search(Stoppable, Expansion):
                 self.judge()
             try:
                 why = self._levels(began)
-            except TooManyStates:
-                why = "more states than a search on one machine can number"
+            except TooManyStates as error:
+                why = str(error)
             except DomainError as error:
                 self.position.found, self.position.seconds = self.sure, earlier + time.perf_counter() - began
                 if not self._violated():
@@ -149,7 +149,8 @@ class Search(Stoppable, Expansion):
 
     def limit(self, seconds: float, distinct: int) -> str:
         """Return why the search stops after these seconds with this many states; an empty string if it continues."""
-        return self.stop_asked or self.options.limit(seconds, distinct, self.store_bytes + self.slack)
+        memory = self.store_bytes - self.spilled_bytes + self.slack
+        return self.stop_asked or self.options.limit(seconds, distinct, memory)
 
     # -- what was found
 
@@ -184,6 +185,7 @@ class Search(Stoppable, Expansion):
             deadlocks=self.deadlocks(),
             deadlock=deadlock,
             store_bytes=self.store_bytes,
+            spilled_bytes=self.spilled_bytes,
             compiled=self.compiled,
             levels=tuple(self.position.levels),
             omission=min(1.0, self.distinct**2 / 2.0**65) if self.options.compact else 0.0,

@@ -1,5 +1,6 @@
 """The states and the position of a search: one partition per owner, each with its parents and its table. A table has
-rows or, in a large search, keys (`packed.py`); results are the same with both.
+rows or, in a large search, keys (`packed.py`); results are the same with both. A search that spills has its parents
+and, where states are keys, the levels under way in files: both are written and read in order.
 
 The top bits of a state's hash choose its owner. Only one worker at a time touches a partition, so there are no locks,
 and the content of a partition depends only on the order of its successors, never on the number of workers.
@@ -7,13 +8,14 @@ and the content of a partition depends only on the order of its successors, neve
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from fencepost.explorers.native import packed
 from fencepost.explorers.native.compile import Kernels
 from fencepost.explorers.native.keys import MOST_KEYS, KeyTable, Trees, missing
-from fencepost.explorers.native.llvm.libraries import reserved
+from fencepost.explorers.native.llvm.libraries import reserved, spilled, unload
 from fencepost.model.language.errors import UsageError
 
 MOST_STATES = (1 << 24) - 2
@@ -26,6 +28,8 @@ FIRST_SLOTS = 1 << 11
 FIRST_ROWS = 1 << 15
 """Rows are reserved well ahead: the operating system gives memory only to pages that are written."""
 ROW_GROWTH = 4
+SPILL_GROWTH = 2
+"""Growth of arrays in files, which take their room on the disk at once."""
 
 WORD = 8
 """Bytes of a word, of which rows are made."""
@@ -124,7 +128,7 @@ class Buffers:
 
 
 class TooManyStates(Exception):  # noqa: N818 (a limit, not an error)
-    """A partition ran out of numbers for its states."""
+    """A partition ran out of numbers for its states, or of room on the disk."""
 
 
 class Partition:
@@ -143,8 +147,10 @@ class Partition:
         compact: bool,
         facts: np.ndarray[Any, Any] | None = None,
         owner: int = 0,
+        spill: str | None = None,
     ) -> None:
         self.kernels, self.compact, self.owner = kernels, compact, owner
+        self.spill = Path(spill) if spill else None
         self.dtype = row
         self.facts = np.zeros(packed.FACTS, np.int64) if facts is None else facts
         """Where the arrays are and how they are filled, as the kernel that inserts reads it."""
@@ -177,9 +183,16 @@ class Partition:
 
     @property
     def bytes(self) -> int:
-        """Memory in use, without reserved memory that was never touched."""
+        """Bytes in use, without reserved memory that was never touched."""
         rows = self.count - self.base if self.keys else self.count
         return self.count * self.parents.itemsize + rows * self.rows.itemsize + self.table_bytes
+
+    @property
+    def spilled_bytes(self) -> int:
+        """Bytes in files."""
+        if not self.spill:
+            return 0
+        return self.bytes - self.table_bytes - (0 if self.keys else self.count * self.rows.itemsize)
 
     def read(self, numbers: slice | np.ndarray[Any, Any] = ALL) -> np.ndarray[Any, Any]:
         """Return the rows of states, (n,), by default of all. Compact mode has none."""
@@ -229,11 +242,12 @@ class Partition:
             self.base = self.fresh_base
             self.facts[packed.BASE] = self.count
             self._bind()
+        unload(self.parents)
 
     def make_room(self) -> None:
         """Make room for the successors that are not yet inserted."""
         if self.count >= (MOST_KEYS if self.keys else MOST_STATES):
-            raise TooManyStates
+            raise TooManyStates("more states than a search on one machine can number")
         if self.count >= self.facts[packed.LIMIT]:
             if self.keys:
                 self.keys.grow()
@@ -277,6 +291,8 @@ class Partition:
 
     def restore(self, arrays: dict[str, np.ndarray[Any, Any]], count: int, base: int, fresh_base: int) -> None:
         self.parents = arrays["parents"]
+        if self.spill:
+            self.parents = self._grown(self.parents, count, count)
         self.rows = arrays["rows"]
         self.facts[[packed.KNOWN, packed.BASE, packed.DONE]] = count, fresh_base, 0
         self.base = base
@@ -300,16 +316,26 @@ class Partition:
         """Reserve memory for `more` states; it costs nothing until it is written."""
         wanted = self.count + more
         if wanted > len(self.parents):
-            size = max(wanted, ROW_GROWTH * len(self.parents))
-            self.parents = _grown(self.parents, size, self.count)
+            self.parents = self._grown(self.parents, wanted, self.count)
             if not self.keys:
-                self.rows = _grown(self.rows, size, self.count)
+                self.rows = self._grown(self.rows, len(self.parents), self.count)
             self._bind()
         if self.keys and wanted - self.fresh_base > len(self.fresh):
-            self.fresh = _grown(
-                self.fresh, max(wanted - self.fresh_base, ROW_GROWTH * len(self.fresh)), self.count - self.fresh_base
-            )
+            self.fresh = self._grown(self.fresh, wanted - self.fresh_base, self.count - self.fresh_base)
             self._bind()
+
+    def _grown(self, array: np.ndarray[Any, Any], wanted: int, used: int) -> np.ndarray[Any, Any]:
+        """Return a larger copy of an array; in a file if this search spills and states are not kept as rows."""
+        size = max(wanted, (SPILL_GROWTH if self.spill else ROW_GROWTH) * len(array))
+        if self.spill and (self.keys or array is self.parents):
+            try:
+                larger = spilled(size, array.dtype, self.spill)
+            except OSError as error:
+                raise TooManyStates(f"there is no room in {self.spill}: {error.strerror}") from error
+        else:
+            larger = reserved(size, array.dtype)
+        larger[:used].view(np.uint8)[:] = array[:used].view(np.uint8)
+        return larger
 
     def _words(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         words: np.ndarray[Any, Any] = rows.view(np.uint64).reshape(len(rows), rows.dtype.itemsize // WORD)
@@ -324,12 +350,6 @@ class Partition:
         if not self.keys:
             facts[packed.LIMIT] = min(int(len(self.table) * FILL), MOST_STATES)
             facts[[packed.TABLE, packed.SLOTS]] = _address(self.table), len(self.table)
-
-
-def _grown(array: np.ndarray[Any, Any], size: int, used: int) -> np.ndarray[Any, Any]:
-    larger = reserved(size, array.dtype)
-    larger[:used].view(np.uint8)[:] = array[:used].view(np.uint8)
-    return larger
 
 
 def _address(array: np.ndarray[Any, Any]) -> int:

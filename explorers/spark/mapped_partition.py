@@ -147,7 +147,7 @@ class MappedPartition:
                 if stopped < 0:
                     break
                 if self.counts[owner] >= MOST_STATES:
-                    raise TooManyStates
+                    raise TooManyStates("more states than a partition can number")
                 self._rebuild(int(len(table) * GROWTH))
             found.append(ancestors[before : int(self.counts[owner])])
         return found

@@ -14,6 +14,7 @@ import logging
 import mmap
 import os
 import struct
+import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -135,6 +136,22 @@ def reserved(count: int, dtype: np.dtype[Any] | type[Any], *, huge: bool = True)
             memory.madvise(_ADVICE)
     skipped = -ctypes.addressof(ctypes.c_char.from_buffer(memory)) % HUGE
     return np.frombuffer(memory, dtype, count, skipped)
+
+
+def spilled(count: int, dtype: np.dtype[Any] | type[Any], folder: Path) -> np.memmap[Any, Any]:
+    """Return an array in a file of the folder, which has no name and goes with the array; OSError if it has no room."""
+    size = count * np.dtype(dtype).itemsize
+    with tempfile.TemporaryFile(dir=folder) as file:
+        # on Linux a full disk is an error here, and not a signal at a later write
+        getattr(os, "posix_fallocate", lambda number, _, size: os.truncate(number, size))(file.fileno(), 0, size)
+        return np.memmap(file, dtype, "r+", shape=(count,))
+
+
+def unload(array: np.ndarray[Any, Any]) -> None:
+    """Have the system take the pages of a spilled array out of this process: they are read again when needed."""
+    if isinstance(array, np.memmap):  # of a file: the pages of other arrays would be lost
+        mapping = getattr(array, "_mmap")  # noqa: B009 (numpy has no other way to it)
+        mapping.madvise(mmap.MADV_DONTNEED)
 
 
 class Library:

@@ -1,5 +1,6 @@
 """States kept as keys are the states: a table against a dictionary, searches against rows, and a damaged node."""
 
+import errno
 import random
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fencepost.explorers.cross_check import CrossCheckError, cross_check
+from fencepost.explorers.native import store
 from fencepost.explorers.native.compile import shared
 from fencepost.explorers.native.keys import KeyTable, Trees, missing, steps_of
 from fencepost.explorers.native.packed import FACTS, FIRST_LEFTS, KNOWN, LEFTS, SLOTS
@@ -110,6 +112,42 @@ def test_a_search_finds_the_same_with_keys_and_a_damaged_node_is_noticed(
         made.trees.nodes[1][200] ^= np.uint64(1)
         with pytest.raises(CrossCheckError):
             cross_check(made, made.result, 3_000)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("large", [0, 7_000, 1 << 40], ids=["keys", "later", "rows"])
+def test_a_search_that_spills_finds_the_same_on_the_disk_and_goes_on_after_a_full_one(
+    rows: Search, large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "FIRST_ROWS", 16)
+    spill, kept = tmp_path / "spill", tmp_path / "kept"
+    spill.mkdir()
+    allowed, spilled, kinds = [60], store.spilled, set()
+
+    def counted(size: int, kind: Any, folder: Path) -> Any:
+        allowed[0] -= 1
+        kinds.add(np.dtype(kind).name)
+        if allowed[0] < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return spilled(size, kind, folder)
+
+    monkeypatch.setattr(store, "spilled", counted)
+    stopped: Any = searched(large, spill=str(spill), checkpoint=str(kept), workers=2)
+    assert (stopped.result.complete, stopped.result.why_stopped, stopped.result.kept) == (
+        False,
+        f"there is no room in {spill}: No space left on device",
+        True,
+    )
+    allowed[0] = 1 << 40
+    made: Any = searched(large, spill=str(spill), checkpoint=str(kept), resume=True, workers=2)
+    assert made.result.complete
+    assert not list(spill.iterdir())
+    assert all(isinstance(part.parents, np.memmap) for part in made.partitions)
+    assert kinds == ({"uint32", "uint64"} if large < 1 << 40 else {"uint32"})
+    assert 4 * made.distinct <= made.spilled_bytes < made.store_bytes
+    if large < 1 << 40:
+        require_same(made, rows)
+    else:
+        assert made.result.levels == rows.result.levels  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("first", "then"), [(0, 1 << 40), (1 << 40, 0), (0, 0)])
