@@ -162,10 +162,11 @@ def _rule(name: str) -> str:
 
 
 def client_duties() -> Table:
-    """Return the rules by which clients are judged, each with its source."""
-    from fencepost.kafka.clients.rules import RULES
+    """Return the rules by which clients are judged, each with its source and what breaking it costs."""
+    from fencepost.kafka.clients.duties import RULES
 
-    return ["rule", "from", "sentence"], ([f"`{rule.name}`", rule.source, rule.sentence] for rule in RULES)
+    columns = ["rule", "from", "sentence", "cost if it is broken"]
+    return columns, ([f"`{rule.name}`", rule.source, rule.sentence, rule.cost] for rule in RULES)
 
 
 def client_mutants() -> Table:

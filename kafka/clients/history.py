@@ -384,8 +384,8 @@ def _line(event: Event) -> str:
     return "Note over client: the cluster is at rest" if event.kind == "settled" else ""
 
 
-def page(history: History, play: Play, rule: str, why: str, client: str, last: Event, file: str) -> str:
-    """Return a page about a failure: the broken rule, how to play it again, and the diagram."""
+def page(history: History, play: Play, rule: str, told: str, client: str, last: Event, file: str) -> str:
+    """Return a page about a failure: the broken rule and its story, how to play it again, and the diagram."""
     again = f'`fencepost.conform_clients("{client}", traces="{file}")` plays it again.'
     moves = "\n".join(f"- {move}" for move in history.moves)
-    return f"# {client}: {rule}\n\n{why}\n\n{again}\n\n{moves}\n\n```mermaid\n{diagram(play, last)}```\n"
+    return f"# {client}: {rule}\n\n{told}\n\n{again}\n\n{moves}\n\n```mermaid\n{diagram(play, last)}```\n"

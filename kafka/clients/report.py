@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from fencepost.kafka.clients.duties import NAMES
 from fencepost.kafka.clients.events import Play
 from fencepost.kafka.clients.history import (
     DEPTH,
@@ -26,9 +27,10 @@ from fencepost.kafka.clients.history import (
 )
 from fencepost.kafka.clients.install import OWN, Installed, ends_of, install_client, releases_between
 from fencepost.kafka.clients.play import Player, Session, Times
-from fencepost.kafka.clients.rules import NAMES, BrokenRule, Judge
+from fencepost.kafka.clients.rules import BrokenRule, Judge
 from fencepost.kafka.clients.sessions import ClientProcess, OwnClient
 from fencepost.kafka.clients.stories import story
+from fencepost.kafka.clients.telling import Telling, as_story
 from fencepost.kafka.clients.wire import kio
 from fencepost.kafka.formatting import count_histories, many
 from fencepost.model.language.errors import UsageError
@@ -113,6 +115,11 @@ class ClientOutcome:
             "played_again": len(tried),
             "steady": sum(found.is_steady for found in tried),
         }
+
+    def story(self, rule: str) -> tuple[Failure, Telling]:
+        """Return a failure of a broken rule, one that recurs if there is one, and its story."""
+        shown = max(self.failures[rule], key=lambda item: item.is_steady)
+        return shown, as_story(shown.play, shown.verdict)
 
     def again(self, rule: str) -> str:
         """Return, in words, how often a rule's failures recurred."""
@@ -343,7 +350,7 @@ class ClientReport:
         return self.outcome.client.title if self.outcome is not None else self.asked
 
     def summary(self) -> Iterator[str]:
-        """Yield each broken rule with a history, then all rules: the histories that broke it, of those that could."""
+        """Yield the rules that were broken, each with a story, and the rules that were kept."""
         outcome = self.outcome
         if outcome is None:
             yield self.missing
@@ -356,15 +363,18 @@ class ClientReport:
             for why, times in sorted(reasons.items()):
                 yield f"{count_histories(times)} {verb}: {why}"
         yield from map(str, self.changes)
-        for rule, found in outcome.failures.items():
-            shown = max(found, key=lambda item: item.is_steady)
-            yield f"{rule}, in {shown.history.name}: {shown.verdict.why} ({outcome.again(rule)})"
+        if outcome.failures:
+            rows = ((rule, outcome.broken[rule], outcome.exercised_in[rule]) for rule in NAMES if outcome.broken[rule])
+            yield f"broken: {'; '.join(f'{rule} in {times:,} of {most:,}' for rule, times, most in rows)}"
+        stories = [(rule, *outcome.story(rule)) for rule in outcome.failures]
+        for rule, shown, told in sorted(stories, key=lambda item: not item[1].is_steady):
+            yield f"{rule}, in {shown.history.name} ({outcome.again(rule)}):"
+            yield from (f"  {line}" for line in told.lines())
             if rule in self.traces:
                 yield f"  {self.traces[rule]}"
-        for name in sorted(NAMES, key=lambda item: not outcome.broken[item]):
-            if outcome.exercised_in[name]:
-                broken = f"broken in {outcome.broken[name]:,} of " if outcome.broken[name] else "kept in "
-                yield f"  {name:<30} {broken}{outcome.exercised_in[name]:,}"
+        for name in NAMES:
+            if outcome.exercised_in[name] and not outcome.broken[name]:
+                yield f"  {name:<30} kept in {outcome.exercised_in[name]:,}"
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON."""
@@ -387,11 +397,13 @@ class ClientReport:
             "differences": [
                 {
                     "rule": rule,
-                    "history": found[0].history.name,
-                    "why": found[0].verdict.why,
+                    "history": shown.history.name,
+                    "why": shown.verdict.why,
                     "trace": str(self.traces[rule]) if rule in self.traces else None,
+                    **told.data(),
                 }
-                for rule, found in outcome.failures.items()
+                for rule in outcome.failures
+                for shown, told in [outcome.story(rule)]
             ],
             "changes": [item._asdict() for item in self.changes],
         }
@@ -494,6 +506,7 @@ def _kept(
         name, why = f"{client.name.replace('/', '-')}-{client.version or 'own'}-{rule}", short.verdict.why
         path, again = folder / f"{name}.history", f"{short.again} of {short.plays}"
         path.write_text(text_of(short.history, client=client.title, rule=rule, why=why, again=again), "utf-8")
-        text = page(short.history, short.play, rule, short.verdict.why, client.title, short.verdict.event, path.name)
+        told = "\n\n".join(as_story(short.play, short.verdict).lines())
+        text = page(short.history, short.play, rule, told, client.title, short.verdict.event, path.name)
         (folder / f"{name}.md").write_text(text, "utf-8")
         yield rule, path

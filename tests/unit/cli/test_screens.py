@@ -18,9 +18,12 @@ from fencepost.cli.commands.conform import print_conform
 from fencepost.cli.printing import HINT
 from fencepost.cli.views.audit import print_screen
 from fencepost.cli.views.console import COLOURS, theme
+from fencepost.kafka.clients.duties import NAMES
+from fencepost.kafka.clients.events import Event, Play
+from fencepost.kafka.clients.history import by_name
 from fencepost.kafka.clients.install import Installed
-from fencepost.kafka.clients.report import ClientOutcome, ClientReport
-from fencepost.kafka.clients.rules import NAMES
+from fencepost.kafka.clients.report import ClientOutcome, ClientReport, Failure
+from fencepost.kafka.clients.rules import BrokenRule
 from fencepost.kafka.conform.binding import binding
 from fencepost.kafka.conform.histories import HistoriesOutcome, HistoriesReport
 from fencepost.kafka.driver.execute import Difference, Tally
@@ -80,6 +83,20 @@ def client(name: str, version: str) -> ClientReport:
     return ClientReport(name, outcome)
 
 
+def deviating() -> ClientReport:
+    """Return the same with a broken rule."""
+    found, refusal = client("librdkafka", "2.6.1"), Event("request", 2, "produce", 0, 0)
+    news = Event("metadata", 1, "metadata", 1, 0, leader=1, epoch=4)
+    events = [Event("moved", 0, value="controller-elects-leader 0 1"), news, refusal]
+    broken = BrokenRule("newer-metadata-is-used", refusal, "produce goes to broker 0, and 1 leads in epoch 4")
+    assert found.outcome is not None
+    named = by_name("walk 951.8")
+    assert named is not None
+    found.outcome.failures = {broken.rule: [Failure(named, Play("producer", 1, events), broken, 3, 3)]}
+    found.outcome.broken[broken.rule] = 1
+    return found
+
+
 def departures() -> HistoriesReport:
     """Return a comparison with more differences than a screen has lines."""
     actions = binding("replication").machine.actions
@@ -100,6 +117,7 @@ PAGES: dict[str, Callable[[Console], None]] = {
     "conformance": compared(histories()),
     "departures": compared(departures()),
     "one-client": compared(client("librdkafka", "2.6.1")),
+    "client-deviates": compared(deviating()),
     "two-clients": compared(client("librdkafka", "2.6.1"), client("java", "4.1.2")),
     "audit": audited("audit"),
     "audit-without": audited("audit-without"),

@@ -11,6 +11,7 @@ import pytest
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.clients import install as install_module
 from fencepost.kafka.clients import report, wire
+from fencepost.kafka.clients.duties import NAMES
 from fencepost.kafka.clients.events import NOBODY, Event, Play
 from fencepost.kafka.clients.history import (
     APPLICATION,
@@ -31,9 +32,10 @@ from fencepost.kafka.clients.history import (
 from fencepost.kafka.clients.install import Installed, ends_of, parse_client
 from fencepost.kafka.clients.outside import MISTAKES, BrokersReport, Said, questions
 from fencepost.kafka.clients.report import ClientOutcome, ClientPlan, Failure
-from fencepost.kafka.clients.rules import NAMES, SLACK, BrokenRule, Judge, beliefs_of
+from fencepost.kafka.clients.rules import SLACK, BrokenRule, Judge, beliefs_of
 from fencepost.kafka.clients.sessions import MUTANTS
 from fencepost.kafka.clients.stories import STORIES
+from fencepost.kafka.clients.telling import as_story
 from fencepost.kafka.clients.world import CLUSTER_ACTIONS, Record, World
 from fencepost.model.clients.discovery.brokers import is_hinted, outcome_of
 from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata
@@ -228,6 +230,25 @@ def test_what_was_given_to_the_client_is_done_in_the_end() -> None:
     done = Play("producer", 1, [*wanted, Event("acked", 3, partition=0, value="w")], logs=logs)
     assert Judge(done).broken == []
     assert {item.rule for item in Judge(Play("producer", 1, wanted, logs={(0, 1): []})).broken} == {"finds-a-new-topic"}
+
+
+def test_a_deviation_is_a_story() -> None:
+    start, news, late = told("metadata", 0, 0, 2), told("metadata", 2, 1, 4), sent(3, 0)
+    moves = ("controller-elects-leader 0 1", "controller-elects-leader 1 0", "broker-learns 0 1", "broker-learns 1 1")
+    events = [start, *(Event("moved", 1, value=text) for text in moves), news, sent(2.5, 1), late, sent(4, 1)]
+    play = Play("producer", 2, events)
+    story = as_story(play, next(item for item in Judge(play).broken))
+    heard = [f"hears from broker 0, by metadata, that broker {leader}" for leader in (0, 1)]
+    assert list(story.lines()) == [
+        "the cluster: broker 1 becomes the leader of partition 0; change 1 is known to brokers 0, 1",
+        f"the client: {heard[0]} leads in epoch 2; {heard[1]} leads in epoch 4; {'; '.join(story.client[2:])}",
+        "KIP-320: Metadata with a newer leader epoch replaces the leader that the client knows.",
+        "cost: Requests go to a broker that does not lead: writes wait until they time out, reads stand still.",
+    ]
+    stuck = Play("producer", 1, [Event("written", 0, partition=0, value="w"), *events[-2:]] + [late] * 8)
+    assert as_story(stuck, BrokenRule("recovers", stuck.events[0], "w was lost")).client == (
+        *("sends produce to broker 0 (9 times)", "sends produce to broker 1", "w was lost"),
+    )
 
 
 def test_there_is_a_mutant_for_each_rule() -> None:
