@@ -210,9 +210,10 @@ class _Request:
                 if self.prop.kind.over_behaviours
                 else "faults break what must hold in every state or step, and this is a witness"
             )
+            instead = f"Name one of: {', '.join(known_ones)}" if known_ones else "Write one under @always or @step()"
             raise UsageError(
-                f"property {self.prop.name!r} is of kind {self.prop.kind}: {why}. Name one of: "
-                f"{', '.join(known_ones) or 'none'}; or raise the budgets one by one with `fencepost check`."
+                f"property {self.prop.name!r} is of kind {self.prop.kind}: {why}. {instead}; or raise the budgets one "
+                "by one with `fencepost check`."
             )
         known = fault_kinds(found.machine)
         allowed = [item.constants for item in settings if item.constants is not None]
@@ -349,7 +350,8 @@ class _Request:
         from fencepost.explorers.evidence.faults import spent, with_faults
 
         found, prop = self.question.protocol, self.prop
-        used = {name: count for name, count in zip(result.kinds, item.faults, strict=True) if count}
+        allowed = zip(result.kinds, item.faults, strict=True)
+        used = {name: count for name, count in allowed if count or (name in result.fewer and any(item.faults))}
         path = item.result.of(prop.name).path
         assert path is not None
         costs = [counted(count, one_of(name), name.replace("_", " ")) for name, count in used.items()]

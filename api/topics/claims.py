@@ -241,8 +241,9 @@ def is_weighted(point: Json) -> bool:
 
 
 def faults_in_words(used: Mapping[str, int]) -> str:
-    """Return faults in words: `crashes 2, fences 1`."""
-    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in used.items() if count) or "no fault"
+    """Return faults in words: `crashes 2, fences 0`."""
+    shown = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in used.items())
+    return shown if any(used.values()) else "no fault"
 
 
 BY_OPERATOR = {
@@ -269,7 +270,7 @@ def tolerated(point: Json) -> str:
 
 def _all_spent(point: Json) -> bool:
     """Return whether a history without counted faults is known to be one without any fault at all."""
-    return any(item.get("free") == {} for item in point["front"] if not item["faults"])
+    return any(item.get("free") == {} for item in point["front"] if not any(item["faults"].values()))
 
 
 def breaks_with(point: Json) -> str:

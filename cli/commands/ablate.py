@@ -12,7 +12,7 @@ from fencepost.api.answers.matrix import SUSPICIONS, meaning_for, not_run
 from fencepost.api.asking.constants import parse_setting
 from fencepost.api.asking.quantities import counted, in_values
 from fencepost.api.asking.targets import Question
-from fencepost.api.calls.patience import eventual_of
+from fencepost.api.calls.patience import SAFE, eventual_of
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands import options
 from fencepost.cli.failures import require_kept
@@ -163,7 +163,9 @@ def headline(data: Json) -> str:
     words = f"{needed} of {counted(len(rows), 'guard or setting', 'guards and settings')} "
     words += f"{'is' if needed == 1 else 'are'} needed: a property is violated without "
     words += "it" if needed == 1 else "each of them"
-    return f"{words}; nothing broke without {idle}." if idle else f"{words}."
+    cut = sum(row["purpose"] == "nothing-broke" and row["departure"] is not None for row in rows)
+    left = f", but without {cut} of them steps left a domain and were not followed" if cut else ""
+    return f"{words}; nothing broke without {idle}{left}." if idle else f"{words}."
 
 
 def _whole(data: Json) -> list[str]:
@@ -209,6 +211,10 @@ def print_matrix(console: Console, data: Json, reach: str = "", *, legend: bool 
     facts: list[tuple[str, Text | str]] = []
     if not verbose:
         facts += [(name, some(_rows(rows))) for name, rows in found.items() if rows]
+        cut = [row for row in data["rows"] if row["departure"] and row["purpose"] in SAFE]
+        facts += (
+            [("left a domain", styled(f"{some(_rows(cut))}: such steps are not followed", "yellow"))] if cut else []
+        )
         facts += [
             (name.replace("_", " "), styled(some(data["suspicions"][name]), "yellow"))
             for name in SUSPICIONS

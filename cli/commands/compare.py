@@ -139,8 +139,13 @@ def headline(data: CompareResult) -> str:
         return "Undetermined: no difference was found, but not everything could be compared."
     if data.same:
         return f"No difference between A and B in their guarantees, {' and in '.join(c.title for c in data.compared)}."
-    differ = f"{counted(len(data.guarantees), 'guarantee')} differ{'s' * (len(data.guarantees) == 1)}"
-    words = [differ] if data.guarantees else []
+    differ = sum(bool(item.a and item.b) for item in data.guarantees)
+    words = [f"{counted(differ, 'guarantee')} differ{'s' * (differ == 1)}"] if differ else []
+    for side, names in (
+        ("A", [item.name for item in data.guarantees if not item.b]),
+        ("B", [item.name for item in data.guarantees if not item.a]),
+    ):
+        words += [f"only {side} has {some(names)}"] if names else []
     if any(item.state or item.behaviour for item in data.compared):
         item, only = _gravest(data)
         what = "a behaviour" if only is item.behaviour else "a state"

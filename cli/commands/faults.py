@@ -167,7 +167,9 @@ def _style(data: Json) -> str:
 
 
 def _facts(data: Json, *, verbose: bool) -> Iterator[tuple[str, str]]:
-    most = {name: count for point in data["grid"] for name, count in point["most"].items()}
+    most: dict[str, int] = {}
+    for name, count in (item for point in data["grid"] for item in point["most"].items()):
+        most[name] = max(count, most.get(name, 0))
     yield "tried", f"up to {words_of(most)}; other budgets as the constants set them, at no cost"
     fewer = {name: why for point in data["grid"] for name, why in point.get("fewer", {}).items()}
     if fewer and verbose:

@@ -65,7 +65,7 @@ def print_entry(console: Console, entry: Entry) -> None:
             console.print(f"    {trace}", soft_wrap=True)
         if any(case.expect == "holds" for case in cases) and (found := reached_by(run)) is not None:
             bounds = " ".join(f"{name}={value}" for name, value in found.items() if value)
-            words = f"holds below the bounds that were reached: {bounds}" if bounds else "no bound was reached"
+            words = f"holds below the bounds that were reached: {bounds}" if bounds else "no guard's bound was reached"
             print_lines(console, words, style="yellow" if bounds else "dim", indent=4)
     console.print()
 

@@ -61,7 +61,9 @@ def verdict_sentence(result: CheckResult) -> str:
     if missing:
         names = ", ".join(f"`{item.name}`" for item in missing[:3]) + (", ..." if len(missing) > 3 else "")
         return f"No reachable state or step shows {names}{doubt}."
-    searched = "no state was left to visit" if result.omission else f"all {result.distinct:,} states were searched"
+    searched = f"all {counted(result.distinct, 'state')} were searched"
+    if result.omission or result.distinct == 1:
+        searched = "no state was left to visit" if result.omission else "the only state was searched"
     if not result.properties:
         return f"No property was named: {searched}."
     guarantees = _guarantees(result)
@@ -235,8 +237,14 @@ def reached(result: CheckResult) -> str:
         words += f"; {counted(result.cross_check.states, 'state')} cross-checked by the plain semantics"
     if bounds:
         return f"{words}; bounds reached: {' '.join(bounds)}"
-    off = " above 0" if result.bounds_reached else ""
-    return f"{words}; no bound{off} was reached" if result.bounds and result.complete else words
+    if not result.bounds or not result.complete:
+        return words
+    judged = {item.constant for item in result.bounds}
+    declared = result.question.protocol.machine.constants.declared().items()
+    if all(item.kind is not int or name in judged for name, item in declared):
+        return f"{words}; no bound{' above 0' if result.bounds_reached else ''} was reached"
+    beyond = [f"{item.constant}={item.value}" for item in result.bounds if not item.reached]
+    return f"{words}; bounds not reached: {some(beyond, FEW)}" if beyond else words
 
 
 def print_steps(

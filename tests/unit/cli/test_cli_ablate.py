@@ -16,6 +16,19 @@ from tests.helpers.written import file_of
 
 PLANTED = str(MACHINES / "planted.py")
 pytestmark = pytest.mark.xdist_group("planted")
+LEAVES = """
+class State(Record):
+    x: Annotated[int, Range(0, 2)]
+
+@action()
+def go(s, c):
+    require(s.x < 1)
+    s.x += 1
+
+@always
+def small(s, c):
+    return s.x < 3
+"""
 
 
 def ablated(*more: str) -> dict[str, Any]:
@@ -59,6 +72,17 @@ def test_a_page_holds_every_trace_and_needs_nothing_else(tmp_path: Path) -> None
     assert opened == set(re.findall(r'div class="trace" id="(\S+?)"', text))
     assert len(opened) == sum("length" in cell for row in data["rows"] for cell in row["cells"].values())
     assert not re.search(r"<link|src=|https?:", text)
+
+
+def test_the_page_names_steps_that_left_a_domain_and_are_not_followed(tmp_path: Path) -> None:
+    file = file_of(LEAVES, "leaves")
+    assert fencepost("ablate", str(file), "--quiet", "--html", str(tmp_path / "matrix.html")).exit_code == 0
+    noted = re.findall(
+        r'id="(\S+)" class="nothing-broke">.*?not followed: (.*?)</div>',
+        (tmp_path / "matrix.html").read_text(),
+        re.DOTALL,
+    )
+    assert noted == [("go-1", "go: State.x: 3 is out of its domain 0..2.")]
 
 
 def interrupt(after: int, monkeypatch: pytest.MonkeyPatch) -> None:

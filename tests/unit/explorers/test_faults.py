@@ -215,7 +215,7 @@ def settled(s: State, c: C) -> bool:
     ("settles", "prop", "expected", "apart"),
     [
         ("s.x > 40", "small", [{"crashes": 1}], set()),
-        ("s.x > 40", "roomy", [{"crashes": 1}, {"fences": 2}], {"crashes"}),
+        ("s.x > 40", "roomy", [{"crashes": 1}, {"crashes": 0, "fences": 2}], {"crashes"}),
         ("s.budget.crashes == 0 and s.x == 0", "settled", [{}], {"crashes"}),
         ("s.x == c.crashes * 4 and c.crashes == 1", "settled", [{"crashes": 1}], {"crashes"}),
         ("s.x == 0 and s.budget.crashes < 2 and s.budget.fences < 3", "settled", [{}], {"crashes", "fences"}),
