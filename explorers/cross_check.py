@@ -1,11 +1,10 @@
-"""Cross-check of a finished search: some of its stored states, expanded once more by the plain semantics.
+"""Cross-check of a finished search: the plain semantics expands a sample of the stored states once more.
 
-A sample of the states that a native search expanded is drawn uniformly, by a seed. For each of them the plain
-semantics, which is the definition, must agree with the compiled code: the row reads back as the same state; every step
-leads to the same successor, and the successors are in the search's table; the same guards refuse, as often; properties
-that the search did not decide hold here too; and the parent that the search stored has a step to it, up to an initial
-state. What the sample excludes is a statement about stored states only: states that a search never stored are seen
-where a stored one leads to them.
+The sample is drawn uniformly, by a seed, from the states that a native search expanded. For each of them the plain
+semantics, which is the definition, must agree with the compiled code: the row decodes to the same state; every step
+leads to the same successor, and the successors are in the search's table; the same guards refuse equally often;
+properties that the search left undecided hold in the state; and the stored parent has a step to it, back to an initial
+state. The sample covers stored states only. A state that the search missed is noticed if a sampled state leads to it.
 """
 
 import random
@@ -31,23 +30,21 @@ Array = np.ndarray[Any, Any]
 
 LEAST_SECONDS = 0.2
 SHARE = 0.1
-"""By default as many states as fit into this share of the search's time, or into the least
-seconds, whichever is more.
-"""
+"""By default the sample takes this share of the search's time, or the least seconds, whichever is more."""
 AIM = 0.9
-"""The share of that time that is planned: some states take longer than those before."""
+"""Share of that time that is planned: later states may take longer than earlier ones."""
 BY_GUARD = 1.0
-"""Seconds from which on refusals are counted by guard, which takes reading the model's text; else by action."""
+"""Refusals are counted by guard from this many seconds on, as that needs the model's text; below, by action."""
 FIRST_CHUNK = 4
 CHUNK = 256
 
 
 class Stored(Protocol):
-    """The states that a search expanded, wherever they are kept. A state is what `state` gives, whatever that is."""
+    """Stored states that a search expanded. What identifies a state is up to the class: `state` returns it."""
 
     expanded: int
     first_chunk: int
-    """States that are taken first, to see how long one takes."""
+    """Number of states in the first chunk, which shows how long a state takes."""
 
     @property
     def decided(self) -> Collection[str]:
@@ -57,29 +54,28 @@ class Stored(Protocol):
         """Return the state of a number below `expanded`."""
 
     def keys(self, states: Sequence[Any]) -> list[Key]:
-        """Return the values in the states."""
+        """Return the keys of the states."""
 
     def are_stored(self, states: Sequence[Any], rows: Array) -> list[bool]:
-        """Say for each state whether this row is the stored one."""
+        """Return for each state whether this row is the stored one."""
 
     def find(self, rows: Array, hashes: Array) -> Array:
-        """Say of each row whether a state with it is stored."""
+        """Return for each row whether its state is stored."""
 
     def parents(self, states: Sequence[Any]) -> list[Key | None] | None:
-        """Return the stored parents, None for an initial state; None if `keys` has gone the whole way."""
+        """Return the stored parents, None for an initial state; None if `keys` has followed the whole path."""
 
     def way_to(self, state: Any) -> Path:
-        """Return a history that leads to a state."""
+        """Return a path to a state."""
 
 
 def cross_check(
     search: Search, result: Result, count: int | None = None, seed: int = 1, stored: Stored | None = None
 ) -> CrossCheck:
-    """Expand a sample of the stored states by the plain semantics; raise CrossCheckError where
-    it differs from the search.
+    """Expand a sample of the stored states by the plain semantics; raise CrossCheckError at the first difference.
 
-    `result` is the search's. `count` is the number of states; None: as many as the allowance of time has room for.
-    They are in the search's own partitions if they are not `stored` elsewhere.
+    `result` is that of the search. `count` is the size of the sample; None: as many states as the allowed time permits.
+    The states are in the search's partitions unless `stored` is given.
     """
     began = time.perf_counter()
     allowed = max(LEAST_SECONDS, SHARE * result.seconds)
@@ -102,7 +98,7 @@ def cross_check(
 
 
 def draw(total: int, seed: int) -> Iterator[int]:
-    """Yield the numbers below `total` in a random order, with the memory of those that were drawn only."""
+    """Yield the numbers below `total` in random order; memory grows only with the numbers drawn."""
     chosen = random.Random(seed)  # noqa: S311 (a sample)
     moved: dict[int, int] = {}
     for left in range(total, 0, -1):
@@ -112,7 +108,7 @@ def draw(total: int, seed: int) -> Iterator[int]:
 
 
 class Partitions:
-    """The expanded states of a search in its own partitions: of all levels if it is complete, else but for the last."""
+    """Expanded states in the partitions of a search: of all levels if it is complete, else of all but the last."""
 
     first_chunk = FIRST_CHUNK
 
@@ -140,7 +136,10 @@ class Partitions:
         return [self.search.layout.decode(row) for row in self._rows(states)]
 
     def _rows(self, states: Sequence[int]) -> Array:
-        """Return the rows of states, those of a partition together: finding one may mean reading all of it."""
+        """Return the rows of states.
+
+        Rows of one partition are read together, since finding one may mean reading all of it.
+        """
         numbers, rows = np.array(states, np.int64), np.empty(len(states), self.search.layout.dtype)
         for owner in np.unique(numbers % self.search.owners):
             mine = numbers % self.search.owners == owner
@@ -176,7 +175,7 @@ class Partitions:
 
 
 class _Checker:
-    """Both ways to expand states that a search expanded."""
+    """Comparison of the compiled code and the plain semantics on states that a search expanded."""
 
     def __init__(self, search: Search, stored: Stored, *, by_guard: bool) -> None:
         self.search, self.stored, self.plain = search, stored, search.plain
@@ -186,7 +185,7 @@ class _Checker:
         self.open = [item for item in search.properties if item.name not in stored.decided]
 
     def check(self, states: Sequence[Any]) -> None:
-        """Compare these states; the search's own code expands them as one batch, the plain semantics one by one."""
+        """Compare these states: the search's code expands them as one batch, the plain semantics one by one."""
         for first in range(0, len(states), self.search.batch):
             self._check(states[first : first + self.search.batch])
 
@@ -223,7 +222,7 @@ class _Checker:
         self._require(+Counter(refused) == refusals, states[0], f"{several} the refusals of a guard differently")
 
     def _steps(self, key: Key, refusals: Counter[tuple[str, int]]) -> list[Transition]:
-        """Return the steps out of a state by the plain semantics, and count its refusals by action and guard."""
+        """Return the steps from a state by the plain semantics, and count its refusals by action and guard."""
         found = []
         for item in self.search.machine.actions:
             for _, outcome in self.plain.attempts(item, key):
@@ -251,15 +250,13 @@ class _Checker:
         return fired, refusals, found
 
     def _leads(self, parent: Key | None, key: Key) -> bool:
-        """Return whether the plain semantics has a step from a parent to a state, or begins with it if it has none."""
+        """Return whether the plain semantics has a step from a parent to a state, or starts there without a parent."""
         if parent is None:
             return key in self.firsts
         return any(item.after == key for item in self.plain.transitions(parent))
 
     def _judge(self, state: Any, key: Key, steps: list[Transition]) -> None:
-        """Compare the properties that the search left undecided: none may be decided in this
-        state, or by a step out of it.
-        """
+        """Compare the undecided properties: neither this state nor a step from it may decide one."""
         for item in self.open:
             wanted = item.kind is Kind.SOMETIMES
             decided = (

@@ -1,11 +1,10 @@
-"""A model file and the modules beside it, which belong to one load alone.
+"""A model file and the modules beside it, loaded together and apart from every other load.
 
-A model may be cut into files: `from rules import step_of` finds `rules.py` beside it. Another model has a `rules.py` of
-its own, and a file may be edited while a process lives. So every module that comes from the model's folder is read and
-run anew for each load, under a name that no other load has, and forgotten as `rules` afterwards. What was read is what
-runs: no bytecode is kept or used, and `source_lines` gives engines the text that was executed. A model that lies in a
-package may also import relatively, as in `from .rules import step_of`. What a model adds to `sys.path`, folders and
-zip files, is its own too.
+A model may be split into files: `from rules import step_of` finds `rules.py` beside it. Another model may have a
+`rules.py` too, and files may be edited while a process runs. So every load reads and runs each module of the model's
+folder again, under a name of its own. The text that was read is the text that runs: bytecode is neither written nor
+used, and `source_lines` gives engines that text. A model inside a package may use relative imports, such as `from
+.rules import step_of`. Folders and zip files that a model adds to `sys.path` belong to it too.
 """
 
 import linecache
@@ -33,14 +32,14 @@ _ONE_AT_A_TIME = RLock()
 
 
 class Loaded(NamedTuple):
-    """A model file that was run, and the text of all files that it took."""
+    """A model file that was run, and the text of all files that it used."""
 
     module: ModuleType
     files: Files
 
 
 def load(path: Path) -> Loaded:
-    """Run a model file; raise what it raises."""
+    """Run a model file; raise its errors."""
     path = path.resolve()
     neighbours = _Neighbours(path.parent, f"{USER_MODULE}{next(_NUMBERS)}")
     stem = path.stem.encode("utf-8", "backslashreplace").decode().replace(".", "_")
@@ -57,7 +56,7 @@ def load(path: Path) -> Loaded:
 
 
 def load_sent(files: Files) -> ModuleType:
-    """Run a model whose files were sent from another machine, in a folder of their own."""
+    """Run a model whose files were sent from another machine, in a folder of its own."""
     folder = Path(tempfile.mkdtemp(prefix="fencepost-"))
     for name, text in files:
         file = folder / name
@@ -67,27 +66,25 @@ def load_sent(files: Files) -> ModuleType:
 
 
 class _AsRead(SourceFileLoader):
-    """Reads a file as it is now: kept bytecode goes by seconds and size, and may be that of what
-    stood there before an edit.
-    """
+    """Loader that reads a file as it is now: bytecode, matched by time and size only, may belong to an earlier text."""
 
     def __init__(self, name: str, path: str, owner: "_Neighbours") -> None:
         super().__init__(name, path)
         self.owner = owner
 
     def path_stats(self, path: Any) -> NoReturn:
-        """Report no cached bytecode for the file, so none is read or written."""
+        """Report that no bytecode is cached for the file, so none is read or written."""
         raise OSError(path)
 
     def get_data(self, path: str) -> bytes:
-        """Read a file once, and keep what was read."""
+        """Read a file once and remember its content."""
         data = _in_archive(Path(path)).read_bytes()
         if path == self.path:
             self.owner.texts[path] = data
         return data
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the text that was read, and leave it with the module."""
+        """Run the text that was read and store it with the module."""
         code = self.get_code(module.__name__)
         assert code is not None
         text = vars(module)[TEXT] = self.owner.decoded(self.path)
@@ -97,7 +94,7 @@ class _AsRead(SourceFileLoader):
 
 
 def _in_archive(path: Path) -> Path | zipfile.Path:
-    """Return a path that leads into a zip file as one in that; any other as it is."""
+    """Return a path into a zip file as one of `zipfile`; any other as it is."""
     archive = next((item for item in (path, *path.parents) if item.exists()), path)
     if archive.is_dir() or not zipfile.is_zipfile(archive):
         return path
@@ -106,7 +103,7 @@ def _in_archive(path: Path) -> Path | zipfile.Path:
 
 
 class _Neighbours(MetaPathFinder):
-    """Finds modules in a model's folder before any other, and remembers what it found."""
+    """Finder that looks in a model's folder first and remembers the modules that it found."""
 
     def __init__(self, folder: Path, package: str) -> None:
         self.folder, self.root, self.package = folder, folder, package
@@ -122,7 +119,7 @@ class _Neighbours(MetaPathFinder):
         """The path of Python, to which the model may add."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return how to load a module of the folder, or of a package in it."""
+        """Return the spec of a module of the folder, or of a package in it."""
         *_, leaf = name.split(".")
         if name == self.package:
             return self._namespace(name, self.root)
@@ -159,7 +156,7 @@ class _Neighbours(MetaPathFinder):
 
     @contextmanager
     def found_first(self) -> Iterator[None]:
-        """Let imports find the folder's modules, and none that another load left under their names."""
+        """Make imports find the folder's modules, and none that another load left under their names."""
         hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if self._is_ours(name.partition(".")[0])}
         sys.meta_path.insert(0, self)
         self.usual = [*sys.path]
@@ -173,7 +170,7 @@ class _Neighbours(MetaPathFinder):
             sys.modules.update(hidden)
 
     def rename(self) -> None:
-        """Give the modules beside the model, and what they define, names that no other load has."""
+        """Give the modules beside the model, and their definitions, names that no other load has."""
         for module in self.modules:
             old = module.__name__
             if old.startswith(USER_MODULE):
@@ -199,7 +196,7 @@ class _Neighbours(MetaPathFinder):
         return tuple((Path(path).relative_to(root).as_posix(), self.decoded(path)) for path in self.texts)
 
     def _is_ours(self, name: str) -> bool:
-        """Return whether a name is that of a module in the folder, and not one of Python's own or of Fencepost."""
+        """Return whether a module is in the model's folder and not one of Python's or Fencepost's."""
         if name in sys.stdlib_module_names or name == "fencepost" or not name.isidentifier():
             return False
         if (self.folder / f"{name}.py").is_file() or (self.folder / name / "__init__.py").is_file():

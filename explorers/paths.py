@@ -1,8 +1,7 @@
-"""Histories as they are shown: with their faults as late as they can come.
+"""Paths as they are shown: with each fault as late as possible.
 
-A search finds one of many shortest histories, which differ in the order of steps that do not depend on each other.
-Which of them is found is arbitrary; a reader looks for the fault next to its effect. So faults come as late as they
-can: first the ordinary story, then what strikes.
+A search finds one of many shortest paths, which differ in the order of independent steps. That choice is arbitrary, but
+a reader looks for a fault next to its effect. So faults are moved as late as they can be.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,33 +17,31 @@ from fencepost.model.language.records import Key, Nested, Record, Scalar, Schema
 
 
 def holds_at_end(plain: Interpreter, prop: Property, states: Sequence[Key], last: Transition | None) -> bool | None:
-    """Return whether a property holds of a history's last state, or step; None of steps if no step was taken."""
+    """Return whether a property holds of a path's last state or step; None if it needs a step and there is none."""
     if not prop.over_steps:
         return plain.holds(prop, states[-1])
     return None if last is None else plain.holds_step(prop, states[-2], last)
 
 
 def values_of(schema: Schema, domain: Domain) -> range:
-    """Return the values of a parameter: those of its domain, NONE left out."""
+    """Return the values of a parameter: its domain without NONE."""
     _, high = schema.bounds(domain)
     return range(First(domain).value(schema.constants.values), high + 1)
 
 
 LEFT = "_left"
-"""The end of the names of numbers that a model spends."""
+"""Suffix of the names of budgets."""
 ORDINARY = -1
-"""The rank of a step that is not a fault."""
+"""Rank of a step that is not a fault."""
 LONGEST = 100
-"""Longer histories are left as they were found: the work grows with the square of the steps."""
+"""Longer paths are left as they are: the work grows with the square of the steps."""
 
 
 def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
-    """Return a history of the same length and end in which faults, the steps that spend of a budget,
-    come as late as they can.
+    """Return a path of the same length and end on which faults (steps that spend a budget) come as late as possible.
 
-    Faults that may change places come in the order of the machine's actions. The step that a property of steps
-    judges stays the last. That `path` is a shortest one is taken for granted: then no state before the end decides
-    the property in any order.
+    Faults that may change places come in the order of the machine's actions. The step that decides a property of steps
+    stays last. `path` must be a shortest one: then no earlier state decides the property in any order.
     """
     end = len(path.steps) - (1 if prop.over_steps else 0)
     if end > LONGEST or not _budgets(plain.machine.state):
@@ -56,7 +53,7 @@ def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
 
 
 def budgets(state: type[Record]) -> Iterator[tuple[str, ...]]:
-    """Yield the fields that hold what is left of a budget: those of a record `budget`, and numbers named `..._left`."""
+    """Yield the fields that hold the rest of a budget: those of a record `budget`, and numbers named `..._left`."""
     for name, field in fields(state):
         if name == "budget" and isinstance(field, Nested):
             yield from ((name, inner) for inner, item in fields(field.record) if isinstance(item, Scalar))
@@ -66,12 +63,12 @@ def budgets(state: type[Record]) -> Iterator[tuple[str, ...]]:
 
 @lru_cache(64)
 def _budgets(state: type[Record]) -> tuple[str, ...]:
-    """Return the fields that hold what is left of a budget; without any, no step is a fault."""
+    """Return the fields that hold the rest of a budget; without such fields no step is a fault."""
     return tuple(".".join(name) for name in budgets(state))
 
 
 class _Order:
-    """Ordered steps, the states between them, and each step's rank: lower ranks come first, if they can."""
+    """Ordered steps, the states between them, and each step's rank. Lower ranks come first where possible."""
 
     def __init__(self, plain: Interpreter, path: Path) -> None:
         self.plain, self.steps, self.states = plain, list(path.steps), list(path.states)
@@ -84,7 +81,7 @@ class _Order:
         ]
 
     def improves(self, end: int) -> bool:
-        """Move each step that may come before a fault there; say whether any was moved."""
+        """Move forward each step that may precede a fault; return whether any moved."""
         place = 0
         changed = False
         while place < end:
@@ -96,7 +93,7 @@ class _Order:
         return changed
 
     def moves(self, later: int, place: int) -> bool:
-        """Move the step at `later` to `place`, unless it depends on one of the steps between."""
+        """Move the step at `later` to `place` unless it depends on a step between them; return whether it moved."""
         step, states = self.steps[later], self.states.copy()
         for at in reversed(range(place, later)):
             between = self._between(states[at], step, self.steps[at], states[at + 2])
@@ -109,7 +106,7 @@ class _Order:
         return True
 
     def _between(self, before: Key, first: Step, second: Step, after: Key) -> Key | None:
-        """Return the state between two steps that lead from `before` to `after`, None if they do not."""
+        """Return the state between two steps that lead from `before` to `after`; None if they do not."""
         try:
             between = self.plain.apply(before, first).after
             return between if self.plain.apply(between, second).after == after else None

@@ -1,6 +1,7 @@
 """The reference search: breadth first on the plain semantics, short enough to be checked by reading.
 
-Slow, and the measure of all others: counts, depths, verdicts and coverage of every engine are tested against it.
+It is slow, and the standard for the others: counts, depths, verdicts and coverage of every engine are tested against
+it.
 """
 
 import time
@@ -53,7 +54,7 @@ class PlainSearch(Stoppable):
         self.graph: dict[Key, list[Transition]] | None = None
 
     def run(self) -> verdict.Result:
-        """Search until everything is reached, or until a limit; return what was found."""
+        """Search until every state is reached or a limit stops it; return the result."""
         began = time.perf_counter()
         try:
             with Signals(self.ask):
@@ -93,7 +94,7 @@ class PlainSearch(Stoppable):
         return why
 
     def expand(self, level: list[Key], began: float) -> tuple[list[Key], str]:
-        """Return the states of the next level, and why the search must stop, if it must."""
+        """Return the states of the next level, and why the search must stop, or an empty string."""
         reached: list[Key] = []
         self.counting = {name for name in self.guards.declared if self.reached[name] < ENOUGH}
         for state in level:
@@ -115,7 +116,7 @@ class PlainSearch(Stoppable):
         return reached, ""
 
     def transitions(self, state: Key) -> Iterator[Transition]:
-        """Yield the transitions out of a state; count the guard of every refusal, and the bounds reached."""
+        """Yield the transitions from a state; count each refusal by its guard, and the bounds reached."""
         self.at = state
         reached: set[str] = set()
         for item in self.machine.actions:
@@ -150,7 +151,7 @@ class PlainSearch(Stoppable):
                     self.decided[item.name] = (before, transition)
 
     def violated(self) -> bool:
-        """Return whether a property that must hold does not."""
+        """Return whether a property is violated."""
         return any(item.name in self.decided and item.kind is not Kind.SOMETIMES for item in self.properties)
 
     def limit(self, seconds: float) -> str:
@@ -169,7 +170,7 @@ class PlainSearch(Stoppable):
         return path if prop is None else with_late_faults(self.plain, self.plain.decided(path, prop), prop)
 
     def behaviour(self, prop: Property) -> verdict.PropertyResult:
-        """Judge a property of whole behaviours, once every state is known."""
+        """Judge a property of behaviours once every state is known."""
         from fencepost.explorers.liveness.reference import judge
 
         if self.graph is None:

@@ -1,6 +1,6 @@
-"""The native engine's search with every kind of property: of states on the way, of behaviours on its graph.
+"""The native engine's search with every kind of property: of states and steps, and of behaviours on its graph.
 
-Runs of the catalogue are compared with what they must find.
+Catalogue runs are compared with their pins.
 """
 
 import time
@@ -20,7 +20,7 @@ from fencepost.model.language.machine import Machine
 
 
 def refuse_compact_behaviours(properties: tuple[Property, ...], options: Options) -> None:
-    """Raise UsageError for properties of whole behaviours in a search that keeps no states."""
+    """Raise UsageError for properties of behaviours in a search that stores no states."""
     for item in properties:
         if item.kind.over_behaviours and options.compact:
             raise UsageError(
@@ -41,11 +41,11 @@ def search(
     tell: Callable[[Progress], None] | None = None,
     summed: Summed | None = None,
 ) -> Result:
-    """Explore every reachable state of a machine and judge the properties; what has to be compiled
-    first is reported to `watch`.
+    """Explore every reachable state of a machine and judge the properties; `watch` hears of each compilation.
 
-    The `usual` properties are compiled with those that are asked for, so that asking for one of them compiles nothing.
-    `summed` names the actions whose steps the digest of a complete search is of; None: it needs no digest.
+    The `usual` properties are compiled together with the requested ones, so that asking for one of them later compiles
+    nothing. A complete search returns a digest of its states and of the steps of the actions in `summed`; None: no
+    digest.
     """
     options = options or Options()
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
@@ -76,15 +76,15 @@ def search(
         try:
             judged = Engine(made, of_behaviours, began).judge(result, properties)
         except Exception:
-            _cross_checked(made, result, result)  # a stored state that differs may be why
+            _cross_checked(made, result, result)  # a wrong stored state may be the cause
             raise
     if result.complete and not judged.complete and not judged.problems:
         judged = made.keep(judged)
-    return _cross_checked(made, result, judged)  # last, as no budget of the search is for it
+    return _cross_checked(made, result, judged)  # last, as it is outside of the search's budgets
 
 
 def digested(made: Search, result: Result, summed: Summed | None) -> Result:
-    """Return the result of a search with its digest, if it is complete and needs one."""
+    """Return the result of a search, with its digest if it is complete and one is requested."""
     names = summed(result) if summed and result.complete else None
     if names is None:
         return result
@@ -96,7 +96,7 @@ def digested(made: Search, result: Result, summed: Summed | None) -> Result:
 
 
 def _cross_checked(made: Search, result: Result, judged: Result) -> Result:
-    """Return a judged result with the cross-check of its search, unless that ended in an error of the model."""
+    """Return a judged result with the cross-check of its search, unless an error of the model ended that."""
     if made.options.cross_check == 0 or result.problems:
         return judged
     from fencepost.explorers.cross_check import cross_check
@@ -115,7 +115,7 @@ def source_of(name: str, values: Mapping[str, int], properties: tuple[str, ...],
 def sources_of(
     name: str, values: Mapping[str, int], properties: tuple[str, ...], *, normalize: bool, graph: bool
 ) -> list[Source]:
-    """Return every module that a run needs; `graph`: it is asked for properties of whole behaviours, too."""
+    """Return every module that a run needs; `graph`: also for properties of behaviours."""
     found = protocol(name)
     sources = [source_of(name, values, properties, normalize=normalize)]
     behaviours = tuple(item for item in found.select(properties) if item.kind.over_behaviours)
@@ -129,7 +129,7 @@ def sources_of(
 
 
 def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = None) -> tuple[Result, tuple[str, ...]]:
-    """Search what a run of the catalogue asks; return the result, and a sentence for each difference from its pins."""
+    """Search as a catalogue run says; return the result, and a sentence for each difference from its pins."""
     found = protocol(run.protocol)
     constants = found.machine.set_constants(values_of(run))
     source = source_of(run.protocol, values_of(run), run.properties, normalize=options.normalize)
@@ -146,7 +146,7 @@ def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = 
 
 
 def is_compact(run: Run, options: Options) -> bool:
-    """Return whether a run keeps fingerprints; whole behaviours need states, whatever the options say."""
+    """Return whether a run keeps fingerprints; properties of behaviours need states, whatever the options say."""
     over_behaviours = any(item.kind.over_behaviours for item in protocol(run.protocol).select(run.properties))
     return run.compact or (options.compact and not over_behaviours)
 

@@ -1,4 +1,4 @@
-"""Results of a run: verdicts, and how far they reach."""
+"""Results of a run: verdicts and how far they reach."""
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,18 +13,18 @@ from fencepost.model.language.interpreter import Path
 
 
 class Verdict(StrEnum):
-    """The answer to one property; there is no bare "ok"."""
+    """Verdict on one property; there is no bare "ok"."""
 
     HOLDS = "holds"
-    """In every reachable state (or step) under the given constants; a witness: it was reached."""
+    """Holds in every reachable state (or step) under the given constants; a witness: it was reached."""
     PROVED = "proved"
-    """By induction, for everything that the proof says is unbounded."""
+    """Proved by induction, for everything that the proof reports as unbounded."""
     NOT_FOUND = "not-found"
-    """No violation in what was searched, which was not everything by design (random walks)."""
+    """Not violated in the part that was searched, which by design was not everything (random walks)."""
     VIOLATED = "violated"
-    """There is a trace."""
+    """Violated, with a trace."""
     UNREACHED = "unreached"
-    """The whole space was searched and the witness is not in it."""
+    """The search is complete and the witness was not reached."""
     UNDETERMINED = "undetermined"
     """The search ended without a decision."""
 
@@ -40,7 +40,7 @@ _SEVERITY = (
 
 
 def worst(verdicts: list[Verdict], *, complete: bool) -> Verdict:
-    """Return the top verdict: the worst of the properties; an unfinished search never holds."""
+    """Return the overall verdict: the worst of the properties; an unfinished search never holds."""
     found = [item for item in _SEVERITY if item in verdicts]
     if found:
         top = found[0]
@@ -49,21 +49,20 @@ def worst(verdicts: list[Verdict], *, complete: bool) -> Verdict:
 
 
 class Reach(StrEnum):
-    """Whether the worst way from `when` to `then` has an end."""
+    """Whether the worst path from `when` to `then` ends."""
 
     BOUNDED = "bounded"
     UNBOUNDED = "unbounded"
-    """However much it costs, another way costs more: there is a loop with a cost before `then`."""
+    """For every cost there is a path that costs more: a loop before `then` has a cost."""
     NEVER = "never"
-    """A fair behaviour never comes to `then`."""
+    """A fair behaviour never reaches `then`."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Costs that an at-most property found: the most and the least that a way from `when` to `then` costs.
+    """Costs found for an at-most property: the most and the least of a path from `when` to `then`.
 
-    `worst` is absent (None) unless the way is bounded, `best` if no way comes to `then`. Both are 0 where
-    `then` always holds already.
+    `worst` is None unless the cost is bounded, `best` if no path reaches `then`. Both are 0 where `then` already holds.
     """
 
     reach: Reach
@@ -80,10 +79,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """The verdict on one property; `path` leads to the violation or the witness, or is the worst path.
+    """Verdict on one property; `path` leads to the violation or the witness, or is the worst path.
 
-    `args` are the values of the property's parameters that the path is about, `values` the same by name. `note`
-    is what a reader must know.
+    `args` are the values of the property's parameters on that path, `values` the same by name. `note` is for the
+    reader.
     """
 
     name: str
@@ -95,17 +94,17 @@ class PropertyResult:
     cost: Cost | None = None
     note: str = ""
     vacuous: bool = False
-    """Whether it is about whole behaviours, and no reachable state has what they would begin with."""
+    """Whether the property is one of behaviours, and no reachable state starts such a behaviour."""
 
     @cached_property
     def is_worst_case(self) -> bool:
-        """Whether the path is the worst one that a property that holds allows."""
+        """Whether the property holds and the path is the worst one that it allows."""
         return self.cost is not None and self.path is not None and self.verdict is Verdict.HOLDS
 
 
 @dataclass(frozen=True)
 class GuardCount:
-    """How often a guard refused as the first of its action to do so."""
+    """Number of refusals in which a guard was the first of its action to refuse."""
 
     action: str
     condition: str
@@ -113,16 +112,14 @@ class GuardCount:
 
 
 ENOUGH = 10_000
-"""States after which a bound that was reached is no longer counted, from the next level on."""
+"""Count of states after which a reached bound is no longer counted, from the next level on."""
 
 
 class BoundCount(NamedTuple):
-    """How far a bound of the model cut a search short: in how many states a step was refused, or lost
-    something, for its sake alone.
+    """Number of states in which a bound of the model alone refused a step or lost something.
 
-    From `ENOUGH` states on it is `at_least` this many: the count ends with the level of the search in which it
-    passed them. `together`: it never was alone, but it refused steps together with other bounds, while every
-    guard that is not a bound held.
+    From `ENOUGH` states on the number is `at_least`: counting stops with the level of the search that passed it.
+    `together`: the bound never refused alone, but together with other bounds while every other guard held.
     """
 
     constant: str
@@ -131,13 +128,13 @@ class BoundCount(NamedTuple):
     together: bool = False
     at_least: bool = False
     reached: bool = False
-    """Whether the search would have gone further without it."""
+    """Whether the search would have reached further without the bound."""
 
 
 def counted_bounds(
     constants: Constants, declared: Iterable[str], states: Mapping[str, int], together: Container[str]
 ) -> tuple[BoundCount, ...]:
-    """Return the bounds of a machine with what a search counted of them."""
+    """Return the bounds of a machine with the search's counts."""
     found = []
     for name in declared:
         count = states.get(name, 0)
@@ -147,7 +144,7 @@ def counted_bounds(
 
 
 class Cause(StrEnum):
-    """The cause of an early end."""
+    """Cause of an early end."""
 
     SIGNAL = "signal"
     CANCELLED = "cancelled"
@@ -160,7 +157,7 @@ class Cause(StrEnum):
 
 
 class Reason(str):
-    """Why something stopped, as a clause for people, with its cause for programs."""
+    """Why something stopped: a clause for readers, with its cause for programs."""
 
     __slots__ = ("cause",)
     cause: Cause
@@ -171,7 +168,7 @@ class Reason(str):
         return made
 
     def __getnewargs__(self) -> tuple[str, Cause]:  # type: ignore[override]
-        """Return the arguments that make a copy in another process."""
+        """Return the arguments that copy it in another process."""
         return str(self), self.cause
 
     def on(self, more: str) -> "Reason":
@@ -198,54 +195,54 @@ def deep_enough(limit: int) -> Reason:
 
 
 def extended(why: str, more: str) -> str:
-    """Return a reason with more words; it keeps its cause."""
+    """Return a reason with words added; it keeps its cause."""
     return why.on(more) if isinstance(why, Reason) else f"{why}{more}"
 
 
 def cause_of(why: str) -> Cause | None:
-    """Return the cause of a reason; None where nothing stopped, or for another cause than those."""
+    """Return the cause of a reason; None if nothing stopped, or for another text."""
     return why.cause if isinstance(why, Reason) else None
 
 
 def ended_by_signal(why: str) -> bool:
-    """Return whether something was ended from outside: by a signal, or by its caller."""
+    """Return whether a signal or the caller ended it."""
     return cause_of(why) in (Cause.SIGNAL, Cause.CANCELLED)
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """Costs of compiling a machine: seconds, and peak bytes of its process; 0 if it was cached."""
+    """Cost of compiling a machine: seconds, and the peak bytes of its process; 0 if it was cached."""
 
     tier: str
-    """`cheap`, which is there at once, or `optimized`."""
+    """`cheap`, which is ready at once, or `optimized`."""
     seconds: float = 0.0
     memory: int = 0
 
     @property
     def kept(self) -> bool:
-        """Whether nothing had to be compiled."""
+        """Whether the code was cached."""
         return not self.seconds
 
 
 class ProblemKind(StrEnum):
-    """Trouble that does not undo an answer."""
+    """A problem that leaves the answer valid."""
 
     MODEL_ERROR = "model-error"
-    """The model raised an error, which ended the search: earlier findings stand."""
+    """The model raised an error, which ended the search; earlier findings stand."""
     NOT_KEPT = "not-kept"
-    """A checkpoint or a file that was requested could not be written."""
+    """A requested checkpoint or file could not be written."""
     UNANSWERED = "unanswered"
     """A part of the question ended in an error."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Trouble beside an answer; `text` is a message for people."""
+    """A problem beside an answer; `text` is a message for people."""
 
     kind: ProblemKind
     text: str
     error: FencepostError = field(compare=False, repr=False)
-    """The error that the message is of."""
+    """The error behind the message."""
 
 
 def model_error(error: DomainError) -> Problem:
@@ -253,18 +250,18 @@ def model_error(error: DomainError) -> Problem:
 
 
 def not_kept(error: UsageError) -> Problem:
-    """Return the problem for something that could not be written."""
+    """Return the problem of a file that could not be written."""
     return Problem(ProblemKind.NOT_KEPT, str(error), error)
 
 
 SURE = 0.999
-"""The probability with which a cross-check would have shown what it excludes."""
+"""Probability with which a cross-check would have shown the errors that it excludes."""
 EVERY = 1 << 62
 """More states than any search stores."""
 
 
 def judged(item: Property, path: Path | None, *, complete: bool) -> PropertyResult:
-    """Return the result of a property, given the history that decides it."""
+    """Return the result of a property, given the path that decides it."""
     found, not_found = Verdict.VIOLATED, Verdict.HOLDS
     if item.kind is Kind.SOMETIMES:
         found, not_found = Verdict.HOLDS, Verdict.UNREACHED
@@ -274,20 +271,20 @@ def judged(item: Property, path: Path | None, *, complete: bool) -> PropertyResu
 
 @dataclass(frozen=True)
 class CrossCheck:
-    """How many stored states were expanded once more, of how many that the search expanded."""
+    """Number of stored states that were expanded once more, and of those that the search expanded."""
 
     states: int
     of: int
 
     @property
     def whole(self) -> bool:
-        """Whether no expanded state was left out."""
+        """Whether every expanded state was checked."""
         return self.states == self.of
 
     @property
     def excludes(self) -> float:
-        """The least share of wrong states that such a sample shows with a probability of 0.999;
-        0 where all were checked.
+        """The smallest share of wrong states that such a sample reveals with a probability of 0.999; 0 if all were
+        checked.
         """
         if self.whole:
             return 0.0
@@ -307,7 +304,7 @@ class CrossCheck:
 
 
 class CrossCheckError(MismatchError):
-    """A stored state on which the compiled code and the plain semantics differ, and the history that leads to it."""
+    """A stored state on which the compiled code and the plain semantics differ, and the path to it."""
 
     def __init__(self, message: str, path: Path | None) -> None:
         super().__init__(message)
@@ -333,25 +330,25 @@ class Result:
     guards: tuple[GuardCount, ...]
     deadlocks: int
     bounds: tuple[BoundCount, ...] = ()
-    """The bounds of the model, each with the states in which it was reached."""
+    """The bounds of the model, each with the number of states in which it was reached."""
     deadlock: Path | None = None
     store_bytes: int = 0
     spilled_bytes: int = 0
     peak_memory_bytes: int = 0
-    """Most memory of the whole process; 0 unless it was measured."""
+    """Peak memory of the whole process; 0 unless measured."""
     compiled: tuple[Compiled, ...] = ()
-    """The code that the search used, in this order."""
+    """The code that the search used, in order."""
     levels: tuple[int, ...] = ()
     omission: float = 0.0
     notes: tuple[str, ...] = field(default=())
     problems: tuple[Problem, ...] = ()
     kept: bool = False
-    """Whether a checkpoint was written from which the search continues."""
+    """Whether a checkpoint was written, from which the search can continue."""
     cross_check: CrossCheck | None = None
-    """The stored states that the plain semantics expanded once more; None if none were."""
+    """The cross-check of stored states; None without one."""
     digest: int | None = None
-    """A number that two searches share if they found the same states, and of some actions the same steps, with the
-    same arguments; None unless requested."""
+    """A number that two searches share if they reached the same states and took the same steps of some actions; None
+    unless requested."""
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -359,7 +356,7 @@ class Result:
 
     @property
     def model_error(self) -> DomainError | None:
-        """The error of the model that ended the search after a property was violated."""
+        """The error of the model that ended the search after a violation."""
         return next((item.error for item in self.problems if isinstance(item.error, DomainError)), None)
 
     def of(self, name: str) -> PropertyResult:
@@ -367,18 +364,18 @@ class Result:
 
 
 Summed = Callable[[Result], tuple[str, ...] | None]
-"""Names the actions whose steps the digest of a complete search is of; None if it needs no digest."""
+"""Actions whose steps enter the digest of a complete search; None if no digest is requested."""
 
 
 def require_no_error(result: Result) -> Result:
-    """Return a result, for those who need all of it; raise the error of the model that ended the search, if one did."""
+    """Return the result; raise the error of the model that ended the search, if one did."""
     if result.model_error is not None:
         raise result.model_error
     return result
 
 
 def refuse_behaviours(properties: tuple[Property, ...], why: str) -> None:
-    """Raise UsageError for a property of whole behaviours, which only an exhaustive search can judge."""
+    """Raise UsageError for a property of behaviours, which only an exhaustive search can judge."""
     for item in properties:
         if item.kind.over_behaviours:
             raise UsageError(
@@ -388,7 +385,7 @@ def refuse_behaviours(properties: tuple[Property, ...], why: str) -> None:
 
 
 def refuse_replacing(folder: object) -> NoReturn:
-    """Raise UsageError for a folder that keeps a search already, which a new one would replace."""
+    """Raise UsageError for a folder that already holds a search, which a new one would replace."""
     raise UsageError(
         f"{folder} keeps the checkpoint of a search: write `resume=True` to continue it, or name an empty folder."
     )
@@ -396,10 +393,10 @@ def refuse_replacing(folder: object) -> NoReturn:
 
 @dataclass(frozen=True)
 class Options:
-    """How to explore. Sizes are in bytes, times in seconds; None: no limit."""
+    """Options of a search. Sizes are in bytes, times in seconds; None: no limit."""
 
     workers: int = 0
-    """0: as many as there are processors."""
+    """0: one per processor."""
     compact: bool = False
     normalize: bool = True
     stop_on_violation: bool = False
@@ -411,12 +408,13 @@ class Options:
     checkpoint: str | None = None
     resume: bool = False
     spill: str | None = None
-    """The folder for parents and levels under way; None: they are in memory."""
+    """Folder for parents and levels under way; None: in memory."""
     cross_check: int | None = 0
-    """How many stored states the plain semantics expands once more; None: as many as fit into a tenth of the time."""
+    """Number of stored states that the plain semantics expands once more; None: as many as a tenth of the time
+    allows."""
 
     def __post_init__(self) -> None:
-        """Raise UsageError for what is not a number, or too small a one."""
+        """Raise UsageError for an option that is not a number or too small."""
         for name, least in (
             ("workers", 0),
             ("max_depth", 1),
@@ -428,7 +426,7 @@ class Options:
             require_number(name, getattr(self, name), least, fractions=name in ("budget", "memory"))
 
     def limit(self, seconds: float, states: int, memory: int) -> str:
-        """Return why a search stops that has taken so much; an empty string if it goes on."""
+        """Return why a search stops that has used this much; an empty string if it continues."""
         if self.budget is not None and seconds > self.budget:
             return out_of_time(self.budget)
         if self.max_states is not None and states >= self.max_states:
@@ -439,7 +437,7 @@ class Options:
 
 
 def require_number(name: str, value: object, least: int, *, fractions: bool = False) -> None:
-    """Raise UsageError unless an argument is absent or a number of at least so much."""
+    """Raise UsageError unless an argument is None or a number of at least `least`."""
     kinds = (int, float) if fractions else (int,)
     if value is None or (isinstance(value, kinds) and value >= least):
         return

@@ -1,1 +1,1 @@
-"""Evidence on the checks of a protocol: guards removed, faults counted, variants compared, vacuous properties found."""
+"""Evidence on the checks of a protocol: ablation, fault counting, comparison of variants, vacuity."""

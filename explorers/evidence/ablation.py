@@ -1,7 +1,7 @@
-"""Ablation: one guard removed at a time, one constant set differently (a row each), and all properties checked.
+"""Ablation: each row removes one guard or sets one constant differently, and checks all properties.
 
-A guard that is removed lets more happen and never less, so what the whole machine reaches is reached without the guard
-too: if as many states are reached, they are the same ones.
+Removing a guard only adds behaviours, so every state of the whole machine stays reachable. If as many states are
+reached, they are the same ones.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,17 +22,17 @@ from fencepost.model.language.machine import Machine
 
 @dataclass(frozen=True)
 class Setting:
-    """A constant set to another value than the rest of the matrix has: a switch turned, another choice taken."""
+    """A constant with another value than in the rest of the matrix: a switch turned, another choice taken."""
 
     constant: str
     value: int
     condition: str
     sentence: str
-    """The meaning of the constant."""
+    """Description of the constant."""
 
     @property
     def name(self) -> str:
-        """The setting as it is written on the command line: `elr=on`."""
+        """The setting as the command line writes it: `elr=on`."""
         return self.condition
 
     def values(self, constants: Constants) -> dict[str, int]:
@@ -44,12 +44,12 @@ Row = Guard | Setting
 
 
 def rows_of(machine: Machine, constants: Constants, more: Mapping[str, tuple[int, ...]]) -> tuple[Row, ...]:
-    """Return every guard, every switch turned, every other choice, and other values of constants that are named."""
+    """Return the rows: every guard, every switch turned, every other choice, and the values of constants in `more`."""
     return (*guards(machine), *settings(constants, more))
 
 
 def settings(constants: Constants, more: Mapping[str, tuple[int, ...]]) -> tuple[Setting, ...]:
-    """Return the settings that differ in one constant: switches, choices, and values of others that are named."""
+    """Return the settings that differ in one constant: switches, choices, and the values in `more`."""
     found = []
     for name, constant in constants.declared().items():
         values = list(more.get(name, ()))
@@ -63,22 +63,22 @@ def settings(constants: Constants, more: Mapping[str, tuple[int, ...]]) -> tuple
 
 
 class Purpose(StrEnum):
-    """Purpose of a guard or a setting, as far as a search at some constants can tell."""
+    """Purpose of a guard or a setting, as far as a search at some constants shows it."""
 
     NEEDED = "needed"
     """Without it a property is violated that holds with it."""
     BOUND = "bound"
-    """It keeps values in their domains, which would otherwise refuse the steps in its place: nothing else changes."""
+    """It keeps values in their domains: without it, the domains refuse the same steps."""
     SAME = "same-states"
-    """More steps can happen without it, all of them between states that are reached anyway."""
+    """Without it more steps are possible, all between states that are reachable anyway."""
     IMPLIED = "implied"
-    """It refuses only where another guard of the action refuses too."""
+    """It refuses only steps that another guard of the action refuses too."""
     IDLE = "not-exercised"
-    """It never refuses: it is not needed, or the constants or the model never come to where it is."""
+    """It never refuses: it is not needed, or the constants or the model never reach it."""
     DEAD = "never-fires"
-    """Its action never happens at these constants, and does not without it either."""
+    """Its action is never enabled at these constants, with or without it."""
     HARMLESS = "nothing-broke"
-    """Without it other states are reached, and no property that was checked is violated in them."""
+    """Without it more states are reached, and no checked property is violated in them."""
     REFUSED = "refused"
     """The machine refuses the setting together with the other constants."""
     UNDETERMINED = "undetermined"
@@ -87,10 +87,10 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True)
 class RowOutcome:
-    """Result of a search without the guard, or with the setting.
+    """Result of a search without a guard or with a setting.
 
-    `refused` counts for how many steps the guard is the first to refuse in the whole machine, `alone` for how many it
-    is the only one (None: unknown, but some, if other states are reached). `grown`: other states are reached.
+    `refused` counts the steps that the guard is the first to refuse in the whole machine, `alone` those that only it
+    refuses (None: some, if other states are reached, but their number is unknown). `grown`: other states are reached.
     """
 
     row: Row
@@ -106,9 +106,9 @@ class RowOutcome:
 
 
 class Ablation(Stoppable):
-    """A machine explored as a whole, ready to be explored without each of its guards.
+    """A machine to be explored whole, and then without each of its guards.
 
-    Searches share compiled kernels with masks, so any number of them may run in threads.
+    Searches share compiled kernels with masks, so they may run in several threads.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Ablation(Stoppable):
         self.compiling = Lock()
 
     def explore_whole(self) -> Result:
-        """Search the whole machine, which every row is compared with; its result must be complete."""
+        """Search the whole machine, with which every row is compared; the search must be complete."""
         options = replace(self.options, budget=None, max_states=None, stop_on_violation=False)
         self.whole = MaskedSearch(self.machine, self.constants, self.all_properties, options, kernels=self.kernels)
         self.base = require_no_error(self._run(self.whole))
@@ -162,7 +162,7 @@ class Ablation(Stoppable):
         return RowOutcome(row, purpose, result, broken, None, grown, why=result.why_stopped)
 
     def ask(self, why: str) -> bool:
-        """Ask all searches to stop; return whether this is the first time."""
+        """Ask all searches to stop; return whether this is the first request."""
         for search in self.running:
             search.ask(why)
         return super().ask(why)
@@ -190,7 +190,7 @@ class Ablation(Stoppable):
         return RowOutcome(guard, purpose, result, broken, search.departure(), grown, refused, alone, result.why_stopped)
 
     def _kernels_for(self, constants: Constants) -> Kernels:
-        """Return kernels that have room for these constants: the whole machine's, or others compiled now."""
+        """Return kernels large enough for these constants: the whole machine's, or others compiled now."""
         if self.kernels.serve(constants):
             return self.kernels
         source = self.kernels.source
@@ -200,7 +200,7 @@ class Ablation(Stoppable):
 
 
 def _purpose(broken: tuple[str, ...], *, grown: bool | None, complete: bool) -> Purpose | None:
-    """Return a row's purpose; None if it reaches the same states as the whole machine, and breaks nothing."""
+    """Return a row's purpose; None if it reaches the same states as the whole machine and violates nothing."""
     if broken:
         return Purpose.NEEDED
     if not complete:
@@ -209,7 +209,7 @@ def _purpose(broken: tuple[str, ...], *, grown: bool | None, complete: bool) -> 
 
 
 def explore_rows(ablation: Ablation, rows: tuple[Row, ...], workers: int, done: Callable[[RowOutcome], None]) -> None:
-    """Explore rows side by side, each by one thread; `done` is called in this thread, in the order of finishing."""
+    """Explore rows in parallel, one thread each; `done` is called in this thread, in the order of finishing."""
     from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
     waiting = list(reversed(rows))

@@ -1,9 +1,9 @@
-"""The comparison of two machines: states, and behaviours as seen by an observer of part of the state.
+"""Comparison of two machines: their states, and the behaviours that an observer of part of the state sees.
 
-A behaviour is what is seen of the states of a history, one after the other, repetitions dropped. Machine A has
-a behaviour that B lacks if no history of B looks the same so far. Both are followed at once: with each
-sequence of sights the states of A and of B that it may have led to. The first sight that only one side can
-show ends the shortest such behaviour.
+A behaviour is the sequence of observations along a path, without repetitions. Machine A has a behaviour that B lacks if
+no path of B has the same observations. Both machines are followed together: each sequence of observations has the set
+of states of A and of B that it may have led to. The first observation that only one side can make ends the shortest
+such behaviour.
 """
 
 import ast
@@ -28,7 +28,7 @@ SIDES = ("a", "b")
 
 @dataclass(frozen=True)
 class OnlyOne:
-    """A behaviour that only one side has, the shortest history that looks like it, and its number of sights."""
+    """A behaviour of one side only, the shortest path that shows it, and its number of observations."""
 
     side: str
     path: Path
@@ -37,11 +37,11 @@ class OnlyOne:
 
 @dataclass(frozen=True)
 class Difference:
-    """How two machines compare, examined in one way.
+    """How two machines compare by one observation.
 
-    `seen` counts what can be seen in A, in B, and in both. `state` leads to something that can be seen in one of them
-    only. `behaviour` is a sequence of sights that only one has, where all single sights are in both. `why` says why the
-    behaviours were not compared to the end.
+    `seen` counts the observations of A, of B, and of both. `state` leads to an observation that only one of them makes.
+    `behaviour` is a sequence that only one makes, of observations that both make. `why` says why the behaviours were
+    not fully compared.
     """
 
     seen: tuple[int, int, int]
@@ -51,12 +51,12 @@ class Difference:
 
     @property
     def same(self) -> bool | None:
-        """Whether no difference exists; None if that is not known."""
+        """Whether there is no difference; None if that is unknown."""
         return False if self.state or self.behaviour else None if self.why else True
 
 
 def compare(spaces: tuple[Space, Space], sights: tuple[Array, Array], most_pairs: int) -> Difference:
-    """Compare two searched machines by what can be observed in each state."""
+    """Compare two searched machines by an observation of each state."""
     _, numbered = np.unique(np.concatenate(sights), return_inverse=True)
     cut = spaces[0].states
     seen = numbered[:cut], numbered[cut:]
@@ -71,7 +71,7 @@ def compare(spaces: tuple[Space, Space], sights: tuple[Array, Array], most_pairs
 
 
 def _first_state(spaces: tuple[Space, Space], seen: tuple[Array, Array], both: Array) -> OnlyOne | None:
-    """Return the path to the nearest state of either side that looks like none of the other."""
+    """Return the path to the nearest state of either side whose observation the other side lacks."""
     found = []
     for place, (space, own) in enumerate(zip(spaces, seen, strict=True)):
         alone = np.flatnonzero(~np.isin(own, both))
@@ -94,7 +94,7 @@ def _chain(space: Space, state: int) -> Array:
 
 
 def path_to(space: Space, state: int) -> Path:
-    """Return the path to a state that the search took, confirmed by the plain semantics."""
+    """Return the path by which the search reached a state, confirmed by the plain semantics."""
     return space.search.way_to(space.number(state))
 
 
@@ -107,7 +107,7 @@ class _Watch:
         self.why = ""
 
     def run(self) -> OnlyOne | None:
-        """Return the shortest behaviour that only one side has; None without one, or `why` it is unknown."""
+        """Return the shortest behaviour of one side only; None without one, or if it is unknown (`why`)."""
         if all(len(np.unique(own)) == len(own) for own in self.seen):
             return self._one_by_one()
         starts = [self._split(side, np.flatnonzero(space.firsts)) for side, space in enumerate(self.spaces)]
@@ -126,7 +126,7 @@ class _Watch:
         return found
 
     def _one_by_one(self) -> OnlyOne | None:
-        """Compare histories step by step, where each state looks like no other."""
+        """Compare paths step by step when each state has its own observation."""
         firsts = [np.flatnonzero(space.firsts) for space in self.spaces]
         for side, other in ((0, 1), (1, 0)):
             alone = firsts[side][~np.isin(self.seen[side][firsts[side]], self.seen[other][firsts[other]])]
@@ -158,7 +158,7 @@ class _Watch:
         waiting: deque[tuple[tuple[Array, Array], tuple[int, ...]]],
         known: set[tuple[bytes, ...]],
     ) -> OnlyOne | None:
-        """Go on with every sight that both sides show; return the behaviour that ends in one that only one shows."""
+        """Continue with each observation of both sides; return the behaviour that ends in one of a single side."""
         for side, other in ((0, 1), (1, 0)):
             for sight in sorted(set(sides[side]) - set(sides[other])):
                 return self._shown(side, (*behaviour, sight))
@@ -181,7 +181,7 @@ class _Watch:
         return np.unique(targets[np.repeat(first, count) + within])
 
     def _closed(self, side: int, states: Array, sight: int) -> Array:
-        """Return states with all that can be reached from them while the same is seen."""
+        """Return the states together with all that are reachable while the observation stays the same."""
         found = fresh = np.unique(states)
         while len(fresh):
             following = self._next(side, fresh)
@@ -191,7 +191,7 @@ class _Watch:
         return found
 
     def _shown(self, side: int, behaviour: tuple[int, ...]) -> OnlyOne:
-        """Return the shortest history of a side that looks like this behaviour."""
+        """Return the shortest path of a side with this behaviour."""
         space, seen, (offsets, targets) = self.spaces[side], self.seen[side], self.steps[side]
         before: dict[tuple[int, int], tuple[int, int] | None] = {
             (int(state), 0): None for state in np.flatnonzero(space.firsts) if seen[state] == behaviour[0]
@@ -216,7 +216,7 @@ class _Watch:
 
 
 def _back(before: dict[tuple[int, int], tuple[int, int] | None], node: tuple[int, int]) -> Iterator[int]:
-    """Yield the states on the way to a node, the first one first."""
+    """Yield the states on the path to a node, the first one first."""
     chain: list[int] = []
     at: tuple[int, int] | None = node
     while at is not None:
@@ -227,7 +227,7 @@ def _back(before: dict[tuple[int, int], tuple[int, int] | None], node: tuple[int
 
 @dataclass(frozen=True)
 class Changed:
-    """An action whose text differs: guards of one machine only, and whether the effect is written differently."""
+    """An action whose text differs: guards of one machine only, and whether the effects differ."""
 
     action: str
     only_a: tuple[str, ...]
@@ -245,7 +245,7 @@ class Texts:
 
 
 def texts_of(a: Machine, b: Machine) -> Texts:
-    """Return how two machines differ in their actions; helpers that actions call are not examined."""
+    """Return how the actions of two machines differ; helpers that they call are not compared."""
     mine, others = ({item.label: item for item in machine.actions} for machine in (a, b))
     conditions = [_conditions(machine) for machine in (a, b)]
     changed = []

@@ -1,9 +1,9 @@
-"""The fewest faults that break a property: searches with more and more of the budgets that a state holds.
+"""The fewest faults that violate a property: searches with growing budgets.
 
-Budgets are tried in the order of their cost, and none above one that breaks the property: so each one found is minimal,
-and together they are all that exist up to the constants. Where the typed program shows that what happens with fewer
-faults happens with more of them too, the largest budgets are searched first: if they break nothing, nothing fewer does.
-Where it does not, as a property or another guard reads a budget, fewer are searched each.
+Budgets are tried in the order of their cost, and none that covers one that violates the property. So each result is
+minimal, and there are no others up to the constants. If the typed program shows that more faults allow every behaviour
+of fewer, the largest budgets are searched first: if they violate nothing, smaller ones do not either. If it does not,
+because a property or another guard reads a budget, each smaller budget is searched.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ Faults = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Breaking:
-    """Faults that break the property, none fewer of which do, and the search with exactly these allowed."""
+    """Minimal faults that violate the property, and the search that allowed exactly these."""
 
     faults: Faults
     cost: int
@@ -42,8 +42,8 @@ class Breaking:
 class Tolerance:
     """Faults that a property tolerates under given constants.
 
-    `front` holds all minimal breaking faults, the cheapest first. `most` is how many of each kind were tried, `unknown`
-    the faults that a search could not decide, with the reason.
+    `front` holds all minimal violating faults, the cheapest first. `most` is the largest number of each kind that was
+    tried, `unknown` the faults that a search could not decide, with the reason.
     """
 
     constants: Constants
@@ -54,13 +54,13 @@ class Tolerance:
     searches: int
     states: int
     fewer: Mapping[str, str] = field(default_factory=dict)
-    """The kinds of which fewer were searched each, as more do not cover them, with the reason."""
+    """The kinds whose smaller numbers were searched separately, as larger ones do not cover them, with the reason."""
     omission: float = 0.0
-    """The probability at most that a search left out a state, where it kept fingerprints instead of states."""
+    """Upper bound of the probability that a search with fingerprints missed a state."""
 
     @property
     def least(self) -> int | None:
-        """The cost of the cheapest breaking faults; None if nothing breaks the property."""
+        """The cost of the cheapest violating faults; None without any."""
         return self.front[0].cost if self.front else None
 
     @property
@@ -76,7 +76,7 @@ def fault_kinds(machine: Machine) -> dict[str, str]:
 
 
 def _ends(machine: Machine) -> dict[str, Linear]:
-    """Return the bounds of the budgets that depend on constants; raise UsageError where the state has no budgets."""
+    """Return the bounds of the budgets that depend on constants; raise UsageError if the state has no budgets."""
     budget = dict(fields(machine.state)).get(BUDGET)
     if not isinstance(budget, Nested):
         raise UsageError(
@@ -93,9 +93,9 @@ def _ends(machine: Machine) -> dict[str, Linear]:
 
 
 def _why_not(machine: Machine, name: str, ends: Mapping[str, Linear]) -> str:
-    """Return why faults of this kind cannot be counted, and what to write instead; an empty string if they can.
+    """Return why faults of this kind cannot be counted and what to write instead; an empty string if they can.
 
-    Their constant must be their number, and may be 0.
+    A constant must give their number, and may be 0.
     """
     instead = f"Give its budget a constant of its own, such as Range(0, C.{name})"
     end = ends[name]
@@ -119,7 +119,7 @@ def _why_not(machine: Machine, name: str, ends: Mapping[str, Linear]) -> str:
 
 
 def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -> tuple[str, ...]:
-    """Return the kinds that are counted: those that are named, or all that the constants allow at all."""
+    """Return the kinds to count: the named ones, or all that the constants allow."""
     ends = _ends(machine)
     wanted = tuple(dict.fromkeys(name.replace("-", "_") for name in named))
     for name in wanted:
@@ -138,7 +138,7 @@ def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -
 
 
 def with_faults(machine: Machine, constants: Constants, kinds: tuple[str, ...], faults: Faults) -> Constants:
-    """Return constants that allow at most this many faults; raise UsageError if no first state has as many."""
+    """Return constants that allow at most these faults; raise UsageError if no initial state has as many."""
     bounds = [fault_kinds(machine)[name] for name in kinds]
     limited = constants.replace(**dict(zip(bounds, faults, strict=True)))
     plain = Interpreter(machine, limited)
@@ -162,11 +162,13 @@ def tolerance(
     look: Look,
     tell: Callable[[Faults], None] | None = None,
 ) -> Tolerance:
-    """Return all minimal faults that break a property, by kinds and what one costs; constants set all other budgets.
+    """Return all minimal faults that violate a property, by kind and cost; constants set all other budgets.
 
-    `look` searches, by whatever engine, and `options` say how.
-    If the model raises an error with some faults it does with more that cover them: these are unknown.
-    Raises the DomainError where nothing else is known.
+    `look` searches with an engine, under `options`.
+
+    If the model raises an error with some faults, it also does with more that cover them: these are unknown.
+
+    Raises the DomainError if everything else is unknown too.
     """
     kinds = tuple(costs)
     bounds = [fault_kinds(machine)[name] for name in kinds]
@@ -216,7 +218,7 @@ def tolerance(
 
 
 def _why_fewer_matter(machine: Machine, prop: Property, bounds: Mapping[str, str]) -> dict[str, str]:
-    """Return the kinds of which fewer faults may break what more do not, as far as that is shown, with the reason."""
+    """Return the kinds for which fewer faults may violate what more do not, as far as shown, with the reason."""
     program = translate(machine, (prop,))
     found = {kind: why_fewer_matter(program, bound) for kind, bound in bounds.items()}
     return {kind: why for kind, why in found.items() if why}
@@ -238,7 +240,7 @@ def _searched(constants: Constants, prop: Property, options: Options, look: Look
 
 
 def spent(machine: Machine, schema: Schema, path: Path) -> dict[str, int]:
-    """Return how many faults of each kind a history's steps took from the budgets."""
+    """Return how many faults of each kind a path's steps took from the budgets."""
     left = [getattr(schema.restore(key), BUDGET) for key in path.states]
     found = {
         name: sum(max(0, getattr(before, name) - getattr(after, name)) for before, after in pairwise(left))
@@ -258,6 +260,6 @@ def _cost(faults: Faults, costs: Iterable[int]) -> int:
 
 
 def _covers(fewer: Faults, more: Faults, apart: Sequence[bool] = ()) -> bool:
-    """Return whether some faults are covered by others, with equal numbers of each kind that is searched separately."""
+    """Return whether some faults cover others, with equal numbers of each kind that is searched separately."""
     kept = apart or [False] * len(fewer)
     return all(one == other if same else one <= other for one, other, same in zip(fewer, more, kept, strict=True))

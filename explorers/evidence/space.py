@@ -1,6 +1,6 @@
-"""A finished search as arrays: states numbered densely, their depths, the steps between them, and what is observed.
+"""A finished search as arrays: densely numbered states, their depths, the steps between them, and observations.
 
-Observations of a state are its fields, or numbers computed from it. States with equal observations count as one.
+An observation of a state is its fields, or numbers computed from it. States with equal observations count as one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,9 +25,9 @@ Array = np.ndarray[Any, Any]
 
 
 class Space:
-    """The states of a complete and exact search, those of owner 0 first: N of them.
+    """The N states of a complete and exact search, sorted by owner.
 
-    `depths` (N) counts states from an initial one, which has 1; `firsts` (N) says which states are initial.
+    `depths` (N) is 1 for initial states; `firsts` (N) marks them.
     """
 
     def __init__(self, search: Search) -> None:
@@ -64,11 +64,10 @@ class Space:
         return offsets.astype(np.int64), target[order]
 
     def following(self, constants: Constants | None = None, off: Iterable[int] = ()) -> Array:
-        """Return for each state a number (N) that stands for all its successors: under other constants,
-        or with guards turned off.
+        """Return for each state a hash (N) of its successors under other constants or with guards turned off.
 
-        `off` are slots of guards of a machine that was compiled with masks. Where two machines differ in a state's
-        successors, the numbers differ but for a chance of one in 2^64.
+        `off` are slots of guards of a machine that was compiled with masks. If two machines differ in a state's
+        successors, the hashes differ except with a probability of 2^-64.
         """
         checks = self.search.kernels.checks(constants or self.search.constants)
         checks[list(off)] = 1
@@ -79,7 +78,7 @@ class Space:
         return found
 
     def _expanded(self, checks: Array, c: Array) -> Iterator[tuple[Array, Array, Array]]:
-        """Yield of each batch of states its steps: their sources, and the words and hashes of their targets."""
+        """Yield the steps of each batch of states: their sources, and the words and hashes of their targets."""
         search = self.search
         worker, buffers = replace(search._worker(), checks=checks), search._buffers
         for first in range(0, self.states, search.batch):
@@ -97,7 +96,7 @@ class Space:
         return order, hashes[order]
 
     def _found(self, order: Array, hashes: Array, words: Array, wanted: Array) -> Array:
-        """Return the numbers of states that are given by their rows and hashes."""
+        """Return the numbers of states given by their rows and hashes."""
         place = np.searchsorted(hashes, wanted)
         known = self.rows.view(np.uint64).reshape(self.states, -1)
         found = order[np.minimum(place, self.states - 1)]
@@ -112,11 +111,11 @@ class Space:
 
 
 OWN = ("budget",)
-"""Fields that say what may still happen, and nothing about what has happened."""
+"""Fields that say what may still happen, not what has happened."""
 
 
 def everything(state: type[Record]) -> tuple[str, ...]:
-    """Return the fields that a protocol keeps: all but budgets and the ghosts of properties."""
+    """Return the fields of the protocol: all but budgets and the ghosts of properties."""
     left = {".".join(path) for path in budgets(state)}
     return tuple(
         path
@@ -139,7 +138,7 @@ def _lengths(field: FieldType, values: Mapping[str, int]) -> Iterator[int]:
 
 
 def choose_fields(state: type[Record], named: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the leaves under the fields that are named, such as `replica.log`; raise UsageError for an unknown one."""
+    """Return the leaves under the named fields, such as `replica.log`; raise UsageError for an unknown one."""
     leaves = list(leaves_of(state))
     found: list[str] = []
     for name in named:
@@ -170,7 +169,7 @@ def leaves_of(record: type[Record], above: str = "") -> Iterator[str]:
 
 
 def observe_fields(space: Space, paths: tuple[str, ...]) -> Array:
-    """Return the visible part of each state as one string of bytes."""
+    """Return the visible part of each state as one byte string."""
     columns = []
     states = space.search.layout.unpack(space.rows)
     for path in paths:
@@ -182,7 +181,7 @@ def observe_fields(space: Space, paths: tuple[str, ...]) -> Array:
 
 
 def _bytes(column: Array) -> Array:
-    """Return a column as a matrix of bytes, a row for each state."""
+    """Return a column as a matrix of bytes, a row per state."""
     flat = np.ascontiguousarray(column)
     return flat.view(np.uint8).reshape(len(column), -1) if len(column) else np.zeros((0, 1), np.uint8)
 
@@ -193,7 +192,7 @@ def _joined(columns: list[Array], states: int) -> Array:
 
 
 def observe_views(space: Space, views: tuple[Property, ...]) -> Array:
-    """Return the results of functions on each state as one string of bytes."""
+    """Return the results of functions on each state as one byte string."""
     search = space.search
     module = Module(translate(search.machine, views), layout_of(search.machine.state, search.constants))
     write_look(module, views)

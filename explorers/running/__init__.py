@@ -1,1 +1,1 @@
-"""Running safely: files that are whole or absent, one lock, Ctrl-C and signals, memory, and the private cache."""
+"""Running safely: files written in one step, the lock, Ctrl-C and signals, memory, and the private cache."""

@@ -1,8 +1,7 @@
-"""The cache between runs. Some of it is executed, so only this user may have written it.
+"""The cache between runs. It holds code that is executed, so only this user may have written it.
 
-A user who can write a folder on the way to a file can replace the file. So the folder itself is open to this user alone
-(0700), and every folder above it, and every link on the way, belongs to this user or to root and cannot be changed by
-anyone else.
+A user who can write a folder above a file can replace the file. So the folder is open to this user alone (0700), and
+every folder and link above it belongs to this user or to root and cannot be changed by others.
 """
 
 import atexit
@@ -19,27 +18,26 @@ from fencepost.model.language.errors import UsageError
 
 NAMED = "FENCEPOST_CACHE"
 PRIVATE = "private"
-"""The folder that is made inside a folder of this user that others may read."""
+"""Name of the folder that is made inside a folder that others may read."""
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 MOST_LINKS = 40
 MOST = 1 << 28
-"""Bytes of a file of the cache."""
+"""Most bytes of a file in the cache."""
 
 _temporary: list[Path] = []
-"""The folder that stands in for a cache that cannot be trusted, once it was made."""
+"""The temporary folder that replaces an untrusted cache, once it is made."""
 
 
 class UntrustedError(Exception):
-    """Another user could write here; the message names the folder and says how."""
+    """Another user could write here; the message names the folder and the reason."""
 
 
 def cache_folder() -> Path:
-    """Return the folder of the cache: open to this user alone, and out of the reach of others.
+    """Return the cache's folder, which is open to this user alone.
 
-    It is what FENCEPOST_CACHE names, else `fencepost` in XDG_CACHE_HOME or ~/.cache. If that cannot be trusted or
-    written, a temporary folder serves until this process ends. Raises UsageError if FENCEPOST_CACHE names such a
-    folder.
+    It is FENCEPOST_CACHE, else `fencepost` in XDG_CACHE_HOME or ~/.cache. If that cannot be trusted or written, a
+    temporary folder serves until this process ends. Raises UsageError if FENCEPOST_CACHE names such a folder.
     """
     named = os.environ.get(NAMED)
     try:
@@ -59,8 +57,8 @@ def cache_folder() -> Path:
 def private_folder(path: Path) -> Path:
     """Return a folder of this user alone at `path`, made if it is missing.
 
-    Raises UntrustedError or OSError if there can be none. If others may read the folder, it is one inside it,
-    `private`: files may lie there that a group could write.
+    Raises UntrustedError or OSError if that is impossible. If others may read the folder, the result is `private`
+    inside it: a group may be able to write the files of the folder.
     """
     folder = _resolve(path)
     found = folder.stat()
@@ -78,7 +76,7 @@ def private_folder(path: Path) -> Path:
 
 
 def write_cached(path: Path, content: bytes) -> None:
-    """Keep a file of the cache, in one step, so that no other process sees half of it; without room nothing is kept."""
+    """Write a file of the cache in one step, so that no process sees half of it; do nothing if the disk is full."""
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_file(path, content, lasting=False, mode=0o600)
@@ -87,8 +85,8 @@ def write_cached(path: Path, content: bytes) -> None:
 def read_cached(path: Path) -> bytes:
     """Return the content of a file of the cache; raise OSError for a link, and for a file that others own or may write.
 
-    The folder keeps others out. This is about files that were brought there with their owners: by a copy, an archive,
-    a container.
+    The folder keeps others out. This check is for files that came with their owners: in a copy, an archive, a
+    container.
     """
     if path.parent.is_symlink():
         raise OSError(f"{path.parent} is a symbolic link")
@@ -100,7 +98,7 @@ def read_cached(path: Path) -> bytes:
 
 
 def _resolve(path: Path) -> Path:
-    """Return `path` without links, all folders on the way checked; missing ones are made for this user alone."""
+    """Return `path` without links after checking every folder above it; make missing ones for this user alone."""
     at, links = Path("/"), 0
     _require_safe(at)
     waiting = list(reversed(path.absolute().parts[1:]))
@@ -111,7 +109,7 @@ def _resolve(path: Path) -> Path:
             continue
         below = at / name
         if not os.path.lexists(below):
-            below.mkdir(0o700, exist_ok=True)  # another process may be as quick; its owner is examined next
+            below.mkdir(0o700, exist_ok=True)  # another process may make it first; its owner is checked next
         if below.is_symlink():
             links += 1
             _require_own_link(below, links)
@@ -125,7 +123,7 @@ def _resolve(path: Path) -> Path:
 
 
 def _require_safe(folder: Path) -> None:
-    """Raise UntrustedError if others could replace files in a folder; in a sticky one they cannot replace ours."""
+    """Raise UntrustedError if others could replace files in a folder; in a sticky folder they cannot replace ours."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
         raise UntrustedError(f"{folder} is not a folder")
@@ -136,7 +134,7 @@ def _require_safe(folder: Path) -> None:
 
 
 def _require_own_link(link: Path, links: int) -> None:
-    """Raise UntrustedError for a link that another user could have put there, and for links that go round."""
+    """Raise UntrustedError for a link that another user could have put there, and for a loop of links."""
     if links > MOST_LINKS:
         raise UntrustedError(f"{link} is one of more than {MOST_LINKS} symbolic links on the way")
     if link.lstat().st_uid not in (0, os.getuid()) or link.parent.stat().st_mode & OTHERS_WRITE:
@@ -148,12 +146,12 @@ def _writable(folder: Path, found: os.stat_result) -> str:
 
 
 def lasts() -> bool:
-    """Return whether compiled code is kept for the next run, as far as the cache was used."""
+    """Return whether compiled code lasts until the next run, as far as the cache was used."""
     return not _temporary
 
 
 def _stand_in(reason: str) -> Path:
-    """Return a temporary folder for this process and those that it starts, and say so once."""
+    """Return a temporary folder for this process and its children; warn once."""
     if not _temporary:
         made = Path(tempfile.mkdtemp(prefix="fencepost-"))
         atexit.register(_remove, made, os.getpid())
@@ -174,6 +172,6 @@ def _stand_in(reason: str) -> Path:
 
 
 def _remove(folder: Path, maker: int) -> None:
-    """Remove the temporary folder; a process that was forked leaves it to the one that made it."""
+    """Remove the temporary folder, unless this is a forked process that did not make it."""
     if os.getpid() == maker:
         shutil.rmtree(folder, ignore_errors=True)

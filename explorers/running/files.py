@@ -1,7 +1,7 @@
-"""The one way to write a file, to read one whole, and to keep other processes out of a folder.
+"""Writing and reading whole files, and locking folders.
 
-A file is whole or absent: it is written aside, brought to the disk, and only then put in its place. A process that is
-killed in between leaves the file that was there before.
+A file is whole or absent: it is written aside, synced to the disk, and then renamed. A process that is killed in
+between leaves the earlier file.
 """
 
 import errno
@@ -17,17 +17,17 @@ from typing import Any, Self
 from uuid import uuid4
 
 MOST = 1 << 26
-"""Bytes of a file that is read as a whole."""
+"""Most bytes of a file that is read whole."""
 _IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
-"""Errors of the system if a file may be written but not replaced: because of its folder, or as it is mounted alone."""
+"""System errors for a file that may be written but not replaced: because of its folder, or because it is a mount."""
 LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.new")
-"""Names of files that are written aside."""
+"""Names of files written aside."""
 _RETRY = 0.05
 """Seconds between two attempts to get a lock."""
 
 
 def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True, mode: int | None = None) -> None:
-    """Replace a file in one step. After a crash of the machine the old or the new one is there if it must be `lasting`.
+    """Replace a file in one step. If `lasting`, a crash of the machine leaves the old or the new one.
 
     `mode` are its permissions; None: the user's default.
     """
@@ -43,9 +43,9 @@ def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True,
 
 
 def write_named(path: Path, content: bytes) -> None:
-    """Write a file that a user named: whole, or it stays as it was. A pipe or a device is written to where it is.
+    """Write a file that a user named, in one step; an error leaves the old one. Pipes and devices are written in place.
 
-    A file that this user may not write is refused, although its folder would let it be replaced.
+    A file that this user may not write is refused, even if its folder would allow replacing it.
     """
     is_open = path.is_symlink() and {"/dev", "/proc"} & set(map(str, path.absolute().parents))  # such as /dev/stdout
     if path.exists() and (is_open or not (path.is_file() and os.access(path, os.W_OK))):
@@ -61,7 +61,7 @@ def write_named(path: Path, content: bytes) -> None:
 
 
 def _send(path: Path, content: bytes) -> None:
-    """Write to an open file: after all that was printed already if that is our own output."""
+    """Write to an open file; if that is our own output, after everything printed so far."""
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         if _is_open_as(path, number):
             stream.flush()
@@ -79,7 +79,7 @@ def _is_open_as(path: Path, number: int) -> bool:
 
 
 def create_file(path: Path, content: bytes | memoryview, *, lasting: bool = True, mode: int | None = None) -> None:
-    """Write a file that does not exist yet, and bring it to the disk; a link in its place is not followed."""
+    """Write a file that does not exist yet and sync it; do not follow a link in its place."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     with os.fdopen(descriptor, "wb") as file:
         if mode is not None:
@@ -91,14 +91,14 @@ def create_file(path: Path, content: bytes | memoryview, *, lasting: bool = True
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what processes that were killed have written aside in a folder; no other one may write there now."""
+    """Remove what killed processes left aside in a folder; no other process may be writing there."""
     for entry in folder.iterdir():
         if LEFTOVER.fullmatch(entry.name):
             entry.unlink()
 
 
 def settle(folder: Path) -> None:
-    """Bring the names in a folder to the disk."""
+    """Sync the names in a folder to the disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -107,7 +107,7 @@ def settle(folder: Path) -> None:
 
 
 def open_regular(path: Path) -> Any:
-    """Open a file to read it; raise OSError for a link, a pipe or anything else that is not a file."""
+    """Open a regular file to read it; raise OSError for a link, a pipe or anything else."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -116,19 +116,19 @@ def open_regular(path: Path) -> Any:
 
 
 def read_file(path: Path) -> bytes:
-    """Return the content of a file of ours; raise OSError as `open_regular` does, and for more than `MOST` bytes."""
+    """Return the content of a file of ours; raise OSError as `open_regular` does, and above `MOST` bytes."""
     with open_regular(path) as file:
         return read_all(file, MOST)
 
 
 def read_named(path: Path, most: int = MOST) -> bytes:
-    """Return the content of a file that a user named; raise OSError if it cannot be read, or has over `most` bytes."""
+    """Return the content of a file that a user named; raise OSError if it cannot be read or has over `most` bytes."""
     with path.open("rb") as file:
         return read_all(file, most)
 
 
 def read_all(file: Any, most: int) -> bytes:
-    """Return the content of an open file; raise OSError for more than `most` bytes."""
+    """Return the content of an open file; raise OSError above `most` bytes."""
     size = os.fstat(file.fileno()).st_size
     text: bytes = file.read(most + 1) if size <= most else b""
     if max(size, len(text)) > most:
@@ -137,7 +137,7 @@ def read_all(file: Any, most: int) -> bytes:
 
 
 class Lock:
-    """A lock on a folder, held until it is released or nothing refers to it."""
+    """Lock on a folder, held until it is released or garbage-collected."""
 
     def __init__(self, descriptor: int) -> None:
         self.release = weakref.finalize(self, os.close, descriptor)
@@ -151,11 +151,11 @@ class Lock:
 
 
 def lock_folder(folder: Path, *, shared: bool = False, patience: float | None = None) -> Lock | None:
-    """Lock a folder against all other holders, or only against those that do not share it.
+    """Lock a folder against all other holders; if `shared`, only against exclusive ones.
 
-    Returns None if there is no such folder, or others hold it for `patience` seconds (None: wait for ever).
+    Returns None if the folder is missing, or if others hold it for `patience` seconds (None: wait for ever).
     """
-    import fcntl  # not in browsers
+    import fcntl  # missing in browsers
 
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)

@@ -1,7 +1,7 @@
-"""Cancellation of running work: Ctrl-C and SIGTERM, or a caller. One way for searches, walks, proofs and compilers.
+"""Cancellation of running work by Ctrl-C, SIGTERM or the caller, for searches, walks, proofs and compilers alike.
 
-Work in rounds is asked to stop after the current one (`Signals`); other work is interrupted (`interruptible`). The
-memory of the process, what it has used and may take, is measured here too.
+Work in rounds stops after the current round (`Signals`); other work is interrupted (`interruptible`). The memory that
+the process has used and may use is measured here too.
 """
 
 import os
@@ -18,9 +18,9 @@ from typing import Any, NoReturn
 from fencepost.explorers.verdict import Cause, Reason
 
 AGAIN = 0.02
-"""Seconds until an interrupt is tried again if an exception would be lost: a callback of LLVM takes less."""
+"""Seconds until an interrupt that would be lost is tried again: a callback of LLVM takes less."""
 POLL = 0.05
-"""Seconds between two looks at whether the caller cancels."""
+"""Seconds between two checks whether the caller cancels."""
 CANCELLED = Reason("it was cancelled", Cause.CANCELLED)
 BY_KEYBOARD = Reason("SIGINT was received", Cause.SIGNAL)
 
@@ -28,7 +28,7 @@ _CANCEL: ContextVar[Callable[[], bool] | None] = ContextVar("_CANCEL", default=N
 
 
 class Stopped(KeyboardInterrupt):
-    """Work was ended from outside; `why` says by what, and where it was."""
+    """Raised when work is ended from outside; `why` says by what and where."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -37,7 +37,7 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def cancelled_by(cancel: Callable[[], bool] | None) -> Iterator[None]:
-    """End what is inside once `cancel` returns true, in whatever thread this is."""
+    """End the block once `cancel` returns true, in whatever thread it runs."""
     token = _CANCEL.set(cancel)
     try:
         yield
@@ -57,19 +57,19 @@ def _during(why: Reason, doing: str) -> Reason:
 
 
 class Stoppable:
-    """Work in rounds that may be asked to stop after the current one: the first reason counts."""
+    """Work in rounds that can be asked to stop after the current one. The first reason counts."""
 
     stop_asked = ""
 
     def ask(self, why: str) -> bool:
-        """Ask to stop; return whether this is the first time."""
+        """Ask to stop; return whether this is the first request."""
         first = not self.stop_asked
         self.stop_asked = self.stop_asked or why
         return first
 
 
 class Signals:
-    """SIGINT, SIGTERM, SIGHUP and a caller that cancels ask work in rounds to stop; a second signal ends it at once."""
+    """Make SIGINT, SIGTERM, SIGHUP and the caller ask work in rounds to stop; a second signal ends it at once."""
 
     def __init__(self, ask: Callable[[str], bool]) -> None:
         self.ask = ask
@@ -85,7 +85,7 @@ class Signals:
                 threading.Thread(target=self._poll, args=(cancel,), daemon=True).start()
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
+                if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # ignored under nohup
                     self.earlier[number] = signal.signal(number, self.take)
 
     def __exit__(self, *error: object) -> None:
@@ -94,7 +94,7 @@ class Signals:
             signal.signal(number, handler)
 
     def take(self, number: int, frame: object) -> None:
-        """Ask to stop."""
+        """Handle a signal: ask to stop."""
         del frame
         if not self.ask(Reason(f"{signal.Signals(number).name} was received", Cause.SIGNAL)):
             raise KeyboardInterrupt
@@ -108,11 +108,11 @@ class Signals:
 
 @contextmanager
 def interruptible(doing: str = "") -> Iterator[None]:
-    """Let Ctrl-C raise Stopped inside, which names the work; a process that is forked there ignores it.
+    """Make Ctrl-C raise Stopped inside, with the name of the work; a process forked there ignores it.
 
-    An exception in a destructor, or in one of LLVM's callbacks, is lost: it is raised after that. A caller that cancels
-    interrupts what runs in the main thread; elsewhere it is heeded before and after. No thread sends a signal once the
-    earlier handler is back: it would interrupt whatever comes next.
+    An exception in a destructor, or in one of LLVM's callbacks, would be lost, so it is raised after that. A caller's
+    cancelling interrupts the main thread; other threads check before and after. No thread sends a signal once the
+    earlier handler is back, since it would interrupt whatever comes next.
     """
     stop_if_cancelled(doing)
     if threading.current_thread() is not threading.main_thread():
@@ -158,7 +158,7 @@ def interruptible(doing: str = "") -> Iterator[None]:
 
 
 def _send(number: int) -> None:
-    """Send a signal to the main thread: what it waits for would continue if another thread got it."""
+    """Send a signal to the main thread: sent elsewhere, it would not interrupt a blocking call there."""
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
@@ -179,13 +179,13 @@ def _would_be_lost(frame: FrameType | None) -> bool:
 
 
 UNIT = 1 if sys.platform == "darwin" else 1024
-"""Bytes that the system counts in."""
+"""Unit of the system's memory counts, in bytes."""
 DEFAULT_SHARE = 0.8
-"""The share of the available memory that a search takes by default."""
+"""Share of the available memory that a search takes by default."""
 
 
 def peak_memory() -> int:
-    """Return how many bytes this process has used at most; 0 where the system does not say, as in WebAssembly."""
+    """Return the peak memory of this process in bytes; 0 if the system does not report it, as in WebAssembly."""
     try:
         import resource
     except ModuleNotFoundError:
@@ -194,7 +194,7 @@ def peak_memory() -> int:
 
 
 def default_memory() -> int:
-    """Return the bytes that a search may take by default: a share of what is available to this process."""
+    """Return the bytes that a search may take by default: a share of the available memory."""
     import psutil
 
     available = int(psutil.virtual_memory().available)
@@ -203,7 +203,7 @@ def default_memory() -> int:
 
 
 def _control_group_rest() -> int | None:
-    """Return the free memory below a container's limit, or None without one; the system's own figure ignores it."""
+    """Return the free memory below a container's limit, None without a limit. The system's own figure ignores it."""
     folder = Path("/sys/fs/cgroup")
     try:
         return int((folder / "memory.max").read_text()) - int((folder / "memory.current").read_text())

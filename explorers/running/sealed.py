@@ -1,4 +1,4 @@
-"""JSON with a digest over everything else in it: damage is found by the digest, before anything in it is believed."""
+"""JSON sealed with a digest of its content: damage is found before the content is used."""
 
 import hashlib
 import json
@@ -7,19 +7,19 @@ from typing import Any, NoReturn
 from fencepost.model.language.errors import UsageError
 
 SUM = "sum"
-"""The key of the digest."""
+"""Key of the digest."""
 
 
 class BrokenSealError(ValueError):
-    """A text is not what was written."""
+    """A text differs from the one that was written."""
 
 
 class DamagedError(UsageError):
-    """A file of a checkpoint is missing, or not what was written; the message names it."""
+    """A file of a checkpoint is missing or damaged; the message names it."""
 
 
 def checksum(data: Any) -> str:
-    """Return the SHA-256 of data, however it is laid out as JSON."""
+    """Return the SHA-256 of data, independent of its layout as JSON."""
     read_back = json.loads(json.dumps(data))
     return hashlib.sha256(json.dumps(read_back, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
@@ -30,7 +30,7 @@ def seal(data: dict[str, Any]) -> bytes:
 
 
 def unseal(data: dict[str, Any]) -> dict[str, Any]:
-    """Return data without its digest; raise BrokenSealError if that does not fit."""
+    """Return data without its digest; raise BrokenSealError if the digest is wrong."""
     rest = {name: value for name, value in data.items() if name != SUM}
     if data.get(SUM) != checksum(rest):
         raise BrokenSealError("the digest does not fit")
@@ -38,7 +38,7 @@ def unseal(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def parse_object(text: bytes) -> dict[str, Any]:
-    """Return the JSON object that a text is, digest and all; raise BrokenSealError if it is not one."""
+    """Parse a JSON object, digest and all; raise BrokenSealError if the text is not one."""
     try:
         found = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
@@ -53,9 +53,9 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def read_sealed(text: bytes, where: object, number: int) -> dict[str, Any]:
-    """Return the content of a file of a checkpoint, of this format.
+    """Return the content of a file of a checkpoint.
 
-    Raises UsageError for another format, and DamagedError for a text that is not what was written.
+    Raises UsageError if its format is not `number`, and DamagedError if it was changed after it was written.
     """
     try:
         found = parse_object(text)
@@ -66,7 +66,7 @@ def read_sealed(text: bytes, where: object, number: int) -> dict[str, Any]:
 
 
 def require_format(found: dict[str, Any], where: object, number: int) -> None:
-    """Raise UsageError unless a file of a checkpoint has the format that is read here."""
+    """Raise UsageError unless a file of a checkpoint has the format that this version reads."""
     if found.get("format") != number:
         raise UsageError(
             f"{where}: this file of the checkpoint has format {str(found.get('format', 'none'))[:20]}, and this "
@@ -76,7 +76,7 @@ def require_format(found: dict[str, Any], where: object, number: int) -> None:
 
 
 def damaged(where: object) -> DamagedError:
-    """Return the error for a file of a checkpoint that is missing or not what was written."""
+    """Return the error for a file of a checkpoint that is missing or damaged."""
     return DamagedError(
         f"{where}: this file of the checkpoint is missing or damaged. Start afresh without `resume=True`."
     )

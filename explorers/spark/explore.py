@@ -1,9 +1,9 @@
-"""Exhaustive breadth-first search on Spark: the native search until a level is worth sharing, then level by level.
+"""Exhaustive breadth-first search on Spark: native until a level is worth sharing, then level by level.
 
-A level is one job. Every partition expands its share of the level (a block of the store), sends each successor to the
-partition that owns it, and every partition keeps what is new as its block of the next level. Between two jobs all that
-matters is in the store and in the manifest: Spark's lineage is never longer than one level, a lost executor builds its
-mapped partitions again from the blocks, and a new driver continues from the manifest.
+Each level is one job. A partition expands its share of the level (a block of the store), sends each successor to the
+partition that owns it, and keeps the new ones as its block of the next level. Between two jobs all state is in the
+store and the manifest: Spark's lineage is never longer than one level, a lost executor rebuilds its mapped partitions
+from the blocks, and a new driver continues from the manifest.
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ class Explore:
     handover: int
     tell: Callable[[Progress], None] | None = None
     summed: verdict.Summed | None = None
-    """Names the actions whose steps the digest of a complete search is of; None: it needs no digest."""
+    """Actions whose steps enter the digest of a complete search; None if no digest is requested."""
 
     def run(self, start: Callable[[], AbstractContextManager[SparkContext]]) -> verdict.Result:
-        """Search until everything is reached, or until a limit. Spark is started when it is needed."""
+        """Search until every state is reached or a limit stops it. Spark starts when it is needed."""
         _require_kinds(self.properties)
         temporary = "" if self.options.checkpoint else tempfile.mkdtemp(prefix="fencepost-levels-")
         store = Store(self.options.checkpoint or temporary)
@@ -161,7 +161,7 @@ class Explore:
     def _levels(self, exchange: Exchange, work: Work, manifest: Manifest, native: Search) -> str:
         store, began = Store(work.store), time.perf_counter() - manifest.seconds
         earlier = manifest.seconds if self.options.resume else 0.0
-        advanced = not self.options.resume  # as on one machine: a small budget, often enough, comes to the end
+        advanced = not self.options.resume  # as on one machine: repeated runs with a small budget finish
         while manifest.levels[-1]:
             why = self._limit(manifest, native, time.perf_counter() - began - earlier if advanced else 0.0)
             if why:
@@ -200,7 +200,7 @@ class Explore:
             raise UsageError(f"a Spark job failed at level {work.level}: {first_cause(str(error))} {kept}") from error
 
     def _take(self, manifest: Manifest, answers: list[Received], native: Search) -> None:
-        """Add a level's answers to the manifest; raise the error that a partition met, before the manifest changes."""
+        """Add a level's answers to the manifest; first raise the error that a partition met, if any."""
         for answer in answers:
             if answer.message or answer.expanded.message:
                 raise UsageError(answer.expanded.message or answer.message)
@@ -239,7 +239,7 @@ class Explore:
 
 
 def _require_kinds(properties: tuple[Property, ...]) -> None:
-    """Raise UsageError for properties that need the graph of all states, which is nowhere in one piece."""
+    """Raise UsageError for properties that need the whole graph of states, which no process holds."""
     far = [item.name for item in properties if item.kind not in (Kind.ALWAYS, Kind.STEP, Kind.SOMETIMES)]
     near = [item.name for item in properties if item.name not in far]
     if far:
@@ -251,7 +251,7 @@ def _require_kinds(properties: tuple[Property, ...]) -> None:
 
 
 def _clean(context: SparkContext, run: str) -> None:
-    """Remove the mapped partitions of a search from every host, as far as it can be reached."""
+    """Remove the mapped partitions of a search from every host that can be reached."""
 
     def clean(numbers: Iterator[int]) -> Iterator[Any]:
         del numbers
@@ -259,7 +259,7 @@ def _clean(context: SparkContext, run: str) -> None:
         return iter(())
 
     shutil.rmtree(partition_folders(run), ignore_errors=True)
-    with suppress(Exception):  # scratch files that a cluster manager removes with the executor
+    with suppress(Exception):  # a cluster manager removes such scratch files with the executor
         context.parallelize(range(context.defaultParallelism), context.defaultParallelism).mapPartitions(clean).count()
 
 
@@ -267,7 +267,7 @@ Array = np.ndarray[Any, Any]
 
 
 def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
-    """Write the blocks of a search that stands between two levels: one for all earlier levels, one for the newest."""
+    """Write a search that stands between two levels as blocks: one for all earlier levels, one for the newest."""
     position = native.settle()
     to = [targets(part.all_hashes()[: part.count], partitions) for part in native.partitions]
     places = [_places(found, partitions) for found in to]
@@ -308,7 +308,7 @@ def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
 
 
 def _places(to: Array, partitions: int) -> Array:
-    """Return for each state of an owner its number among those that go to the same partition."""
+    """Return for each state of an owner its position among those that go to the same partition."""
     order = np.argsort(to, kind="stable")
     sizes = np.bincount(to, minlength=partitions)
     places = np.empty(len(to), np.int64)
@@ -334,11 +334,11 @@ def _block(
 
 
 REMEMBERED = 8
-"""Blocks that are kept in memory while traces are rebuilt."""
+"""Blocks kept in memory while traces are rebuilt."""
 
 
 def result_of(native: Search, store: Store, manifest: Manifest, why: str, workers: int) -> verdict.Result:
-    """Return the result, and why the search stopped, if it did."""
+    """Return the result, with why the search stopped, if it did."""
     trails = _Trails(native, store, manifest)
     deadlock = None
     if native.options.deadlock and manifest.deadlock is not None:
@@ -378,7 +378,7 @@ def _property(
 
 
 class _Trails:
-    """Ways from an initial state, followed backwards through the blocks."""
+    """Paths from an initial state, followed backwards through the blocks."""
 
     def __init__(self, native: Search, store: Store, manifest: Manifest) -> None:
         self.native, self.store, self.base = native, store, manifest.base
@@ -405,7 +405,7 @@ class _Trails:
             level = max(self.base, level - 1)
 
     def _holding(self, level: int, partition: int, number: int) -> tuple[int, Block]:
-        """Return the block that holds a state of `level` or of a level before it that shares its block."""
+        """Return the block with a state of `level`, or of an earlier level that shares its block."""
         for candidate in range(level, self.base - 1, -1):
             block = self.block(candidate, partition)
             owner, local = number % len(block.firsts), number // len(block.firsts)
@@ -415,7 +415,7 @@ class _Trails:
 
 
 class _Blocks:
-    """The expanded states of a search on Spark, for its cross-check: the partitions look into their blocks."""
+    """The expanded states of a search on Spark, for its cross-check: partitions look them up in their blocks."""
 
     first_chunk = 64
 

@@ -1,8 +1,8 @@
-"""The states of one Spark partition, in files that every Python process of an executor maps into its memory.
+"""The states of one Spark partition, in files that every Python process of an executor maps into memory.
 
-Spark gives a task to any of an executor's Python processes, so what a partition knows cannot live in one of them. A
-mapped partition is a folder with the rows and the hash tables of a partition, mapped and shared. It is a cache, built
-again from the levels that the store keeps if it is missing, behind, or was left by a task that died at work.
+Spark gives a task to any of an executor's Python processes, so a partition's state cannot live in one of them. A mapped
+partition is a folder with the rows and the hash tables of a partition, mapped and shared. It is a cache. It is rebuilt
+from the levels in the store if it is missing, behind, or left by a task that died while writing.
 """
 
 import json
@@ -27,7 +27,7 @@ STATE = "state.json"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep other processes away from a mapped partition: a second attempt at a task waits for the first one to end."""
+    """Lock a mapped partition: a second attempt at a task waits for the first one to end."""
     folder.mkdir(parents=True, exist_ok=True)
     held = lock_folder(folder)
     assert held is not None
@@ -36,7 +36,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 class MappedPartition:
-    """Rows and tables of one partition, `OWNERS` shares each, as arrays of shape (owners, room).
+    """Rows and tables of one partition with `OWNERS` shares, as arrays of shape (owners, capacity).
 
     Use it under `locked`. `counts` is the number of states of each owner.
     """
@@ -53,7 +53,7 @@ class MappedPartition:
         self._history: dict[int, list[int]] = {}
 
     def open(self, level: int, counts: list[int]) -> bool:
-        """Map the partition as it was after `level`; return False if that cannot be done and it must be built again."""
+        """Map the partition as it was after `level`; return False if that is impossible and it must be rebuilt."""
         try:
             state = json.loads((self.folder / STATE).read_text())
         except (OSError, ValueError):
@@ -67,7 +67,7 @@ class MappedPartition:
         self.level = level
         self.mark(dirty=True)
         if state["dirty"] or state["level"] != level:
-            self._rebuild(self.tables.shape[1])  # entries of an attempt that was cut short, or that is repeated
+            self._rebuild(self.tables.shape[1])  # an attempt that ended early, or is repeated, left entries
         return True
 
     def create(self) -> None:
@@ -82,7 +82,7 @@ class MappedPartition:
         self.mark(dirty=True)
 
     def mark(self, *, dirty: bool) -> None:
-        """Write down what the mapped partition holds, in one step."""
+        """Write the state of the mapped partition to its folder, in one step."""
         state = {
             "level": self.level,
             "counts": self._history,
@@ -93,13 +93,13 @@ class MappedPartition:
         write_file(self.folder / STATE, json.dumps(state).encode(), lasting=False)
 
     def close_level(self, level: int) -> None:
-        """Say that the mapped partition holds `level` in full."""
+        """Record that the mapped partition holds all of `level`."""
         self.level = level
         self._history[level] = self.counts.tolist()
         self.mark(dirty=False)
 
     def put(self, rows: np.ndarray[Any, Any], shares: list[int]) -> None:
-        """Append states that are known to be new, `shares` of each owner in the order of owners."""
+        """Append states that are known to be new, `shares` of each owner, sorted by owner."""
         self._reserve(max(count + share for count, share in zip(self.counts.tolist(), shares, strict=True)))
         begin = 0
         for owner, share in enumerate(shares):
@@ -109,11 +109,11 @@ class MappedPartition:
             begin += share
 
     def index(self) -> None:
-        """Make tables for all states that were put."""
+        """Build the tables for all states that were put."""
         self._rebuild(max(self.tables.shape[1], int(int(self.counts.max()) / FILL * GROWTH)))
 
     def insert(self, rows: np.ndarray[Any, Any], hashes: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
-        """Insert successors in their order; return for each owner which of them, by position, were new.
+        """Insert successors in order; return for each owner the positions of the new ones.
 
         `rows` has shape (n,), `hashes` (n,) of uint64.
         """

@@ -1,7 +1,7 @@
-"""Spark itself: a session, or one clear sentence on why it failed; tasks; and a shuffle of raw blocks.
+"""A Spark session, or one clear sentence on why it failed; tasks; and a shuffle of raw blocks.
 
 PySpark's own `partitionBy` would pickle every block, and would run a receiver wherever a processor is free. Here blocks
-pass as they are; and the shuffled partitions are united with a cached RDD of the same partitioner, one small anchor a
+pass unchanged. The shuffled partitions are united with a cached RDD of the same partitioner, one small anchor per
 partition, because Spark runs a task of such a union where the cached part is.
 """
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
 
 HANDOVER = 100_000
-"""States in a level from which on Spark's fixed cost a level is worth paying."""
+"""Size of a level that makes Spark's fixed cost per level worthwhile."""
 ROOM = 1 << 16
-"""Bytes that Spark's start must find in the temporary folder."""
+"""Free bytes that Spark needs in the temporary folder to start."""
 OLDEST_JAVA = 17
 """The oldest Java that Spark 4 runs on."""
 LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -52,18 +52,18 @@ QUIET = {
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where Spark runs: its master, settings, and how many partitions there are (0: two for each processor)."""
+    """A Spark cluster: its master, settings, and the number of partitions (0: two per processor)."""
 
     master: str = ""
-    """Empty: what `spark-submit` says, or `local[*]`."""
+    """Empty: the one that `spark-submit` sets, or `local[*]`."""
     conf: tuple[tuple[str, str], ...] = ()
     partitions: int = 0
     handover: int = HANDOVER
-    """States in a level from which on Spark takes over; before, the driver searches alone."""
+    """Size of a level from which Spark takes over; before, the driver searches alone."""
 
     @property
     def shown(self) -> str:
-        """The master, as a reader knows it."""
+        """The master as readers write it."""
         return self.master or ("of spark-submit" if "PYSPARK_GATEWAY_PORT" in os.environ else "local[*]")
 
     @property
@@ -73,14 +73,14 @@ class Cluster:
 
 
 def require_spark() -> None:
-    """Raise UsageError where Spark, or what it sends rows with, is not installed."""
+    """Raise UsageError if Spark, or the library that sends rows to it, is not installed."""
     if not all(importlib.util.find_spec(name) for name in ("pyspark", "pyarrow")):
         raise UsageError('Spark is not installed: run `pip install "fencepost[spark]"`.')
 
 
 @contextmanager
 def spark(cluster: Cluster) -> Iterator[SparkContext]:
-    """Start Spark and stop it again; raise UsageError where it cannot start, or its executors cannot run Fencepost."""
+    """Start Spark and stop it afterwards; raise UsageError if it cannot start or run Fencepost on its executors."""
     require_spark()
     from pyspark import SparkConf, SparkContext
 
@@ -109,7 +109,7 @@ def spark(cluster: Cluster) -> Iterator[SparkContext]:
 
 
 def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
-    """Start Java with its messages kept aside: a user wants to read the one that says why it failed."""
+    """Start Java with its output captured, so that a user reads the message that explains a failure."""
     from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -126,9 +126,9 @@ def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
 
 
 def kept_aside() -> IO[str]:
-    """Return an empty temporary file; raise UsageError if there is no room.
+    """Return an empty temporary file; raise UsageError if the disk is full.
 
-    Java reports in a temporary file that it has started; if it could not write one, pyspark would wait for ever.
+    Java reports in a temporary file that it has started; if it cannot write one, pyspark waits for ever.
     """
     try:
         made = tempfile.NamedTemporaryFile("w+", prefix="fencepost-spark-", suffix=".log")  # noqa: SIM115 (it stays)
@@ -146,7 +146,7 @@ def kept_aside() -> IO[str]:
 
 
 def require_java() -> None:
-    """Raise UsageError if there is no Java that Spark runs on."""
+    """Raise UsageError without a Java that runs Spark."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
     wanted = f"Spark needs Java {OLDEST_JAVA} or newer"
@@ -168,7 +168,7 @@ def require_java() -> None:
 
 
 def first_cause(text: str) -> str:
-    """Return the sentence of a Java or Python error that says what is wrong, without its stack."""
+    """Return the sentence of a Java or Python error that names the cause, without its stack."""
     lines = [
         line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith(("at ", "File "))
     ]
@@ -178,7 +178,7 @@ def first_cause(text: str) -> str:
 
 
 def _require_executors(context: SparkContext) -> None:
-    """Run one task; raise UsageError if Fencepost is not where the executors run, or another version."""
+    """Run one task; raise UsageError if Fencepost is missing on an executor, or has another version."""
 
     def look(numbers: Iterator[int]) -> Iterator[str]:
         del numbers
@@ -212,11 +212,11 @@ Found = TypeVar("Found")
 def run_tasks(
     context: SparkContext, task: Callable[[Item], Found], items: Sequence[Item], done: Callable[[Item, Found], None]
 ) -> str:
-    """Run `task` on executors for each item, as many at a time as there are processors, and return why it ended early.
+    """Run `task` on executors for each item, one per processor at a time; return why it ended early.
 
     `done` is called in this thread, in the order of finishing; an error that it raises ends all. A signal ends what is
-    running, and no further item is begun. Spark runs an item again elsewhere if its executor is lost. Raises UsageError
-    if a task fails.
+    running, and no further item starts. If an executor is lost, Spark runs the item elsewhere. Raises UsageError if a
+    task fails.
     """
     why = ""
     waiting = list(reversed(items))
@@ -280,7 +280,7 @@ class Exchange:
         self._anchors.count()
 
     def run(self, send: Sender, receive: Receiver) -> list[bytes]:
-        """Let every partition send blocks, and every partition receive its own; return their answers in order.
+        """Let every partition send blocks, then receive its own; return their answers in order.
 
         Both may run more than once for a partition, and must then do the same.
         """

@@ -1,8 +1,8 @@
-"""The folder of a distributed search: for every partition and level the new states, and where each came from.
+"""The folder of a distributed search: the new states of every partition and level, each with its parent.
 
-A block is one file, written once and never changed, so everything else can be built again from the blocks. The manifest
-says where the search stands; it is replaced in one step after each level. Folders are local, or anything that PyArrow
-reads by its URL (hdfs://, s3://, gs://, abfss://).
+A block is one file, written once and never changed, so everything else can be rebuilt from the blocks. The manifest
+records how far the search is; each level replaces it in one step. Folders are local, or URLs that PyArrow reads
+(hdfs://, s3://, gs://, abfss://).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ HEAD = struct.Struct("<4sII")
 """Magic, length of the JSON header, CRC-32 of what follows it."""
 NO_ANCESTOR = (1 << 64) - 1
 ANCESTOR = 8
-"""Bytes of an ancestor."""
+"""Bytes per ancestor."""
 OURS = re.compile(rf"\d{{5,}}\.block|{LEFTOVER.pattern}")
-"""Names of the files in the folder of a level: nothing else is removed."""
+"""Names of the files in the folder of a level; no other file is removed."""
 SOURCE_SHIFT = 32
-"""An ancestor is its partition << 32 | its number inside: owner + number of the owner * OWNERS."""
+"""An ancestor is its partition << 32 | its number there: owner + number of the owner * OWNERS."""
 
 
 @dataclass(frozen=True)
@@ -59,18 +59,18 @@ class Block:
 
     @property
     def ends(self) -> list[int]:
-        """For each owner how many states there are after this level."""
+        """The number of states of each owner after this level."""
         return [first + share for first, share in zip(self.firsts, self.shares, strict=True)]
 
     def place(self, number: int) -> int:
-        """Return where in the block a state is, given its number inside the partition."""
+        """Return the position of a state in the block, given its number inside the partition."""
         owner, local = number % len(self.shares), number // len(self.shares)
         return sum(self.shares[:owner]) + local - self.firsts[owner]
 
 
 @dataclass(frozen=True)
 class Head:
-    """Head of a block, which the manifest must confirm."""
+    """Header of a block, which must match the manifest."""
 
     level: int
     partition: int
@@ -78,7 +78,7 @@ class Head:
     shares: list[int]
     itemsize: int
     size: int
-    """Bytes of the file."""
+    """Size of the file in bytes."""
     checksum: int
 
 
@@ -88,7 +88,7 @@ State = list[int]
 
 @dataclass
 class Manifest:
-    """All of a search that is not in its blocks."""
+    """State of a search apart from its blocks."""
 
     partitions: int
     base: int
@@ -96,12 +96,12 @@ class Manifest:
     level: int
     """The newest level, which is expanded next."""
     levels: list[int]
-    """States of each level, from the first."""
+    """Number of states of each level, from the first."""
     initial: int
     fired: list[int]
     refused: list[int]
     blocks: list[list[list[int]]]
-    """For each level from `base`, and each partition, the bytes and the checksum of its block."""
+    """For each level from `base`, and each partition, the size and the checksum of its block."""
     deadlocks: int = 0
     deadlock: State | None = None
     found: dict[str, State] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class Manifest:
 
     @property
     def distinct(self) -> int:
-        """States reached."""
+        """Number of states reached."""
         return sum(self.levels)
 
     @property
@@ -119,12 +119,12 @@ class Manifest:
 
     @property
     def depth(self) -> int:
-        """Levels that have states."""
+        """Number of levels that have states."""
         return sum(1 for count in self.levels if count)
 
 
 def folder_of(url: str) -> tuple[FileSystem, str]:
-    """Return the file system of a folder and its path there; raise UsageError without one."""
+    """Return the file system of a folder and its path there; raise UsageError if there is no such file system."""
     from pyarrow import ArrowInvalid
     from pyarrow.fs import FileSystem, LocalFileSystem
 
@@ -147,7 +147,7 @@ class Store:
         self.system, self.path = folder_of(url)
 
     def write_block(self, block: Block) -> tuple[int, int]:
-        """Keep a block; return its bytes and its checksum. Written aside first, so that a block is whole or absent."""
+        """Write a block; return its size and its checksum. It is written aside first, so that it is whole or absent."""
         head = json.dumps(
             {
                 "level": block.level,
@@ -164,7 +164,7 @@ class Store:
         return len(text), checksum
 
     def read_block(self, level: int, partition: int, dtype: np.dtype[Any]) -> Block:
-        """Return a block; raise DamagedError if it is missing or not what was written."""
+        """Return a block; raise DamagedError if it is missing or damaged."""
         name = self.name(level, partition)
         text = self.read(name)
         try:
@@ -194,7 +194,7 @@ class Store:
             raise self.damaged(level, partition) from None
 
     def damaged(self, level: int, partition: int) -> DamagedError:
-        """Return the error for a block that is missing or not what was written."""
+        """Return the error for a block that is missing or damaged."""
         return damaged(f"{self.path}/{self.name(level, partition)}")
 
     @staticmethod
@@ -204,11 +204,11 @@ class Store:
 
     @property
     def local(self) -> bool:
-        """Whether the folder is on this machine's own file system, where links lead elsewhere."""
+        """Whether the folder is on this machine's file system, where there may be links."""
         return bool(self.system.type_name == "local")
 
     def write(self, name: str, text: bytes) -> None:
-        """Write a file aside, bring it to the disk and move it to its place."""
+        """Write a file aside, sync it, and move it to its place."""
         path = f"{self.path}/{name}"
         try:
             self.system.create_dir(path.rpartition("/")[0], recursive=True)
@@ -224,7 +224,7 @@ class Store:
             raise UsageError(f"{path} could not be written: {error}. Name a folder with room.") from error
 
     def read(self, name: str, most: int | None = None) -> bytes:
-        """Return a file's content; raise DamagedError if it is not there, or larger than what was written can be."""
+        """Return a file's content; raise DamagedError if it is missing or larger than any that was written."""
         try:
             with self._opened(name) as file:
                 text = bytes(file.read(None if most is None else most + 1))
@@ -240,7 +240,7 @@ class Store:
         return open_regular(Path(self.path, name))
 
     def _refuse_link(self, name: str) -> None:
-        """Raise UsageError for the folder of a level that is a link: blocks stay in the folder of the checkpoint."""
+        """Raise UsageError if the folder of a level is a link: blocks stay in the checkpoint's folder."""
         folder = Path(self.path, name).parent
         if folder != Path(self.path) and folder.is_symlink():
             raise UsageError(f"{folder} is a symbolic link, and a checkpoint stays in its own folder: remove the link.")
@@ -250,7 +250,7 @@ class Store:
         return bool(self.system.get_file_info(f"{self.path}/{name}").is_file)
 
     def remove(self, levels: Sequence[int]) -> None:
-        """Remove the blocks of these levels, which no manifest names, and their folders if nothing else is in them."""
+        """Remove the blocks of levels that no manifest names, and their folders if those are then empty."""
         from pyarrow.fs import FileSelector
 
         for level in levels:
@@ -275,13 +275,13 @@ def save_manifest(store: Store, manifest: Manifest, native: Search) -> None:
 
 
 def refuse_another(store: Store) -> None:
-    """Raise UsageError if the folder keeps a search already, which a new one would overwrite."""
+    """Raise UsageError if the folder already holds a search, which a new one would overwrite."""
     if store.exists(MANIFEST):
         refuse_replacing(store.url)
 
 
 def load_manifest(store: Store, native: Search) -> Manifest:
-    """Return the manifest of a search that asked the same; raise UsageError unless one fits."""
+    """Return the manifest of a search with the same question; raise UsageError if there is none."""
     if not store.exists(MANIFEST):
         raise UsageError(
             f"there is no checkpoint of the spark engine in {store.url}: run once with `checkpoint={store.url!r}`."

@@ -1,4 +1,4 @@
-"""Summary of the walks of a sweep, in Spark SQL: violations, coverage, states reached, and the frontier of the grid."""
+"""Summary of a sweep's walks, in Spark SQL: violations, coverage, states reached, and the frontier of the grid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PIECES = 10
-"""Points of the growth curve."""
+"""Number of points on the growth curve."""
 
 VIOLATIONS = """
 SELECT cell, property, count(*) AS walks, min(length) AS length, min_by(walk, struct(length, walk)) AS walk
@@ -60,7 +60,7 @@ FROM (
 
 @dataclass(frozen=True)
 class Violation:
-    """A property that walks of a cell violated: how many, the states of the shortest one, and which walk that is."""
+    """Walks of a cell that violated a property: how many, the number of the shortest, and its states."""
 
     cell: str
     property: str
@@ -84,12 +84,12 @@ class Cell:
     distinct: int
     fired: tuple[int, ...]
     growth: tuple[int, ...]
-    """About how many different states the first tenth of the walks reached, the first two tenths, ..."""
+    """Estimated number of different states in the first tenth of the walks, the first two tenths, ..."""
 
 
 @dataclass(frozen=True)
 class Signature:
-    """Violations that look the same: the same property, by walks in which the same actions happened."""
+    """Violations that look alike: of the same property, by walks in which the same actions happened."""
 
     property: str
     actions: tuple[int, ...]
@@ -114,7 +114,7 @@ class Summary:
 
 
 def summarise(spark: SparkSession, rows: DataFrame) -> Summary:
-    """Return the verdict of walks."""
+    """Return the summary of walks."""
     rows.createOrReplaceTempView("walks")
 
     def ask(query: str) -> list[Any]:
@@ -153,19 +153,19 @@ def summarise(spark: SparkSession, rows: DataFrame) -> Summary:
 
 @dataclass(frozen=True)
 class Point:
-    """A setting of the grid: for each axis the place of its value, and whether a walk violated a property there."""
+    """A setting of the grid: the position of its value on each axis, and whether a walk violated a property there."""
 
     places: tuple[int, ...]
     unsafe: bool
 
 
 def below(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Return whether a setting is at most another on every axis, and is another one."""
+    """Return whether a setting is at most another on every axis and differs from it."""
     return tuple(one) != tuple(other) and all(a <= b for a, b in zip(one, other, strict=True))
 
 
 def smallest_unsafe(points: Mapping[str, Point]) -> tuple[str, ...]:
-    """Return the unsafe settings with no unsafe one below them. Values are in the order of their axis."""
+    """Return the unsafe settings with no unsafe one below them. Values are compared by their position on the axis."""
     unsafe = {name: point for name, point in points.items() if point.unsafe}
     return tuple(
         name

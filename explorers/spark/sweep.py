@@ -35,9 +35,9 @@ FORMAT = 4
 MANIFEST = "sweep.json"
 ROWS = "walks.parquet"
 BLOCK_STEPS = 50_000
-"""Steps of the walks of a block: what one call of the walker does."""
+"""Steps of the walks of a block, which is one call of the walker."""
 FIRST_ROUND, ROUND_SECONDS = 4, 20.0
-"""Blocks for each processor in the first round, and the seconds of later ones: a round is kept when it is done."""
+"""Blocks for each processor in the first round, and seconds of later rounds; walks are saved after each round."""
 
 
 @dataclass(frozen=True)
@@ -52,25 +52,25 @@ class Block:
 
 @dataclass
 class Swept:
-    """How far a sweep went."""
+    """Progress of a sweep."""
 
     folder: str
     blocks: int
     done: int
     walks: int
     found_done: int
-    """Blocks that an earlier run had finished."""
+    """Number of blocks that an earlier run had finished."""
     seconds: float
     why_stopped: str = ""
 
     @property
     def complete(self) -> bool:
-        """Whether all walks that were requested were walked."""
+        """Whether all requested walks are done."""
         return self.done == self.blocks
 
 
 def blocks_of(sweep: Sweep, walks: int) -> list[Block]:
-    """Return the blocks of a sweep, cell after cell in turn, so that every cell grows alike."""
+    """Return the blocks of a sweep, taking cells in turn so that all grow alike."""
     size = max(1, BLOCK_STEPS // max(1, sweep.depth))
     starts = range(0, walks, size)
     return [
@@ -80,13 +80,13 @@ def blocks_of(sweep: Sweep, walks: int) -> list[Block]:
 
 
 def question(sweep: Sweep) -> dict[str, Any]:
-    """Return the question that a folder of walks belongs to."""
+    """Return the question that identifies a folder of walks."""
     names = {item.name for _, origin in sweep.origins for item in origin.protocol().select(origin.properties)}
     return {"seed": sweep.seed, "depth": sweep.depth, "weights": dict(sweep.weights), "properties": sorted(names)}
 
 
 def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
-    """Make a folder ready for walks; raise UsageError where it holds others, or some and `resume` was not asked for."""
+    """Prepare a folder for walks; raise UsageError if it holds walks of another question, or any without `resume`."""
     from pyarrow.fs import FileType
 
     system, path = folder_of(folder)
@@ -105,7 +105,7 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
         if resume:
             _refuse_other(folder, earlier, asked, models)
             models = {**earlier["models"], **models}
-        elif names != [MANIFEST]:  # a sweep that could not start has walked nothing
+        elif names != [MANIFEST]:  # a sweep that could not start left no walks
             raise UsageError(
                 f"{folder} is not empty: write `resume=True` to add to the sweep in it, or name another folder."
             )
@@ -116,7 +116,7 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
 def _refuse_other(
     folder: str, earlier: dict[str, Any], asked: dict[str, Any], models: dict[str, dict[str, str]]
 ) -> None:
-    """Raise UsageError if the walks in a folder are of another question, or of another model than now."""
+    """Raise UsageError if the walks in a folder belong to another question or another version of the model."""
     for name, value in asked.items():
         if earlier["question"].get(name) != value:
             raise UsageError(
@@ -150,7 +150,7 @@ def _manifest(folder: str) -> dict[str, Any]:
 
 
 def rows_of(spark: SparkSession, folder: str) -> DataFrame | None:
-    """Return the walks that are kept in a folder; or None."""
+    """Return the walks in a folder, or None."""
     system, path = folder_of(folder)
     if not system.get_file_info(f"{path}/{ROWS}").is_file and not _has_rows(system, f"{path}/{ROWS}"):
         return None
@@ -170,7 +170,10 @@ def _place(folder: str) -> str:
 
 
 def missing(spark: SparkSession, folder: str, wanted: list[Block]) -> list[Block]:
-    """Return those of these blocks that are not kept. A block that was walked for fewer walks lacks the last ones."""
+    """Return the blocks that are not in the folder.
+
+    Of a block that was saved with fewer walks the last ones are missing.
+    """
     from pyspark.sql import functions
 
     rows = rows_of(spark, folder)
@@ -207,9 +210,9 @@ def run(
     tell: Callable[[int, int, float], None] | None = None,
     kept: bool = True,
 ) -> Swept:
-    """Walk every block, or part of one, that is not kept yet. Walks are kept when their round is done.
+    """Walk all missing blocks or parts of blocks. Walks are saved after each round.
 
-    A job that fails ends the sweep after what was walked before. `kept` says whether the folder stays.
+    A job that fails ends the sweep, and earlier walks stay. `kept` says whether the folder stays.
     """
     wanted = blocks_of(sweep, walks)
     waiting = missing(spark, folder, wanted)
@@ -251,7 +254,7 @@ def run(
 
 
 def wrong_walk(rows: DataFrame) -> tuple[str, int] | None:
-    """Return the cell and the number of the first walk in which the model raises an error, or None."""
+    """Return the cell and the number of the first walk that ends with an error of the model, or None."""
     found = rows.where(rows["ended"] == ERROR).orderBy("cell", "walk").select("cell", "walk").first()
     return None if found is None else (found["cell"], found["walk"])
 
@@ -274,15 +277,15 @@ SCHEMA = (
     "faults int, deepest_log int, fired array<int>, fingerprints array<long>, seconds double, "
     "violations array<struct<property:string,length:int>>"
 )
-"""A row of a sweep.
+"""Schema of a sweep's rows.
 
-`cell` are the constants as JSON; `property` is the one whose violation is the shortest, and `length` counts its states,
-0 without one; `violations` has every property that is violated, with the states until then; `fired` how often each
-action happened; `fingerprints` are hashes of states, one state of 16; `seconds` a share of its block's.
+`cell` are the constants as JSON; `property` is the one with the shortest violation, and `length` counts its states, 0
+without one; `violations` has every violated property with its number of states; `fired` counts the steps of each
+action; `fingerprints` are hashes of states, one state of 16; `seconds` a share of its block's.
 """
 NEVER = 1 << 30
 ERROR = "error"
-"""How a walk ended in which the model raises an error."""
+"""End of a walk in which the model raises an error."""
 
 
 @dataclass(frozen=True)
@@ -308,7 +311,7 @@ def cell_of(constants: dict[str, Any]) -> str:
 
 @cache
 def walker_of(origin: Origin) -> Walker:
-    """Return the walker for the machine of a cell, made once in a process."""
+    """Return the walker of a cell's machine, made once per process."""
     found = origin.protocol()
     kernels = origin.kernels()
     return Walker(
@@ -317,7 +320,7 @@ def walker_of(origin: Origin) -> Walker:
 
 
 def walk_blocks(sweep: Sweep, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Walk blocks of walks, given as rows (cell, block, first, last); yield a row for each walk."""
+    """Walk blocks, given as rows (cell, block, first, last); yield a row for each walk."""
     for batch in batches:
         for row in batch.to_pylist():
             walker = walker_of(sweep.by_cell[row["cell"]])

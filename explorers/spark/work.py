@@ -1,8 +1,8 @@
-"""Tasks of a distributed search: expand a level, and take in what arrives.
+"""Tasks of a distributed search: expanding a level, and receiving successors.
 
-A task may run again, elsewhere or for a second time on the same mapped partition; it reads only blocks that the store
-keeps, and takes what arrives in the order of the senders, so it does the same again. An executor gets the machine by
-the protocol's name, or from the text of a user's own file.
+A task may run again, elsewhere or on the same mapped partition. It reads only blocks of the store, and takes successors
+in the order of the senders, so it does the same again. An executor gets the machine by the protocol's name, or from the
+text of a user's own file.
 """
 
 import gc
@@ -41,10 +41,11 @@ class Origin:
 
     name: str
     files: Files
-    """The files that define the protocol; none for one of ours."""
+    """The files that define the protocol; empty for a built-in one."""
     values: tuple[tuple[str, int], ...]
     properties: tuple[str, ...]
-    """Those that are judged; all of the protocol's if empty. Our own protocols are compiled with all in any case."""
+    """Names of the properties to judge; all of the protocol's if empty. A built-in protocol is always compiled with
+    all."""
     normalize: bool
 
     def protocol(self) -> Protocol:
@@ -58,7 +59,7 @@ class Origin:
         return self.machine().set_constants(dict(self.values))
 
     def kernels(self) -> Kernels:
-        """Return the compiled machine, once in a process."""
+        """Return the compiled machine, made once per process."""
         return _kernels(self)
 
 
@@ -67,7 +68,7 @@ def _kernels(origin: Origin) -> Kernels:
     found = _found(origin)
     chosen = found.compiled_with(found.select(origin.properties))
     made = compiled(found.machine, origin.constants(), chosen, normalize=origin.normalize)
-    gc.freeze()  # PySpark collects garbage after every task, and would look at all of this each time
+    gc.freeze()  # PySpark collects garbage after every task and would scan all of this
     return made
 
 
@@ -80,13 +81,13 @@ def _found(origin: Origin) -> Protocol:
 
 
 LARGEST = 48 << 20
-"""Bytes of states in one block that is sent: a task keeps no more than this for each receiver."""
+"""Bytes of states in one block that is sent: a task buffers no more than this per receiver."""
 _STATES, _COUNTS = 1, 2
 _FRAME = struct.Struct("<BxxxIQ")
 """Kind, sender, states."""
 _PARTITION_SHIFT = np.uint64(40)
 _PARTITION_MASK = np.uint64(0xFFFFF)
-"""Bits of the hash that choose a partition: others choose the owner, the slot and the tag."""
+"""Bits of the hash that choose a partition; others choose the owner, the slot and the tag."""
 
 
 @dataclass(frozen=True)
@@ -102,11 +103,11 @@ class Work:
     base: int
     """The first level that has a block."""
     waiting: tuple[str, ...]
-    """Properties that are not decided."""
+    """Properties that are not decided yet."""
     counting: int = 0
-    """The bounds that are counted, as bits."""
+    """The bounds to count, as bits."""
     earlier: int = 0
-    """The last level whose blocks an earlier run wrote: compiled code gets their rows only if they are states."""
+    """The last level whose blocks an earlier run wrote: their rows are checked before compiled code gets them."""
 
 
 @dataclass(kw_only=True)
@@ -114,14 +115,14 @@ class Share:
     """Findings of a partition in its share of a level."""
 
     found: dict[str, int] = field(default_factory=dict)
-    """For each property that was decided the number of the first state that did, or that is before the step."""
+    """For each decided property the number of the first state that decided it, or from which the step does."""
     failed: bytes = b""
     """The rows in which a check failed."""
     decided: tuple[str, ...] = ()
     """The properties that were decided before the first of these."""
     code: int = 0
     message: str = ""
-    """Why the share could not be done: something that a user can correct."""
+    """Why the share failed, if a user can correct it."""
 
 
 @dataclass
@@ -137,20 +138,20 @@ class Expanded(Share):
 
 @dataclass
 class Received(Share):
-    """Answer of a partition that took in its share of the next level."""
+    """A partition's answer after it received its share of the next level."""
 
     partition: int
     fresh: int = 0
     block: tuple[int, int] = (0, 0)
-    """Bytes and checksum of its block."""
+    """Size and checksum of its block."""
     received: int = 0
     expanded: Expanded = field(default_factory=Expanded)
 
 
 Ask = tuple[list[tuple[int, int]], list[bytes]]
-"""States of a partition, each the last level that it may be in and its number inside; and rows to look for."""
+"""States of a partition, each with the last level that it may be in and its number there; and rows to look up."""
 Looked = tuple[list[tuple[bytes, int]], list[bool]]
-"""Of each such state its row and its ancestor; of each row whether it is stored."""
+"""The row and the ancestor of each such state; for each row whether it is stored."""
 
 
 def targets(hashes: np.ndarray[Any, Any], partitions: int) -> np.ndarray[Any, Any]:
@@ -159,7 +160,7 @@ def targets(hashes: np.ndarray[Any, Any], partitions: int) -> np.ndarray[Any, An
 
 
 def send(work: Work, number: int) -> Iterator[tuple[int, bytes]]:
-    """Expand one partition's share of the level; yield blocks of successors with the partition they are for."""
+    """Expand one partition's share of the level; yield blocks of successors, each with its receiver."""
     kernels = work.origin.kernels()
     outbox = _Outbox(kernels, kernels.layout(work.origin.constants()), work.partitions, number)
     try:
@@ -172,7 +173,7 @@ def send(work: Work, number: int) -> Iterator[tuple[int, bytes]]:
 
 
 class _Outbox:
-    """Successors on their way: for each receiver the different ones, once each."""
+    """Successors to be sent, for each receiver without repetition."""
 
     def __init__(self, kernels: Kernels, layout: Layout, partitions: int, sender: int) -> None:
         self.kernels, self.layout, self.sender = kernels, layout, sender
@@ -181,7 +182,7 @@ class _Outbox:
         self.counts = Expanded()
 
     def add(self, buffers: Buffers, count: int) -> Iterator[tuple[int, bytes]]:
-        """Sort successors by receiver; yield what became large enough to send."""
+        """Sort successors by receiver; yield each block that is large enough to send."""
         to = targets(buffers.hashes[0, :count], len(self.boxes))
         buffers.order[0, :count] = np.argsort(
             to.astype(np.uint16 if len(self.boxes) < 1 << 16 else np.uint32), kind="stable"
@@ -217,7 +218,7 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
     worker = Worker.alone(checks, len(work.origin.machine().actions), source.counters, batch)
     ends = np.zeros(2, np.int64)
     buffers = Buffers(outbox.layout.dtype, 1, batch * source.most_successors)
-    buffers.starts = np.zeros((1, len(outbox.boxes) + 1), np.int64)  # one array for good: partitions keep calls with it
+    buffers.starts = np.zeros((1, len(outbox.boxes) + 1), np.int64)  # one array, as partitions store calls with it
     begin = 0
     for owner, (first, share) in enumerate(zip(block.firsts, block.shares, strict=True)):
         rows = np.ascontiguousarray(block.rows[begin : begin + share])
@@ -248,12 +249,12 @@ def _decided_before(row: int, properties: tuple[Property, ...], found: np.ndarra
 
 
 def _least(one: int, other: int) -> int:
-    """Return the smaller number of a state; -1: no state."""
+    """Return the smaller of two state numbers; -1: no state."""
     return other if one < 0 else min(one, other)
 
 
 def receive(work: Work, number: int, blocks: list[bytes]) -> bytes:
-    """Take in what arrived for one partition, keep what is new as its block of the next level, and judge it."""
+    """Receive the successors of one partition, store the new ones as its block of the next level, and judge them."""
     try:
         return pickle.dumps(_receive(work, number, blocks))
     except UsageError as error:
@@ -300,7 +301,7 @@ def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
 
 
 def look(work: Work, asks: Sequence[Ask], number: int) -> Looked:
-    """Return the requested states of one partition with their ancestors, and which of the rows it has stored."""
+    """Return the requested states of one partition with their ancestors, and which rows are stored."""
     states, wanted = asks[number]
     kernels = work.origin.kernels()
     layout, store = kernels.layout(work.origin.constants()), Store(work.store)
@@ -329,7 +330,7 @@ def look(work: Work, asks: Sequence[Ask], number: int) -> Looked:
 
 
 def digest(work: Work, names: tuple[str, ...], number: int) -> int:
-    """Return the digest of the states of a partition and their steps by these actions."""
+    """Return the digest of the states of a partition and of their steps by these actions."""
     kernels, constants = work.origin.kernels(), work.origin.constants()
     layout, store, machine = kernels.layout(constants), Store(work.store), work.origin.machine()
     levels = (_block(work, layout, store, level, number).rows for level in range(work.base, work.level + 1))
@@ -337,7 +338,7 @@ def digest(work: Work, names: tuple[str, ...], number: int) -> int:
 
 
 def _block(work: Work, layout: Layout, store: Store, level: int, number: int) -> Block:
-    """Return a block; raise DamagedError if it is not as it was written, or holds rows that are not states."""
+    """Return a block; raise DamagedError if it is damaged or holds rows that are not states."""
     block = store.read_block(level, number, layout.dtype)
     if level <= work.earlier and not are_states(block.rows, layout, work.origin.constants().values):
         raise store.damaged(level, number)
@@ -345,7 +346,7 @@ def _block(work: Work, layout: Layout, store: Store, level: int, number: int) ->
 
 
 def _mapped(work: Work, kernels: Kernels, store: Store, number: int, folder: Path) -> MappedPartition:
-    """Return the partition's mapped partition as it was after the level that is expanded, built again if need be."""
+    """Return the mapped partition as it was after the level that is expanded; rebuild it if needed."""
     layout = kernels.layout(work.origin.constants())
     mapped = MappedPartition(kernels, layout, folder)
     newest = _block(work, layout, store, work.level, number)
@@ -380,7 +381,7 @@ def _judge(work: Work, kernels: Kernels, new: list[np.ndarray[Any, Any]], firsts
 
 
 def _own(folder: Path) -> None:
-    """Make a folder for this user alone, since compiled code reads it; raise UsageError if another one was quicker."""
+    """Make a folder for this user alone, as compiled code reads it; raise UsageError if another user made it first."""
     folder.mkdir(0o700, parents=True, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -390,6 +391,6 @@ def _own(folder: Path) -> None:
 
 
 def partition_folders(run: str) -> Path:
-    """Return the folder of a search's mapped partitions on this host, where Spark keeps its own scratch files."""
+    """Return the folder of a search's mapped partitions on this host, among Spark's own scratch files."""
     named = os.environ.get("LOCAL_DIRS") or os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
     return Path(named.split(",")[0]) / f"fencepost-{run}"

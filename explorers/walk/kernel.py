@@ -1,7 +1,7 @@
-"""The kernel that walks: from an initial state on, one enabled step after the other, chosen at random or by a schedule.
+"""The kernel of walks: it takes enabled steps from an initial state, chosen at random or by a schedule.
 
-It is compiled once for all machines: the width of a row is that of its arrays, and a machine's own kernels are called
-by their addresses. `explorers/native/llvm/` translates this text.
+It is compiled once for all machines: the width of a row is that of its arrays, and a machine's kernels are called by
+their addresses. `explorers/native/llvm/` translates this text.
 """
 # mypy: ignore-errors
 
@@ -17,7 +17,7 @@ DEPTH, STUCK, STOPPED = 0, 1, 2
 
 @helper
 def mix(z):
-    """Return a number that looks random: the output function of splitmix64."""
+    """Return a pseudo-random number: the output function of splitmix64."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -31,7 +31,7 @@ def below(z, count):
 
 @helper
 def by_weight(z, enabled, weights):
-    """Return an action that is enabled, chosen by weight; -1 if no enabled action has one."""
+    """Return an enabled action, chosen by weight; -1 if no enabled action has a weight."""
     total = 0
     for number in range(enabled.shape[0]):
         if enabled[number] > 0:
@@ -49,7 +49,9 @@ def by_weight(z, enabled, weights):
 
 @helper
 def sketch_in(sketch, h):
-    """Count a hash: its low bits' register keeps the longest run of leading zeros of the others, plus one."""
+    """Add a hash to the sketch: the register of its low bits keeps the longest run of leading zeros of the others, plus
+    one.
+    """
     register = h & np.uint64(sketch.shape[0] - 1)
     run = np.uint8(1)
     probe = np.uint64(1) << np.uint64(63)
@@ -62,7 +64,7 @@ def sketch_in(sketch, h):
 
 @helper
 def decide(found, asked, decided, step):
-    """Note at which step properties were decided, and stop asking for them; return whether one of them must not be."""
+    """Record the step at which properties were decided and stop asking for them; return whether one is violated."""
     bad = False
     for number in range(asked.shape[0]):
         if found[number] == 0:
@@ -84,14 +86,13 @@ def walk(
 ) -> I64:  # fmt: skip
     """Walk the walks first..last-1, as far as `depth` steps; return how many are complete.
 
-    A walk draws from splitmix64 with a start of its own, so it is the same in whatever batch it is walked. With a
-    `schedule`, a row of numbers for each walk, the first number chooses the initial state, n > 0 the enabled step
-    number (n - 1) modulo how many there are, 0 none, and the walk ends with its row. `asked` is for each property 0
-    (no), 1 (must hold) or 2 (a witness). A property over steps is judged on every step that is possible from a state
-    of the walk, taken or not. `here`, `successors`, `initial`, `final` and `way` are rows as words. `kept` gets, for
-    each walk, the hashes of its states whose lowest `keep_bits` bits are zero, and zeros behind them. After an
-    error, whose code is `e[0]`, `rows[0]` is the state in which it happened, and `steps` and `decided` of that walk
-    tell what was so before it.
+    Each walk has a seed of its own for splitmix64, so it is the same in every batch. With a `schedule`, a row of
+    numbers for each walk, the first number chooses the initial state, n > 0 the enabled step number (n - 1) modulo how
+    many there are, 0 none, and the walk ends with its row. `asked` is for each property 0 (no), 1 (must hold) or 2 (a
+    witness). A property over steps is judged on every step that is possible from a state of the walk, taken or not.
+    `here`, `successors`, `initial`, `final` and `way` are rows as words. `kept` gets, for each walk, the hashes of its
+    states whose lowest `keep_bits` bits are zero, and zeros behind them. After an error, whose code is `e[0]`,
+    `rows[0]` is the state in which it happened, and `steps` and `decided` of that walk tell what was so before it.
     """
     width = initial.shape[1]
     weighted = weights.shape[0] > 0
@@ -139,7 +140,7 @@ def walk(
             if count == 0:
                 ends[at] = STUCK
                 break
-            # two draws a step, at places of their own in the walk's sequence
+            # each step has two draws of the walk's sequence
             here_key = key + np.uint64(GOLDEN) * np.uint64(2 * step + 1)
             action = 0
             if scheduled:

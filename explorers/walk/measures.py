@@ -12,7 +12,7 @@ from fencepost.model.language.records import ArrayOf, Nested, Record, Scalar, fi
 def faults_used(machine: Machine, states: np.ndarray[Any, Any], initial: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return for each state in memory how much of all budgets is spent since its initial state; int64.
 
-    `initial` has the initial state of each, in memory too.
+    `initial` has the initial state of each.
     """
     spent = np.zeros(len(states), np.int64)
     for path in budgets(machine.state):
@@ -24,7 +24,7 @@ def faults_used(machine: Machine, states: np.ndarray[Any, Any], initial: np.ndar
 
 
 def logs(state: type[Record]) -> Iterator[str]:
-    """Yield the arrays of records that have a log and its end."""
+    """Yield the arrays of records with a log and its end."""
     for name, field in fields(state):
         if isinstance(field, ArrayOf) and isinstance(field.element, Nested):
             inner = dict(fields(field.element.record))
@@ -33,7 +33,7 @@ def logs(state: type[Record]) -> Iterator[str]:
 
 
 def deepest_log(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return for each state in memory the records in the longest log; int64, 0 where there are no logs."""
+    """Return for each state in memory the number of records in the longest log; int64, 0 without logs."""
     longest = np.zeros(len(states), np.int64)
     for name in logs(machine.state):
         longest = np.maximum(longest, states[name]["end"].max(axis=1, initial=0))
@@ -53,7 +53,7 @@ def divergence(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[Any
 
 
 def estimate(sketch: np.ndarray[Any, Any]) -> int:
-    """Return about how many different hashes a HyperLogLog of these registers has seen."""
+    """Return an estimate of the number of different hashes that a HyperLogLog of these registers has seen."""
     count = len(sketch)
     raw = 0.7213 / (1 + 1.079 / count) * count**2 / float(np.sum(np.exp2(-sketch.astype(np.float64))))
     empty = int((sketch == 0).sum())

@@ -1,4 +1,4 @@
-"""Many random walks over several threads: the result is the same for any number of threads."""
+"""Random walks on several threads: the result is the same for any number of threads."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ from fencepost.model.language.interpreter import Path
 from fencepost.model.language.machine import Machine
 
 BATCH_STEPS = 20_000
-"""Steps of the walks of one call: about a tenth of a second, between looks at budgets and signals."""
+"""Steps in one batch: about a tenth of a second between checks of budgets and signals."""
 NEVER = 1 << 40
 
 
@@ -41,29 +41,29 @@ class Plan:
     depth: int = 100
     weights: Mapping[str, int] = field(default_factory=dict)
     workers: int = 0
-    """0: as many as there are processors."""
+    """0: one per processor."""
     budget: float | None = None
     stop_on_violation: bool = False
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """A property in walks: how many decided it, and the first of those with the fewest steps."""
+    """Result of a property in walks: how many decided it, and the first of those with the fewest steps."""
 
     result: PropertyResult
     walks: int = 0
     walk: int | None = None
-    """The number of the walk that the path belongs to."""
+    """Number of the path's walk."""
 
     @property
     def path(self) -> Path | None:
-        """The way to the violation, or to the witness."""
+        """The path to the violation or the witness."""
         return self.result.path
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Result of a number of random walks. Nothing holds because walks did not violate it."""
+    """Result of a number of random walks. Walks without a violation do not show that a property holds."""
 
     protocol: str
     constants: Mapping[str, Any]
@@ -76,24 +76,24 @@ class Sample:
     properties: tuple[Sampled, ...]
     fired: Mapping[str, int]
     stuck: int
-    """Walks that ended where no action was enabled."""
+    """Number of walks that ended because no action was enabled."""
     longest: int
     """Steps of the longest walk."""
     most_faults: int
     deepest_log: int
     distinct: int
-    """About how many different states were reached."""
+    """Estimated number of different states reached."""
     notes: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
     @property
     def complete(self) -> bool:
-        """Whether all walks that were requested were walked."""
+        """Whether all requested walks are done."""
         return not self.why_stopped
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of the properties' verdicts; without any, nothing was found."""
+        """The worst of the properties' verdicts; without properties, that no violation was found."""
         found = worst([item.result.verdict for item in self.properties], complete=True)
         return found if found in (Verdict.VIOLATED, Verdict.HOLDS) and self.properties else Verdict.NOT_FOUND
 
@@ -102,7 +102,7 @@ class Sample:
 
 
 class _Tally:
-    """Totals of one batch of walks, or of several."""
+    """Totals of one or several batches of walks."""
 
     def __init__(self, properties: int, actions: int) -> None:
         self.walks = self.steps = self.stuck = self.longest = self.faults = self.log = 0
@@ -140,7 +140,7 @@ class _Tally:
 
 
 def nothing(machine: Machine, constants: Constants, properties: tuple[Property, ...], plan: Plan, why: str) -> Sample:
-    """Return the sample of no walks, because of what ended it before the first one."""
+    """Return the sample without walks that ended before the first one, and why."""
     return Sample(
         protocol=machine.name,
         constants=constants.shown,
@@ -161,7 +161,7 @@ def nothing(machine: Machine, constants: Constants, properties: tuple[Property, 
 
 
 def sample(walker: Walker, plan: Plan, tell: Callable[[int, int, float], None] | None = None) -> Sample:
-    """Walk as planned; `tell(walks, steps, seconds)` reports progress. Every returned path was confirmed."""
+    """Walk as planned; `tell(walks, steps, seconds)` reports progress. Every returned path is confirmed."""
     return _Sampling(walker, plan, tell).run()
 
 
@@ -180,7 +180,7 @@ class _Sampling(Stoppable):
         self.seen = [0, 0]
 
     def run(self) -> Sample:
-        """Walk batch after batch, in the order of their numbers, and sum up those that are done."""
+        """Walk batch after batch, in the order of their numbers, and add up those that are done."""
         self.began = time.perf_counter()
         workers = self.plan.workers or processors()
         batches = iter(range(0, self.plan.walks, self.batch))
@@ -193,14 +193,14 @@ class _Sampling(Stoppable):
                         future.result()
         seconds = time.perf_counter() - self.began
         if self.failed and (self.violated_in is None or self.first_failed <= self.violated_in):
-            error = self.failed[self.first_failed]  # the first one's, whatever the number of workers
+            error = self.failed[self.first_failed]  # the first walk's, for any number of workers
             if not isinstance(error, DomainError) or not (self.total().count[self.bad] > 0).any():
                 raise error
             return replace(self.result(workers, seconds), why_stopped=LEFT, problems=(model_error(error),))
         return self.result(workers, seconds)
 
     def drain(self, batches: Iterator[int]) -> None:
-        """Walk the next batch until all are done or a stop is requested."""
+        """Walk batches until all are done or a stop is requested."""
         while not self.limit():
             first = next(batches, None)
             if first is None:
@@ -211,7 +211,7 @@ class _Sampling(Stoppable):
                 self.failed[first] = error
 
     def batch_from(self, first: int) -> None:
-        """Walk and record one batch: a failing walk counts up to there, and the first error is kept."""
+        """Walk and record one batch: if a walk fails, the walks before it count, and the first error is kept."""
         walker, plan = self.walker, self.plan
         at, last = first, min(first + self.batch, plan.walks)
         tally = self.nothing()
@@ -231,16 +231,16 @@ class _Sampling(Stoppable):
 
     @property
     def violated_in(self) -> int | None:
-        """The first batch with a violation, if one ends the run."""
+        """The first batch with a violation, if violations end the run."""
         return min(self.violating.copy(), default=None)
 
     @property
     def first_failed(self) -> int:
-        """The first batch with a walk that failed, or one behind all."""
+        """The first batch with a failed walk; without one, a number above all batches."""
         return min(self.failed.copy(), default=self.plan.walks)
 
     def limit(self) -> str:
-        """Return why no further batch is begun, or an empty string."""
+        """Return why no further batch starts, or an empty string."""
         if not self.stop_asked and self.violated_in is not None:
             return VIOLATED
         if self.failed:
@@ -275,7 +275,7 @@ class _Sampling(Stoppable):
         return _Tally(len(self.walker.properties), len(self.walker.machine.actions))
 
     def total(self) -> _Tally:
-        """Return the sum up to the first batch with a failed walk, or with a violation if that ends it."""
+        """Return the totals up to the first batch with a failed walk, or with a violation that ends the run."""
         total = self.nothing()
         last = self.first_failed if self.violated_in is None else min(self.violated_in, self.first_failed)
         for first in sorted(self.done):
@@ -284,7 +284,7 @@ class _Sampling(Stoppable):
         return total
 
     def sampled(self, item: Property, number: int, total: _Tally) -> Sampled:
-        """Return the result for one property, its path confirmed on the plain semantics."""
+        """Return the result of one property, with its path confirmed by the plain semantics."""
         steps, walk = map(int, total.first[number])
         if steps == NEVER:
             return Sampled(PropertyResult(item.name, item.kind, Verdict.NOT_FOUND))

@@ -1,4 +1,4 @@
-"""Walks of one machine at native speed: at random, each given by a seed and its number, or along a schedule."""
+"""Walks of one machine at native speed: random ones, each given by a seed and a number, or along a schedule."""
 
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -23,11 +23,11 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 REGISTERS = 4096
-"""Registers of the sketch that counts different states: it is right to 1.04 / sqrt(4096), which is 1.6 %."""
+"""Registers of the sketch that counts different states; its error is 1.04 / sqrt(4096) = 1.6 %."""
 KEPT = 16
-"""Of this many different states one is kept by its hash, where hashes of states are asked for; a power of two."""
+"""One of this many different states is kept by its hash if hashes are requested; a power of two."""
 MOST_STEPS = 1_000_000
-"""Steps of one walk at most: a walk that is recorded is kept in memory."""
+"""Most steps of one walk: a recorded walk is in memory."""
 
 NO_SCHEDULE: np.ndarray[Any, Any] = np.zeros((0, 0), np.uint64)
 
@@ -36,23 +36,22 @@ class End(IntEnum):
     """Why a walk ended, numbered as in kernel.py."""
 
     DEPTH = 0
-    """It has as many steps as were asked for."""
+    """It has the requested number of steps."""
     STUCK = 1
     """No action is enabled, or none that has a weight."""
     STOPPED = 2
-    """A property is violated, and the walk was to end there."""
+    """A property is violated, and the walk was to stop there."""
 
 
 @dataclass(frozen=True)
 class Walks:
-    """The walks `first`, `first + 1`, ...; arrays with one element, or row, for each of them.
+    """Arrays over the walks `first`, `first + 1`, ...: one element or row each.
 
-    `begins` (int64) says which initial state a walk begins in, `steps` (int32) counts steps, `ends` (uint8) says why a
-    walk ended, see `End`. `decided` (int32, a column for each property) is the number of steps after which a property
-    was violated, or a witness reached, -1 if it was not; for a property over steps the step that decides it is one
-    more. `fired` (int32, a column for each action) counts the steps of each action; `finals` are the last states as
-    rows. `sketch` (uint8) is one for all walks together: the registers of a HyperLogLog of the states that steps led
-    to; of several take the maximum.
+    `begins` (int64) is the number of the walk's initial state, `steps` (int32) the number of steps, `ends` (uint8) an
+    `End`. `decided` (int32, a column for each property) is the number of steps after which a property was violated or a
+    witness reached, -1 otherwise; for a property over steps it includes the deciding step. `fired` (int32, a column for
+    each action) counts the steps of each action; `finals` are the last states as rows. `sketch` (uint8) belongs to all
+    walks together: the registers of a HyperLogLog of the states reached; sketches are merged by their maximum.
     """
 
     first: int
@@ -64,19 +63,19 @@ class Walks:
     finals: np.ndarray[Any, Any]
     sketch: np.ndarray[Any, Any]
     kept: np.ndarray[Any, Any]
-    """Where asked for: of each walk the hashes (uint64) of the states whose hash is a multiple of KEPT, then zeros."""
+    """If requested: for each walk the hashes (uint64) of its states that are a multiple of KEPT, then zeros."""
     code: int = 0
-    """The check that failed and ended the last of these walks; 0: none. See `Walker.error`."""
+    """Code of the failed check that ended the last of these walks; 0: none. See `Walker.error`."""
 
     def upto(self, count: int, code: int) -> "Walks":
-        """Return the first of these walks, with the sketch of all and what ended them."""
+        """Return the first `count` of these walks, with the sketch of all and the code that ended them."""
         whole = ("first", "sketch", "code")
         parts = {item.name: getattr(self, item.name)[:count] for item in fields(self) if item.name not in whole}
         return replace(self, **parts, code=code)
 
 
 class Walker:
-    """A machine, compiled, with what must hold of it. Any number of threads may walk at the same time."""
+    """A compiled machine with its properties. Any number of threads may walk at the same time."""
 
     def __init__(
         self,
@@ -114,25 +113,25 @@ class Walker:
     ) -> Walks:
         """Walk the random walks first..last-1 of `depth` steps each.
 
-        Raises the DomainError that ends a walk; with `broken` the walks up to that one are returned instead. A step is
-        one of those that are enabled, all equally likely. With `weights`, one for each action, it is first an action,
-        by weight, then one of its enabled steps. The same seed and number always give the same walk.
+        Raises the DomainError that ends a walk; with `broken` it returns the walks up to that one instead. Each enabled
+        step is equally likely. With `weights`, one for each action, first an action is drawn by weight, then one of its
+        enabled steps. The same seed and number always give the same walk.
         """
         made = self._run(first, last, seed, depth, weights, NO_SCHEDULE, stop=False, keep=keep)[0]
         return made if broken else self._whole(made)
 
     def follow(self, schedules: np.ndarray[Any, Any]) -> Walks:
-        """Walk along schedules, the rows of an array of unsigned numbers: as many walks.
+        """Walk along schedules: each row of unsigned numbers is one.
 
-        The first number of a row chooses the initial state; then 0 takes none, and n > 0 is the enabled step with the
-        number (n - 1) modulo how many are enabled. Each walk ends where it violates a property.
+        The first number of a row chooses the initial state; then 0 takes no step, and n > 0 takes the enabled step with
+        the number (n - 1) modulo the number of enabled steps. A walk ends where it violates a property.
         """
         return self._whole(
             self._run(0, len(schedules), 0, schedules.shape[1], (), schedules.astype(np.uint64), stop=True)[0]
         )
 
     def way(self, number: int, *, seed: int, steps: int, weights: Sequence[int] = ()) -> list[Key]:
-        """Return the states of a random walk, the initial one and those after each of its first `steps` steps."""
+        """Return the states of a random walk: the initial one and those after each of its first `steps` steps."""
         made = self._run(number, number + 1, seed, steps, weights, NO_SCHEDULE, stop=False, recorded=True)
         return self._states(*made, steps)
 
@@ -142,14 +141,14 @@ class Walker:
         return self._states(*self._run(0, 1, 0, min(steps, row.shape[1]), (), row, stop=False, recorded=True), steps)
 
     def _states(self, walks: Walks, rows: np.ndarray[Any, Any], steps: int) -> list[Key]:
-        """Return the states of a walk; whether the last of them is an error is not examined."""
+        """Return the states of a walk, without checking whether the last of them is an error."""
         taken = int(walks.steps[0])
         if taken < steps:
             self._whole(walks)
         return [self.layout.decode(row) for row in rows[: taken + 1]]
 
     def confirm(self, way: list[Key], prop: Property) -> Path:
-        """Return the path along a way and what decides the property after it, as the plain semantics confirms."""
+        """Return the path along these states to where a property is decided, confirmed by the plain semantics."""
         return self.plain.decided(self.plain.retrace(way), prop)
 
     def weights(self, given: Mapping[str, int]) -> tuple[int, ...]:
@@ -210,7 +209,7 @@ class Walker:
         return made, way
 
     def error(self, walks: Walks) -> DomainError:
-        """Return the end of the last of these walks: the error of a step, or of a property that it had not decided."""
+        """Return the error that ended the last of these walks: that of a step, or of a property still undecided."""
         decided = {item.name for item, at in zip(self.properties, walks.decided[-1], strict=True) if at >= 0}
         try:
             explain(self, walks.finals[-1:], decided)
@@ -219,7 +218,7 @@ class Walker:
             return error
 
     def _whole(self, walks: Walks) -> Walks:
-        """Return walks; raise the error that ended one of them."""
+        """Return the walks; raise the error that ended one of them."""
         if walks.code:
             raise self.error(walks)
         return walks
@@ -229,7 +228,7 @@ class Walker:
         return faults_used(self.machine, self.states(made.finals), self.states(self.initial[made.begins]))
 
     def states(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return rows as states in memory, whose fields can be read by name."""
+        """Return rows as states in memory, with fields by name."""
         return self.layout.unpack(rows)
 
     def _words(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -242,7 +241,7 @@ class Walker:
         return [places[item.name] for item in self.properties]
 
     def _asked(self, compiled_properties: tuple[Property, ...]) -> np.ndarray[Any, Any]:
-        """Return for each compiled property 0 (not asked for), 1 (must hold) or 2 (a witness)."""
+        """Return for each compiled property 0 (not requested), 1 (must hold) or 2 (a witness)."""
         names = {item.name for item in self.properties}
         codes = [(item.name in names) * (2 if item.kind is Kind.SOMETIMES else 1) for item in compiled_properties]
         return np.array(codes or [0], np.int64)
@@ -259,9 +258,9 @@ def walks(
     depth: int,
     weights: Mapping[str, int] | None = None,
 ) -> Walks:
-    """Return the random walks first..last-1 of a machine, which is compiled if it was not: one call for a whole batch.
+    """Return the random walks first..last-1 of a machine as one batch; compile it if needed.
 
-    The result depends on the arguments only, never on how walks are cut into batches.
+    The result depends only on the arguments, not on how walks are cut into batches.
     """
     walker = Walker(machine, constants, properties)
     return walker.walk(first, last, seed=seed, depth=depth, weights=walker.weights(weights or {}))
@@ -280,13 +279,13 @@ class WalkKernel:
     kernels: Kernels
 
     def __call__(self, *arguments: Any) -> int:
-        """Call `walk`; see explorers/walk/kernel.py for its arguments after the two that are given here."""
+        """Call `walk`; explorers/walk/kernel.py describes the arguments after the two that are given here."""
         module = self.kernels.module
         return int(walk_kernel()(module.expand, module.judge, *arguments))
 
 
 def weights_of(machine: Machine, given: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the weight of each action, 1 for those that are not given; raise UsageError for an unknown one."""
+    """Return the weight of each action, by default 1; raise UsageError for an unknown one."""
     known = [item.label for item in machine.actions]
     chosen = {machine.action(name).label: weight for name, weight in given.items()}
     for name, weight in chosen.items():
