@@ -1,1 +1,1 @@
-"""Liveness and its cost: properties of whole behaviours, on the graph of all states."""
+"""Liveness and its cost: properties of behaviours, judged on the graph of all states."""

@@ -1,8 +1,8 @@
-"""Behaviours of a graph kept as rows: whether a fair one stays away from `then`, and what it costs to get there.
+"""Behaviours of a graph stored as rows: whether a fair one avoids `then`, and the cost of reaching it.
 
-Strong fairness is Streett's condition. Each round finds components (linear in the edges), and keeps of those that break
-a strong promise only the states that do not enable it: there it is kept from then on, whatever else is taken away. So
-no state is examined in more rounds than there are strong promises, plus one.
+Strong fairness is Streett's condition. Each round finds components (linear in the edges). Of a component that breaks a
+strong promise it keeps only the states that do not enable that promise; from then on no round breaks it again. So no
+state is examined in more rounds than there are strong promises, plus one.
 """
 
 from collections.abc import Callable
@@ -37,10 +37,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class Terms:
-    """A question to a graph: what is fair and allowed, by class of edges, and what they cost.
+    """A question about a graph: which steps are fair and allowed, by class of edges, and what they cost.
 
-    `masks` (classes, words) has a bit for each promise that an edge is part of, `strong` (words) those that are strong.
-    `costs` is by class, `by_edge` by edge where it is not empty; A leads-to property has no `costs`.
+    `masks` (classes, words) has a bit for each promise of an edge, `strong` (words) the strong promises. `costs` is by
+    class, `by_edge` by edge unless it is empty. A leads-to property has no `costs`.
     """
 
     masks: Array
@@ -51,11 +51,12 @@ class Terms:
 
 
 class FairAnswer(NamedTuple):
-    """The answer to a question. The way is edges: from the state `begin`, with `when`, along `stem`, and
-    then round `loop` for ever.
+    """The answer to a question.
 
-    `worst` and `best` are MOST_COST where what they tell is that or more. `stuck`: there is no loop, everything stops
-    at the end of the stem. `begin` is -1 where there is no way to show. `near` is as in `BehaviourFinding`.
+    The path is edges: from the state `begin`, with `when`, along `stem`, then around `loop` for ever.
+
+    `worst` and `best` are MOST_COST if the cost is at least that. `stuck`: there is no loop, as all steps may stop at
+    the end of the stem. `begin` is -1 without a path. `near` is as in `BehaviourFinding`.
     """
 
     reach: Reach
@@ -78,10 +79,9 @@ def analyse(
 ) -> FairAnswer:
     """Return the verdict on a graph whose states have these marks (bits WHEN and THEN).
 
-    `begins` are the states with `when` and without `then`; `depth` gives for each how many steps it is from an
-    initial state. `pause` is called between the parts of the work, and may raise to end it. `refuse` is called with
-    an edge whose cost is below 0, if one counts: where no behaviour passes between `when` and `then`, a step costs
-    nothing.
+    `begins` are the states with `when` and without `then`; `depth` is their number of steps from an initial state.
+    `pause` is called between parts of the work, and may raise to end it. `refuse` is called with an edge whose cost is
+    negative, if it counts: outside of behaviours between `when` and `then` a step costs nothing.
     """
     made = _Analysis(rows, terms, marks, begins, depth, pause)
     wrong = made.wrong()
@@ -91,7 +91,7 @@ def analyse(
 
 
 class _Analysis:
-    """One question to one graph."""
+    """One question about one graph."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class _Analysis:
         self.nodes = queue[:size].copy()
 
     def wrong(self) -> int | None:
-        """Return an edge that counts and whose cost is below 0, or None."""
+        """Return an edge that counts and has a negative cost, or None."""
         costs = self.terms.costs
         below = np.flatnonzero(self.by_edge < 0)
         if costs is not None and (costs < 0).any():
@@ -130,7 +130,7 @@ class _Analysis:
         return int(below[counts][0]) if counts.any() else None
 
     def run(self) -> FairAnswer:
-        """Find a fair behaviour that stays away, else a loop that costs, else the most expensive path."""
+        """Find a fair behaviour that avoids `then`, else a loop with a cost, else the most expensive path."""
         costs = self.terms.costs
         best = None
         if costs is not None:
@@ -148,7 +148,9 @@ class _Analysis:
         return self.dearest(inside, best)
 
     def fair_parts(self) -> Array | None:
-        """Return each state's part that a fair behaviour may visit for ever, or -1; None if there is no such part."""
+        """Return for each state the part that a fair behaviour may visit for ever, or -1; None if there is no such
+        part.
+        """
         count = self.rows.states
         fair = np.full(count, -1, np.int32)
         component, order = np.full(count, -1, np.int32), np.zeros(count, np.int32)
@@ -164,7 +166,7 @@ class _Analysis:
     # -- ways
 
     def stems(self, inside: Array) -> tuple[Array, Array]:
-        """Return each state's distance from an initial state, -1 outside the region, and the edge that leads there."""
+        """Return each state's distance from an initial state, -1 outside the region, and its incoming edge."""
         depth = self.depth(self.begins)
         order = np.argsort(depth[self.begins], kind="stable")
         distance, via = np.full(self.rows.states, -1, np.int32), np.full(self.rows.states, -2, np.int64)
@@ -179,7 +181,7 @@ class _Analysis:
         return state, tuple(reversed(edges))
 
     def lasso(self, fair: Array, inside: Array, best: int | None) -> FairAnswer:
-        """Return the shortest path to a fair part, and a path around in it."""
+        """Return the shortest path to a fair part, and a loop in it."""
         distance, via = self.stems(inside)
         states = np.flatnonzero(fair >= 0)
         stopping = states[~self.enabled[states].any(axis=1)]
@@ -187,14 +189,14 @@ class _Analysis:
         near = int(distance[nearest])
         if len(stopping):
             end = stopping[np.argmin(distance[stopping])]
-            if distance[end] <= distance[nearest] + 2:  # a loop has two steps at least
+            if distance[end] <= distance[nearest] + 2:  # a loop has at least two steps
                 begin, stem = self.chain(via, int(end))
                 return FairAnswer(Reach.NEVER, None, best, begin, stem, near=near)
         begin, stem = self.chain(via, int(nearest))
         return FairAnswer(Reach.NEVER, None, best, begin, stem, self.around(fair, int(nearest)), near)
 
     def around(self, fair: Array, entry: int) -> tuple[int, ...]:
-        """Return edges from a state of a fair part back to it that keep every promise."""
+        """Return edges from a state of a fair part back to it that fulfil every promise."""
         masks, strong = self.terms.masks, self.terms.strong
         own = np.flatnonzero(fair == fair[entry])
         pending = np.bitwise_or.reduce(self.enabled[own], axis=0)
@@ -212,7 +214,7 @@ class _Analysis:
         return tuple(loop)
 
     def step(self, part: Array, at: int, goal: int, pending: Array, via: Array, loop: list[int]) -> tuple[Array, int]:
-        """Lengthen a loop until it keeps a pending promise, or reaches the goal; return where it stands."""
+        """Extend a loop until it fulfils a pending promise or reaches the goal; return its last state."""
         last = calls.walk(self.graph, self.fairness, part, (at, goal), pending, via)
         assert last >= 0, "a component is not connected"
         _, edges = self.chain(via, self.rows.source(last))
@@ -222,12 +224,12 @@ class _Analysis:
     # -- costs
 
     def cheapest(self) -> int | None:
-        """Return the least cost of a way from `when` to `then`."""
+        """Return the least cost of a path from `when` to `then`."""
         found = calls.cheapest(self.graph, self.begins)
         return None if found < 0 else found
 
     def dearest(self, inside: Array, best: int | None) -> FairAnswer:
-        """Return a loop that costs, or else the most expensive path."""
+        """Return a loop with a cost, or else the most expensive path."""
         count = self.rows.states
         component = np.full(count, -1, np.int32)
         found = calls.components(self.graph, self.nodes, inside, component, np.zeros(count, np.int32))

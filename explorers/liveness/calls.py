@@ -1,7 +1,7 @@
-"""Graphs of a liveness question: steps as numbers, and their compiled kernels with the working room that they need.
+"""Graphs of a liveness question: numbered steps, and the compiled kernels with their working memory.
 
-A step is its action with the values of its parameters, so that a graph can keep one number for each edge. A message is
-identified by those of its fields that some promise of fairness is about, `each="m"` by all of them.
+A step is an action with the values of its parameters, so that a graph stores one number per edge. A message is
+identified by the fields that some fairness promise names, `each="m"` by all of them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ MOST = 1 << 62
 
 
 class Part(NamedTuple):
-    """One value in a number: its name, the path to it in a message, its least value, how many."""
+    """One value in a step's number: its name, its path in a message, its least value, and the number of values."""
 
     param: str
     text: str
@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
 
 class StepMeaning(NamedTuple):
-    """The meaning of a number: an action, and by parameter or message field its value."""
+    """The meaning of a step's number: an action and the values of its parameters or message fields."""
 
     action: str
     values: Mapping[str, int]
@@ -54,15 +54,15 @@ class StepMeaning(NamedTuple):
 
 @dataclass(frozen=True)
 class TransitionIds:
-    """How the steps of a machine are numbered."""
+    """Numbering of a machine's steps."""
 
     parts: Mapping[str, tuple[Part, ...]]
-    """By action."""
+    """Parts by action."""
     first: Mapping[str, int]
     """The least number of each action."""
 
     def value(self, build: Builder, module: Module, action: Action, values: Mapping[Slot, Value]) -> Value:
-        """Return the number of a step in compiled code, from the values of the action's parameters."""
+        """Return a step's number in compiled code, computed from the action's parameters."""
         slots = {slot.name: slot for slot in module.program.of(action).parameters}
         found = number(0)
         for part in self.parts[action.name]:
@@ -95,10 +95,10 @@ RADIX = 0x2545F4914F6CDD1D
 
 
 def hashed_ids_of(machine: Machine, layout: Layout) -> TransitionIds:
-    """Return how the steps of a machine are numbered by their action's place and the values of all of their arguments.
+    """Return a numbering of a machine's steps by their action's position and all of their arguments.
 
-    Domains do not count: machines of other domains share the numbers of the steps that they share. Different steps of
-    several arguments have one number with the probability of a hash.
+    It does not depend on domains, so machines with other domains number their common steps alike. Different steps with
+    several arguments share a number with the probability of a hash collision.
     """
     parts: dict[str, tuple[Part, ...]] = {}
     for item in machine.actions:
@@ -117,7 +117,7 @@ def _parts(machine: Machine, name: str, domain: Domain | InFlight, layout: Layou
 
 
 def transition_ids_of(machine: Machine, properties: tuple[Property, ...], layout: Layout) -> TransitionIds:
-    """Return how the steps of a machine are numbered, so that these properties can distinguish them."""
+    """Return a numbering of a machine's steps that distinguishes what these properties need."""
     parts: dict[str, tuple[Part, ...]] = {}
     first: dict[str, int] = {}
     total = 0
@@ -162,7 +162,7 @@ def _inner(build: Builder, value: Value, place: int) -> tuple[str, Memory]:
 
 
 def _at(value: Any, way: tuple[int, ...]) -> int:
-    """Return the number at the end of a way through a message; 0 beyond the end of an array, as compiled code reads."""
+    """Return the number at the end of a path in a message; 0 beyond the end of an array, as in compiled code."""
     for place in way:
         if place >= len(value):
             return 0
@@ -198,10 +198,10 @@ Array = np.ndarray[Any, Any]
 
 
 class Graph:
-    """A graph and a question to it, as kernels get them: the addresses of its arrays, which it holds.
+    """A graph and a question as kernel arguments: the addresses of its arrays, which it keeps alive.
 
-    By state `offsets` (and one more) and `marks`; by edge `targets`, `classes` and, if it is not empty, `by_edge`, its
-    cost; by class whether it is `allowed`, and its cost.
+    By state `offsets` (and one more) and `marks`; by edge `targets`, `classes` and, if not empty, the cost `by_edge`;
+    by class whether it is `allowed`, and its cost.
     """
 
     def __init__(
@@ -216,7 +216,9 @@ class Graph:
 
 @dataclass(frozen=True)
 class Fairness:
-    """The promises of a graph: by class which an edge is part of, which are strong, and by state which are enabled."""
+    """The promises of a graph: by class those that an edge is part of, which are strong, and by state which are
+    enabled.
+    """
 
     masks: Array
     strong: Array
@@ -229,7 +231,7 @@ def _addresses(arrays: Iterable[Array], *numbers: int) -> Array:
 
 @cache
 def graph_kernels() -> dict[str, Kernel]:
-    """Return the kernels, which depend on no machine."""
+    """Return the kernels, which are the same for all machines."""
     found, _ = library(Unit(Path(__file__).with_name("kernels.py").read_text()))
     return found.kernels()
 
@@ -237,7 +239,7 @@ def graph_kernels() -> dict[str, Kernel]:
 def intern(
     codes: Array, done: int, out: Array, keys: Array, numbers: Array, known: Array, count: int
 ) -> tuple[int, int]:
-    """Number codes from place `done` on, `count` being known; return how many are known, and how many were numbered."""
+    """Number codes from position `done` on; return how many are known in total, and how many were numbered."""
     counts = np.array([count, done], np.int64)
     graph_kernels()["intern"](codes, done, out, keys, numbers, known, counts)
     return int(counts[0]), int(counts[1])
@@ -250,13 +252,13 @@ def by_source(parents: Array, first: int, count: int, degrees: Array, place: Arr
 
 
 def reach(graph: Graph, fairness: Fairness, group: Array, queue: Array, count: int) -> int:
-    """Find the region that the first `count` states of `queue` reach; return its size."""
+    """Find the region reachable from the first `count` states of `queue`; return its size."""
     kernel = graph_kernels()["reach"]
     return int(kernel(graph.data, fairness.masks, group, fairness.enabled, queue, count))
 
 
 def components(graph: Graph, nodes: Array, group: Array, component: Array, order: Array) -> int:
-    """Write the strongly connected component of each node; return how many there are."""
+    """Write the strongly connected component of each node; return the number of components."""
     room, cursor = np.empty((3, len(nodes)), np.int32), np.empty(len(nodes), np.int64)
     return int(graph_kernels()["components"](graph.data, nodes, group, component, order, room, cursor))
 
@@ -264,7 +266,7 @@ def components(graph: Graph, nodes: Array, group: Array, component: Array, order
 def promises(
     graph: Graph, fairness: Fairness, nodes: Array, component: Array, group: Array, numbers: range, fair: Array
 ) -> int:
-    """Judge components, which get these numbers; return how many nodes are left to be examined again."""
+    """Judge components, which get these numbers; return how many nodes must be examined again."""
     masks, enabled, strong = (
         np.ascontiguousarray(item) for item in (fairness.masks, fairness.enabled, fairness.strong)
     )
@@ -276,17 +278,19 @@ def promises(
 
 
 def depths(parents: Array, wanted: Array, depth: Array) -> None:
-    """Write how many steps each wanted state is from its initial state."""
+    """Write the number of steps from an initial state to each wanted state."""
     graph_kernels()["depths"](parents, wanted, depth, np.empty(len(parents), np.int32))
 
 
 def stems(graph: Graph, inside: Array, begins: Array, depth: Array, distance: Array, via: Array) -> None:
-    """Write the fewest steps to each state inside, and the edge that led there."""
+    """Write the fewest steps to each state inside, and its incoming edge."""
     graph_kernels()["stems"](graph.data, inside, begins, depth, distance, via, np.empty(len(inside), np.int32))
 
 
 def walk(graph: Graph, fairness: Fairness, part: Array, ends: tuple[int, int], pending: Array, via: Array) -> int:
-    """Return the last of the fewest edges between `ends`, or (-1) that keep a pending promise, or -1."""
+    """Return the last of the fewest edges between `ends`, or (-1) to one that fulfils a pending promise; -1 without
+    any.
+    """
     queue = np.empty(max(2, len(part)), np.int32)
     queue[:2] = ends
     both = np.array([pending, ~fairness.strong])
@@ -304,13 +308,13 @@ def dearest(graph: Graph, nodes: Array, component: Array, worst: Array) -> None:
 
 
 def dear_way(graph: Graph, component: Array, worst: Array, start: int, via: Array) -> int:
-    """Return the last of the fewest edges that cost as much as the most expensive path."""
+    """Return the last of the fewest edges whose cost is that of the most expensive path."""
     queue = np.empty(len(component), np.int32)
     return int(graph_kernels()["dear_way"](graph.data, component, worst, start, via, queue))
 
 
 def cheapest(graph: Graph, begins: Array) -> int:
-    """Return the least cost of a way from one of `begins` to `then`, or -1."""
+    """Return the least cost of a path from one of `begins` to `then`, or -1."""
     room = len(begins) + graph.edges
     done, spent, states = np.zeros(graph.states, np.uint8), np.empty(room, np.int64), np.empty(room, np.int32)
     return int(graph_kernels()["cheapest"](graph.data, begins, done, spent, states))

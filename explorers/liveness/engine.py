@@ -35,14 +35,14 @@ class StoppedError(Exception):
 
 
 class Engine(Stoppable):
-    """The properties of whole behaviours of one finished search."""
+    """The properties of behaviours of one finished search."""
 
     def __init__(self, search: Expansion, properties: tuple[Property, ...], began: float) -> None:
         self.search, self.properties, self.began = search, properties, began
         self.compiled: Compiled | None = None
 
     def judge(self, result: Result, order: tuple[Property, ...]) -> Result:
-        """Return the result with these properties judged, in `order`; where that is cut short they are undetermined."""
+        """Return the result with these properties judged, in `order`; any left when time runs out are undetermined."""
         if not result.complete:
             return with_behaviours(result, order, self.unknown)
         found: dict[str, PropertyResult] = {}
@@ -66,7 +66,7 @@ class Engine(Stoppable):
 
     @staticmethod
     def unknown(prop: Property) -> PropertyResult:
-        """Return a result without a verdict for a property."""
+        """Return an undetermined result for a property."""
         return PropertyResult(prop.name, prop.kind, Verdict.UNDETERMINED)
 
     @property
@@ -131,19 +131,19 @@ class Engine(Stoppable):
         return found
 
     def explain(self, prop: Property, key: Any, args: tuple[int, ...]) -> None:
-        """A check failed natively: let the plain semantics say what is wrong."""
+        """Raise the plain semantics' error for a check that failed natively."""
         self.search.plain.says(prop, prop.behaviour.when, key, args)
         self.search.plain.says(prop, prop.behaviour.then, key, args)
 
     def depth(self, wanted: Array) -> Array:
-        """Return how many steps states are from an initial state; only for these states it is known."""
+        """Return the number of steps from an initial state to each of these states."""
         calls.depths(self.parents, wanted, self.depths)
         return self.depths
 
     # -- questions
 
     def terms(self, number: int, prop: Property) -> Terms:
-        """Return which edges are fair, allowed and paid for, by class."""
+        """Return which edges are fair, allowed, and have a cost, by class."""
         about, plain = prop.behaviour, self.search.plain
         gone = {item.name for item in about.without}
         numbers: dict[tuple[int, tuple[Any, ...]], int] = {}
@@ -174,7 +174,7 @@ class Engine(Stoppable):
         return Terms(masks, strong, allowed, np.array(by_class, np.int64))
 
     def costs(self, number: int) -> Array:
-        """Return the cost of each edge by the property's function; -1 for an error that matters only if the edge
+        """Return the cost of each edge by the property's function; -1 for an error, which matters only if the edge
         counts.
         """
         assert self.compiled is not None
@@ -195,12 +195,12 @@ class Engine(Stoppable):
         return found
 
     def both_sides(self, edges: Array) -> tuple[Array, Array]:
-        """Return the rows before and after each of these edges."""
+        """Return the rows before and after each edge."""
         before = self.graph.gather(np.searchsorted(self.rows.offsets, edges, side="right") - 1)
         return before, self.graph.gather(self.rows.targets[edges].astype(np.int64))
 
     def check_failed(self, number: int, edge: int) -> int:
-        """Return the check that fails where the cost of an edge is computed, 0 if none does."""
+        """Return the check that fails when an edge's cost is computed, 0 without one."""
         assert self.compiled is not None
         kernels_of = self.compiled.predicates
         checks = kernels_of.checks(self.search.constants)
@@ -209,7 +209,7 @@ class Engine(Stoppable):
         return int(checks[0])
 
     def refuse(self, number: int, prop: Property, edge: int) -> None:
-        """Let the plain semantics say why the cost of a step is below 0 or could not be computed."""
+        """Raise the plain semantics' error for a cost that is negative or cannot be computed."""
         key = self.graph.state(self.rows.source(edge))
         gone = {item.name for item in prop.behaviour.without}
         for transition in self.search.plain.transitions(key):
@@ -245,7 +245,7 @@ class Engine(Stoppable):
     # -- limits
 
     def pause(self) -> None:
-        """End the work if the time is over, or if a stop was requested."""
+        """Stop if time is over or a stop was requested."""
         if self.stop_asked:
             raise StoppedError(self.stop_asked)
         budget = self.search.options.budget
@@ -253,7 +253,7 @@ class Engine(Stoppable):
             raise StoppedError(out_of_time(budget))
 
     def _limit_memory(self) -> None:
-        """End the work before it begins if the graph will not fit."""
+        """Stop before the work if the graph will not fit in memory."""
         search = self.search
         edges = search.generated - search.position.initial
         needed = search.store_bytes + PER_EDGE * edges + PER_STATE * search.distinct
@@ -267,4 +267,4 @@ class Engine(Stoppable):
 
 
 PER_EDGE, PER_STATE = 8, 120
-"""Bytes that the graph and its analysis take at most for each step and each state, with up to 64 promises."""
+"""Most bytes of the graph and its analysis for each step and each state, with up to 64 promises."""

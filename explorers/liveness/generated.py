@@ -1,7 +1,6 @@
-"""The graph of a finished search, and the code that is compiled for it: steps with their numbers, and predicates.
+"""The graph of a finished search, and the code compiled for it: numbered steps, and predicates.
 
-The code is two modules: one for the machine, which takes long to compile and serves all
-properties, and one for properties.
+The code is two modules: the machine's takes long to compile and serves all properties; the other is for the properties.
 """
 
 import math
@@ -43,7 +42,7 @@ from fencepost.model.language.records import Key
 
 @dataclass(frozen=True)
 class Compiled:
-    """The compiled steps of a machine, and the compiled predicates of properties."""
+    """A machine's compiled steps, and the compiled predicates of properties."""
 
     steps: Kernels
     predicates: Kernels
@@ -52,7 +51,7 @@ class Compiled:
 
 
 def family(machine: Machine, properties: tuple[Property, ...]) -> tuple[Property, ...]:
-    """Return the properties that are compiled together: all of a known protocol's, so that others need no compiling."""
+    """Return the properties to compile together: all of a known protocol, so that others need no compiling later."""
     known = PROTOCOLS.get(machine.name)
     if known is None or known.machine is not machine:
         return properties
@@ -66,7 +65,7 @@ _WRITTEN: Shapes[tuple[Source, Source, TransitionIds]] = Shapes()
 def sources(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool
 ) -> tuple[Source, Source, TransitionIds]:
-    """Return the two modules that judging these properties needs, and how steps are numbered."""
+    """Return the two modules that judging these properties needs, and the numbering of steps."""
     properties = family(machine, properties)
 
     def write() -> tuple[Source, Source, TransitionIds]:
@@ -85,7 +84,7 @@ def sources(
 def prepare(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], watch: Watching, *, normalize: bool
 ) -> None:
-    """Compile what judging these properties needs, so that `compiled` takes no time after the search."""
+    """Compile what judging these properties needs, so that `compiled` is immediate after the search."""
     steps, predicates, _ = sources(machine, constants, properties, normalize=normalize)
     for what, source in (("the graph", steps), ("the conditions", predicates)):
         compile_watched(f"{what} of {machine.name}", constants, source, watch, begins=True)
@@ -174,7 +173,7 @@ class Graph:
         self._count[batch] = count
 
     def _append(self, batch: int, owner: int, first: int, last: int) -> None:
-        """Take over the successors of a batch, ordered by state."""
+        """Add the successors of a batch, ordered by state."""
         count = self._count[batch]
         degrees, place = self._degrees[: last - first], self._place[:count]
         parents = self.search._buffers.parents[batch, :count] // np.uint32(self.search.owners)
@@ -222,12 +221,12 @@ class Graph:
         return self.search.layout.decode(self.search.partitions[owner].row(number - int(self.bases[owner])))
 
     def in_search(self, number: int) -> int:
-        """Return a state's number as the search writes it."""
+        """Return a state's number in the search."""
         owner = int(np.searchsorted(self.bases, number, side="right")) - 1
         return owner + (number - int(self.bases[owner])) * self.search.owners
 
     def parents(self) -> Array:
-        """Return for each state the one from which it was found first, -1 for an initial one."""
+        """Return for each state the one from which it was first reached, -1 for an initial one."""
         found = np.empty(int(self.bases[-1]), np.int32)
         for owner, part in enumerate(self.search.partitions):
             raw = part.parents[: part.count]
@@ -245,16 +244,17 @@ class Graph:
 
 
 MIXED = np.uint64(0x9E3779B97F4A7C15)
-"""By which a successor and the number of its step are multiplied, so that a step back is another one."""
+"""Factors of a successor's hash and of its step's number, so that a step back hashes differently."""
 
 
 def digest_of(
     machine: Machine, constants: Constants, kernels: Kernels, names: tuple[str, ...], blocks: Iterable[Array],
     normalize: bool,  # noqa: FBT001 (as a search has it)
 ) -> int:  # fmt: skip
-    """Return the sum modulo 2^64 over the hashes of states and of their steps by these actions, in whatever order.
+    """Return the sum modulo 2^64 of the hashes of states and of their steps by these actions, independent of order.
 
-    An action counts by its place among the names, a step with all of its arguments. `kernels` are those of the search.
+    An action counts by its position among the names, a step with all of its arguments. `kernels` are those of the
+    search.
     """
     some = replace(machine, actions=tuple(machine.action(name) for name in names))
     steps = _numbered(some, constants, normalize=normalize) if names else kernels
@@ -275,7 +275,7 @@ def digest_of(
 
 
 def _numbered(machine: Machine, constants: Constants, *, normalize: bool) -> Kernels:
-    """Return the compiled steps of a machine, numbered with all of their arguments."""
+    """Return the machine's compiled steps, numbered with all of their arguments."""
     layout, program = layout_of(machine.state, constants), translate(machine, ())
     module = Module(program, layout)
     ids = hashed_ids_of(machine, layout)

@@ -1,13 +1,13 @@
-"""A graph kept as rows: what is reached, components, which of them are fair, and the shortest, most expensive and
-cheapest ways. All linear in the edges but for one heap.
+"""Kernels on a graph stored as rows: reachability, components and their fairness, and the shortest, most expensive and
+cheapest paths. All are linear in the edges but for one heap.
 
-A graph of N states and E edges is `offsets` (N + 1), `targets` (E) and `classes` (E): the edges out of state v
-are those from offsets[v] to offsets[v + 1]. A class says of an edge which promises of fairness it is part of
-(`masks`, as bits in W words) and whether it is `allowed` at all. `group` is -1 outside of what is examined; only
-edges inside one group count. Kernels get the graph as the addresses of its arrays, so do they what promises need.
+A graph of N states and E edges is `offsets` (N + 1), `targets` (E) and `classes` (E): the edges from state v are those
+from offsets[v] to offsets[v + 1]. The class of an edge says which promises of fairness it is part of (`masks`, as bits
+in W words) and whether it is `allowed`. `group` is -1 outside of the examined part; only edges inside one group count.
+Kernels get graphs and promises as addresses of arrays.
 
-`calls.py` gives the kernels working room: `queue` and `trail` hold all states.
-`explorers/native/llvm/` translates this text.
+`calls.py` gives the kernels working memory: `queue` and `trail` hold all states. `explorers/native/llvm/` translates
+this text.
 """
 # mypy: ignore-errors
 
@@ -19,19 +19,21 @@ from fencepost.explorers.native.llvm.types import helper, i32s, i64s, kernel, u8
 FAIR, BROKEN, UNFAIR = 0, 1, 2
 FAR = 1 << 62
 MOST_COST = 0x7FFFFFFFFFFFFFFF
-"""The end of 64 bits: it stands for every cost that is as large or larger."""
+"""The largest number of 64 bits; it stands for every cost that is as large or larger."""
 OFFSETS, TARGETS, CLASSES, ALLOWED, MARKS, COSTS, BY_EDGE, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
-"""Addresses of a graph's arrays: `marks` of its states, costs by class and by edge, and how many edges have a cost."""
+"""Addresses of a graph's arrays: `marks` of its states, costs by class and by edge, and the number of edges with a
+cost."""
 MASKS, ENABLED, STRONG, HAPPENS, SOMEWHERE, EVERYWHERE, VERDICTS, FIRST, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""Addresses of what promises need: by class, by state, in words, four by component; the first number, and the words."""
+"""Addresses of the arrays of promises: by class, by state, in words, four by component; the first number, and the
+words."""
 
 
 @kernel
 def intern(codes: I64s, done: I64, out: I32s, keys: I64s, numbers: I32s, known: I64s, counts: I64s) -> None:
-    """Number codes densely in the order of their first appearance, from place `done` on, until the table is half full.
+    """Number codes in the order of their first appearance, from position `done` on, until the table is half full.
 
     `keys` and `numbers` are a table with open addressing, its length a power of two, `keys` -1 where it is empty;
-    `known` gets the codes by number. `counts` = [how many codes are known, how many were numbered].
+    `known` gets the codes by number. `counts` = [codes known, codes numbered].
     """
     last = np.uint64(len(keys) - 1)
     for n in range(done, len(codes)):
@@ -52,7 +54,9 @@ def intern(codes: I64s, done: I64, out: I32s, keys: I64s, numbers: I32s, known: 
 
 @kernel
 def by_source(parents: U32s, first: I64, count: I64, degrees: I64s, starts: I64s, place: I64s) -> None:
-    """Write how many of `count` successors each state has, and each one's place in a stable order by state."""
+    """Write the number of successors of each of `count` states, and each successor's position in a stable order by
+    state.
+    """
     for n in range(len(degrees)):
         degrees[n] = 0
     for n in range(count):
@@ -70,8 +74,8 @@ def by_source(parents: U32s, first: I64, count: I64, degrees: I64s, starts: I64s
 def reach(graph: I64s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s, count: I64) -> I64:
     """Find the region: from the `count` states in `queue`, through allowed edges and states without `then`.
 
-    `group` falls to 0 inside; `enabled` gets the promises that a state's allowed edges to other states are part of. The
-    region is left in `queue`; its size is returned.
+    `group` becomes 0 inside. `enabled` gets the promises of each state's allowed edges to other states. The region is
+    left in `queue`; its size is returned.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, marks = u8s(graph[ALLOWED], 0), u8s(graph[MARKS], 0)
@@ -96,11 +100,10 @@ def reach(graph: I64s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s, c
 
 @kernel
 def components(graph: I64s, nodes: I32s, group: I32s, component: I32s, order: I32s, room: I32ss, cursor: I64s) -> I64:
-    """Write the strongly connected component of each node, numbered so that every edge leads
-    to one that is not greater.
+    """Write each node's strongly connected component, numbered so that no edge leads to a greater number.
 
-    Tarjan's algorithm with a stack of its own. `order` is working room for all states, `cursor` and the three rows
-    of `room` for all nodes.
+    Tarjan's algorithm with an explicit stack. `order` is working memory for all states, `cursor` and the three rows of
+    `room` for all nodes.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)
@@ -157,11 +160,11 @@ def components(graph: I64s, nodes: I32s, group: I32s, component: I32s, order: I3
 
 @kernel
 def promises(graph: I64s, judging: I64s, nodes: I32s, component: I32s, group: I32s, found: I64, fair: I32s) -> I64:
-    """Judge components: write to `fair` the number of those that keep every promise, and to `group` what is left.
+    """Judge components: write to `fair` the number of those that fulfil every promise, and to `group` the rest.
 
-    Of a component that breaks a strong promise the states that do not enable it are left, as a group of their own; they
-    are moved to the front of `nodes`, and how many they are is returned. All others are left by -1. `happens` and
-    `somewhere` are zero for each component, `everywhere` is all bits, `verdicts` are FAIR.
+    Of a component that breaks a strong promise, the states that do not enable it form a new group; they move to the
+    front of `nodes`, and their number is returned. All others get -1. `happens` and `somewhere` are zero for each
+    component, `everywhere` is all bits, `verdicts` are FAIR.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     words = judging[WORDS]
@@ -207,13 +210,13 @@ def promises(graph: I64s, judging: I64s, nodes: I32s, component: I32s, group: I3
 
 @helper
 def total(cost, rest):
-    """Return the sum of two costs, MOST_COST where it is larger."""
+    """Return the sum of two costs, at most MOST_COST."""
     return MOST_COST if cost > MOST_COST - rest else cost + rest
 
 
 @kernel
 def depths(parents: I32s, wanted: I32s, depth: I32s, trail: I32s) -> None:
-    """Write how many steps each wanted state is from its initial state along `parents` (-1 before the first)."""
+    """Write the number of steps from an initial state to each wanted state along `parents` (-1 for an initial one)."""
     for n in range(len(wanted)):
         v, steps = wanted[n], 0
         while v >= 0 and depth[v] < 0:
@@ -230,10 +233,9 @@ def depths(parents: I32s, wanted: I32s, depth: I32s, trail: I32s) -> None:
 def stems(
     graph: I64s, inside: I32s, begins: I32s, depth: I32s, distance: I32s, via: I64s, queue: I32s
 ) -> None:
-    """Write the fewest steps to each state inside from an initial state and through one of `begins`,
-    and the edge that led there.
+    """Write the fewest steps from an initial state through one of `begins` to each state inside, and its incoming edge.
 
-    `begins` are in the order of their `depth`; `via` is -1 for one that is the beginning itself.
+    `begins` are in the order of their `depth`; `via` is -1 for a begin itself.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)
@@ -266,10 +268,10 @@ def stems(
 
 @kernel
 def walk(graph: I64s, part: I32s, masks: U64ss, enabled: U64ss, pending: U64ss, via: I64s, queue: I32s) -> I64:
-    """Find the fewest edges inside a part from queue[0] that end at queue[1], or (-1) keep one of the pending promises.
+    """Find the fewest edges inside a part from queue[0] that end at queue[1], or (-1) fulfil a pending promise.
 
-    `pending` has a row for these, and one for the weak ones among all. A promise is kept by an edge that is part
-    of it, a weak one also by a state that does not enable it. Returns the last edge; `via` leads back from its
+    `pending` has a row for the pending promises, and one for the weak ones among all. An edge fulfils the promises that
+    it is part of, a state the weak ones that it does not enable. Returns the last edge; `via` leads back from its
     source, or -1.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
@@ -320,10 +322,10 @@ def spin(graph: I64s, nodes: I32s, component: I32s, inside: I32s, distance: I32s
 
 @kernel
 def dearest(graph: I64s, nodes: I32s, component: I32s, worst: I64s) -> None:
-    """Write for each component what the most expensive path from it to `then` costs, or -1.
+    """Write for each component the cost of the most expensive path from it to `then`, or -1.
 
-    `nodes` are ordered by component, so that a component comes after those that it leads to.
-    Inside of one nothing costs.
+    `nodes` are ordered by component, so that a component comes after those that it leads to. Inside a component no edge
+    has a cost.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)
@@ -375,7 +377,7 @@ def dear_way(graph: I64s, component: I32s, worst: I64s, start: I64, via: I64s, q
 
 @helper
 def push(spent, states, count, cost, state):
-    """Put a state into a heap of `count`, ordered by what was spent."""
+    """Push a state onto a heap of `count`, ordered by cost."""
     at = count
     while at > 0 and spent[(at - 1) >> 1] > cost:
         spent[at] = spent[(at - 1) >> 1]
@@ -387,7 +389,7 @@ def push(spent, states, count, cost, state):
 
 @helper
 def pop(spent, states, count):
-    """Take the first state out of a heap of `count`: the last one sinks from its place."""
+    """Pop the first state of a heap of `count`: the last one sinks from its place."""
     cost, state = spent[count - 1], states[count - 1]
     at, below = 0, 1
     while below < count - 1:
@@ -405,9 +407,9 @@ def pop(spent, states, count):
 
 @kernel
 def cheapest(graph: I64s, begins: I32s, done: U8s, spent: I64s, states: I32s) -> I64:
-    """Return the least that a way from one of `begins` to `then` costs (Dijkstra), or -1.
+    """Return the least cost of a path from one of `begins` to `then` (Dijkstra), or -1.
 
-    `done` is zero for all states; `spent` and `states` are a heap, with room for all of `begins` and all edges.
+    `done` is zero for all states; `spent` and `states` are a heap, with capacity for all of `begins` and all edges.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)

@@ -17,7 +17,7 @@ from fencepost.model.language.interpreter import Interpreter, Path, Step, Transi
 from fencepost.model.language.records import Key
 
 Graph = Mapping[Key, list[Transition]]
-"""Every reachable state with all steps out of it, in breadth-first order."""
+"""Every reachable state with its steps, in breadth-first order."""
 
 
 def _is_at(place: Key, at: Key, _: "Edge") -> bool:
@@ -25,7 +25,7 @@ def _is_at(place: Key, at: Key, _: "Edge") -> bool:
 
 
 class Edge(NamedTuple):
-    """A step inside the region, or out of it into a state in which `then` holds."""
+    """A step inside the region, or from it into a state with `then`."""
 
     step: Step
     after: Key
@@ -36,7 +36,7 @@ class Edge(NamedTuple):
 
 @dataclass
 class Region:
-    """The states between `when` and `then`: reached from the one without the other, by steps that are not left out."""
+    """The states between `when` and `then`: reached from a `when` without `then`, by steps that are not excluded."""
 
     begins: list[Key]
     edges: dict[Key, list[Edge]] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Way:
-    """Steps from an initial state, and those that are repeated for ever after."""
+    """Steps from an initial state, and steps that then repeat for ever."""
 
     start: Key
     stem: tuple[Step, ...] = ()
@@ -70,7 +70,7 @@ class Way:
 
 
 class Reference:
-    """One property, one combination of its parameters."""
+    """A property for one combination of its parameters."""
 
     def __init__(
         self, plain: Interpreter, graph: Graph, starts: list[Key], prop: Property, args: tuple[int, ...]
@@ -136,7 +136,7 @@ class Reference:
     # -- fair behaviours that stay in the region
 
     def fair_parts(self) -> Iterator[set[Key]]:
-        """Yield sets of states that a fair behaviour may visit for ever, all of them."""
+        """Yield all sets of states that a fair behaviour may visit for ever."""
         waiting = [set(part) for part in nx.strongly_connected_components(self.region.graph())]
         while waiting:
             part = waiting.pop()
@@ -152,7 +152,7 @@ class Reference:
                 yield part
 
     def lassos(self) -> Iterator[Way]:
-        """Yield a path to each state where everything may stop, and into each part and around in it."""
+        """Yield a path to each state where all steps may stop, and to each part with a loop in it."""
         stems = self.stems
         yield from (stems[key] for key in self.region.edges if not self.region.enabled[key])
         for part in self.fair_parts():
@@ -160,7 +160,7 @@ class Reference:
             yield stems[entry].around(self.around(part, entry))
 
     def around(self, part: set[Key], entry: Key) -> tuple[Step, ...]:
-        """Return steps from a state back to it that keep every promise."""
+        """Return steps from a state back to it that fulfil every promise."""
         open_promises = frozenset().union(*(self.region.enabled[key] for key in part))
         loop: list[Step] = []
         at = entry
@@ -175,7 +175,7 @@ class Reference:
         return tuple(loop)
 
     def kept(self, left: set[Instance], key: Key, edge: Edge) -> bool:
-        """Return whether a step to a state keeps one of these promises: it takes part, or a weak one is disabled."""
+        """Return whether a step to a state fulfils one of these promises: it takes part, or disables a weak one."""
         return any(
             item in edge.promises or (not self.strong[item[0]] and item not in self.region.enabled[key])
             for item in left
@@ -199,7 +199,7 @@ class Reference:
     # -- costs
 
     def spins(self) -> Iterator[Way]:
-        """Yield a path into each loop of the region that costs something, and around in it."""
+        """Yield a path to each loop of the region that has a cost, and around it."""
         stems = self.stems
         for part in map(set, nx.strongly_connected_components(self.region.graph())):
             for key in part:
@@ -209,7 +209,7 @@ class Reference:
                         yield stems[key].around((edge.step, *(item.step for item in back)))
 
     def extreme(self, choose: Callable[[int, int], int]) -> dict[Key, int]:
-        """Return the cost of the most expensive or the cheapest path out of each state, if there is one."""
+        """Return the cost of the most expensive or the cheapest path from each state that has one."""
         found: dict[Key, int] = {}
         for _ in range(len(self.region.edges) + 1):
             before = dict(found)
@@ -223,7 +223,7 @@ class Reference:
         return found
 
     def dearest(self, worst: Mapping[Key, int], most: int) -> Way:
-        """Return the path with the fewest steps that costs most."""
+        """Return the path with the fewest steps among the most expensive."""
         prefixes = self.prefixes
         begin = min((key for key in self.region.begins if worst[key] == most), key=lambda key: len(prefixes[key]))
         ways: dict[Key, tuple[Step, ...]] = {begin: ()}
@@ -277,7 +277,7 @@ def judge(plain: Interpreter, graph: Graph, starts: list[Key], prop: Property) -
 
 
 class BehaviourFinding(NamedTuple):
-    """Result for one combination of values of a property's parameters."""
+    """Finding for one combination of values of a property's parameters."""
 
     args: tuple[int, ...]
     reach: Reach
@@ -287,21 +287,19 @@ class BehaviourFinding(NamedTuple):
     vacuous: bool
     """No reachable state has `when`."""
     near: int = 0
-    """The fewest steps from an initial state, by one with `when`, to the start of the finding: the nearest state that a
-    fair behaviour may visit for ever, the nearest step with a cost in a loop, or the nearest state from which the cost
-    is the worst.
-    """
+    """The fewest steps from an initial state through one with `when` to the start of the finding: the nearest state
+    that a fair behaviour may visit for ever, the nearest step with a cost in a loop, or the nearest state with the
+    worst cost."""
 
 
 _WORSE = (Reach.NEVER, Reach.UNBOUNDED, Reach.BOUNDED)
 
 
 def summary(prop: Property, constants: Constants, findings: list[BehaviourFinding]) -> PropertyResult:
-    """Return the verdict: that of the worst combination; of equals the nearest, and of these
-    the first in declared order.
+    """Return the verdict of the worst combination; among equals the nearest, then the first in declared order.
 
-    The nearest one depends on the graph alone, so every engine names the same combination. How long the loop is that an
-    engine shows is not returned: it need not be the shortest.
+    The nearest one depends on the graph alone, so every engine names the same combination. The length of an engine's
+    loop is not returned, as the loop need not be the shortest.
     """
     chosen = min(
         findings,
@@ -319,7 +317,7 @@ def summary(prop: Property, constants: Constants, findings: list[BehaviourFindin
     about = prop.behaviour
     bound = None if about.bound is None else about.bound.value(constants.values)
     kept = chosen.worst is not None and (bound is None or chosen.worst <= bound)
-    # where `then` holds already there is no way, and no cost of one
+    # if `then` holds already, there is no path and no cost
     least = [item.best for item in findings if item.best is not None and item.path is not None]
     cost = Cost(chosen.reach, chosen.worst, min(least, default=chosen.best), about.unit, bound)
     verdict = Verdict.HOLDS if kept else Verdict.VIOLATED
@@ -329,9 +327,9 @@ def summary(prop: Property, constants: Constants, findings: list[BehaviourFindin
 def with_behaviours(
     result: Result, properties: tuple[Property, ...], judge: Callable[[Property], PropertyResult]
 ) -> Result:
-    """Return the result with the properties of whole behaviours judged too, in the order in which they were asked for.
+    """Return the result with the properties of behaviours judged too, in the requested order.
 
-    They are judged on the graph of all states, so where the search did not finish nothing is known of them.
+    They are judged on the graph of all states; if the search is unfinished they are undetermined.
     """
     known = {item.name: item for item in result.properties}
     try:
@@ -347,7 +345,7 @@ def with_behaviours(
 def beside_error(
     error: DomainError, result: Result, properties: tuple[Property, ...], known: Mapping[str, PropertyResult]
 ) -> Result:
-    """Return the result with those `known`, beside the error of a property of behaviours that comes after them.
+    """Return the result with the `known` properties and the error of a property of behaviours that comes after them.
 
     Raises the error if nothing is violated.
     """

@@ -1,6 +1,6 @@
-"""Whether a history shows a property of whole behaviours, read literally on the plain semantics.
+"""Whether a path shows a violation of a property of behaviours, read literally on the plain semantics.
 
-Whatever an engine finds is asked here before anyone sees it, and so is every trace file that is replayed.
+Every engine's finding is checked here before it is shown, and so is every trace file that is replayed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,21 +16,21 @@ from fencepost.model.language.interpreter import Interpreter, Path, Step, Transi
 from fencepost.model.language.records import Key, Scalar, fields
 
 Instance = tuple[int, tuple[Any, ...]]
-"""One promise of fairness: its place in `fair`, and the values of its `each`."""
+"""One promise of fairness: its position in `fair`, and the values of its `each`."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """From the state at `begin` on, `then` does not come (NEVER), or the way there costs so much."""
+    """From the state at `begin`, `then` is never reached (NEVER), or the path there has this cost."""
 
     begin: int
     reach: Reach
     cost: int = 0
-    """The cost of the steps from `begin` to the end of the history; of a loop, one round."""
+    """The cost of the steps from `begin` to the end of the path; of a loop, one round."""
 
 
 def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transition], before: Key) -> set[Instance]:
-    """Return the promises that steps out of a state are part of: those that change it and are not left out."""
+    """Return the promises of the steps from a state: those steps that change it and are not excluded."""
     gone = {item.name for item in prop.behaviour.without}
     found: set[Instance] = set()
     for transition in transitions:
@@ -44,7 +44,7 @@ def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transiti
 
 
 def every_instance(plain: Interpreter, fair: Fairness) -> list[tuple[Any, ...]]:
-    """Return the values of `each` that a promise is made for; none if it is about each message."""
+    """Return the values of `each` for which a promise is made; none if it is about each message."""
     every: dict[tuple[Any, ...], None] = {}
     for action in fair.actions:
         found = [(item, _domain_of(plain, action, item)) for item in fair.each]
@@ -54,7 +54,7 @@ def every_instance(plain: Interpreter, fair: Fairness) -> list[tuple[Any, ...]]:
 
 
 def of_which(plain: Interpreter, fair: Fairness, values: tuple[Any, ...]) -> str:
-    """Return the values of `each` as they read in a trace: `leader=1, m.kind=vote`."""
+    """Return the values of `each` as a trace shows them: `leader=1, m.kind=vote`."""
     pairs = zip(fair.each, values, strict=True)
     return ", ".join(
         f"{item}={plain.show_argument(_domain_with(plain, fair, item, value), value)}" for item, value in pairs
@@ -62,7 +62,7 @@ def of_which(plain: Interpreter, fair: Fairness, values: tuple[Any, ...]) -> str
 
 
 def _domain_with(plain: Interpreter, fair: Fairness, item: str, value: Any) -> Domain | InFlight:
-    """Return the domain of a parameter or field in the first action of a group that knows the value there."""
+    """Return the domain of a parameter or field in the first action of a group that has the value."""
     found = [_domain_of(plain, action, item) for action in fair.actions]
     for domain in found:
         if isinstance(domain, InFlight):
@@ -74,19 +74,19 @@ def _domain_with(plain: Interpreter, fair: Fairness, item: str, value: Any) -> D
 
 
 def _domain_of(plain: Interpreter, action: Action, item: str) -> Domain | InFlight:
-    """Return the domain of a parameter, or of a field of a message, by which promises are distinguished."""
+    """Return the domain of a parameter, or of a message field, by which promises are distinguished."""
     param, _, field = item.partition(".")
     domain = dict(action.params)[param]
     if not field:
         return domain
     assert isinstance(domain, InFlight)  # only messages have fields
     kind = dict(fields(plain.message_class(domain)))[field]
-    assert isinstance(kind, Scalar)  # as the check of the property has made sure
+    assert isinstance(kind, Scalar)  # by the check of the property
     return kind.domain
 
 
 def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path) -> Shown | str:
-    """Return the violation of a leads-to or at-most property by a history, or the reason as text."""
+    """Return how a path violates a leads-to or at-most property, or as text why it does not."""
     about = prop.behaviour
     whens = [
         number == 0 if about.when is None else plain.says(prop, about.when, key, args)
@@ -126,7 +126,7 @@ def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path)
 
 
 def _unfair(plain: Interpreter, prop: Property, path: Path, loop: int) -> str:
-    """Return which promise the loop breaks, as text; empty if it keeps all."""
+    """Return which promise the loop breaks, as text; empty if it fulfils all."""
     happened: set[Instance] = set()
     for before, step in zip(path.states[loop:], path.steps[loop:], strict=False):
         happened |= instances(plain, prop, [plain.apply(before, step)], before)
@@ -149,7 +149,7 @@ def _costs(plain: Interpreter, prop: Property, path: Path, first: int) -> Iterat
 
 
 def retrace(plain: Interpreter, start: Key, steps: Iterable[Step], loop: int | None) -> Path:
-    """Return the history that these steps make on the plain semantics."""
+    """Return the path of these steps on the plain semantics."""
     states, taken = [start], tuple(steps)
     for step in taken:
         states.append(plain.apply(states[-1], step).after)
@@ -159,7 +159,7 @@ def retrace(plain: Interpreter, start: Key, steps: Iterable[Step], loop: int | N
 def confirmed(
     plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path, reach: Reach, cost: int | None
 ) -> Path:
-    """Return a path that shows what an engine says; raise MismatchError if it does not."""
+    """Return the path of an engine's finding; raise MismatchError if it does not show the finding."""
     found = shown(plain, prop, args, path)
     if isinstance(found, str):
         raise MismatchError(

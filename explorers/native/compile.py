@@ -249,7 +249,7 @@ class Kernels:
         return layout.at(evaluated(layout.depends, constants.values))
 
     def must_judge(self, properties: tuple[Property, ...]) -> None:
-        """Raise MismatchError if one of these is not compiled: it would never be evaluated and seem to hold."""
+        """Raise MismatchError if a property is not compiled: it would never be evaluated and seem to hold."""
         missing = [
             item.name for item in properties if item not in self.source.state_properties + self.source.step_properties
         ]
@@ -370,7 +370,7 @@ def is_ready(source: Source) -> bool:
 def begin(source: Source, seconds: float = 0.0) -> Kernels:
     """Return the kernels that a search begins with: optimized ones if they exist, else cheap ones.
 
-    If the work is known to take about this many seconds, and that is longer than optimizing, they are optimized first.
+    If the work takes longer (`seconds`) than optimizing, they are optimized first.
     """
     tier = forced()
     if tier is Tier.OPTIMIZED or (tier is None and (seconds > seconds_to_optimize(source) or is_cached(source))):

@@ -1,1 +1,1 @@
-"""The symbolic engine: the functions of a model on terms of z3, and proofs by induction with it."""
+"""The symbolic engine: a model's functions on z3 terms, and proofs by induction."""

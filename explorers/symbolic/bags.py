@@ -1,11 +1,11 @@
-"""Bags on the symbolic engine: messages in canonical order, which a loop goes through from the last to the first.
+"""Bags on the symbolic engine: messages in canonical order, which a loop visits from the last to the first.
 
-In a state the messages stand in the first slots, in ascending order, as on the plain semantics. A walk leaves the
-others where they are when it removes one, and puts what it adds into a slot of its own after them; `settle` brings the
-bag back to the room that it has, in order. So what a name refers to never moves while a walk may use it.
+In a state, messages are in the first slots in ascending order, as on the plain semantics. A walk does not move
+messages: removing one leaves a hole, and each added one gets a slot of its own at the end. So a name keeps referring to
+the same message; `settle` restores the order and the size after the walk.
 
-A message with something endless in it (an array, or a set, whose size has any value) cannot be compared. Where one is
-in a bag, its messages are in any order, and what could depend on it is refused.
+A message with something endless in it (an array, or a set of any size) cannot be compared. If a bag has such messages,
+they are in any order, and anything that could depend on it is refused.
 """
 
 from collections.abc import Iterator
@@ -18,11 +18,11 @@ from fencepost.explorers.symbolic.places import Arr, Bag, Cell, Endless, Rec, ag
 from fencepost.explorers.symbolic.terms import Flag, Mask
 
 Slots = list[tuple[Flag, Rec]]
-"""Messages with whether they are there."""
+"""Messages, each with whether it is present."""
 
 
 def canonical(bag: Bag) -> Flag:
-    """Return the condition that a bag is as in a state: messages come first, and ascend."""
+    """Return the condition that a bag is as in a state: messages first, in ascending order."""
     found = [
         terms.either(first, terms.negate(second)) for first, second in zip(bag.present, bag.present[1:], strict=False)
     ]
@@ -33,7 +33,7 @@ def canonical(bag: Bag) -> Flag:
 
 
 def not_after(one: Rec, other: Rec) -> Flag:
-    """Return the condition that a message is the same as another, or comes before it."""
+    """Return the condition that a message equals another or comes before it."""
     found: Flag = True
     for a, b in reversed(list(zip(_leaves(one), _leaves(other), strict=True))):
         earlier = terms.both(terms.negate(a), b) if terms.is_flag(a) and terms.is_flag(b) else terms.less(a, b)
@@ -59,14 +59,14 @@ def _leaves(place: Any) -> Iterator[Any]:
 
 
 def is_full(bag: Bag) -> Flag:
-    """Return the condition that there is no room for another message."""
+    """Return the condition that the bag has no room for another message."""
     if len(bag.slots) == bag.room and all(flag is False for flag in bag.removed):
         return bag.present[-1] if bag.room else True
     return terms.at_most(bag.room, terms.total(bag.present))
 
 
 def added(bag: Bag, where: Flag) -> Rec:
-    """Return a new message, all zero, at the end of a bag."""
+    """Return a new, zero message at the end of a bag."""
     message: Rec = clone(bag.blank)
     bag.present.append(where)
     bag.removed.append(False)
@@ -75,9 +75,9 @@ def added(bag: Bag, where: Flag) -> Rec:
 
 
 def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
-    """Take a message out of a bag, itself if it lies there, else the first that is equal; return that none is there.
+    """Take a message out of a bag, itself if it is there, else the first equal one; return that none is there.
 
-    As long as the bag is in order, equal messages stand side by side, so that it does not matter which one is taken.
+    While the bag is in order, equal messages are adjacent, so it does not matter which one is taken.
     """
     missing: Flag = True
     others = []
@@ -86,8 +86,8 @@ def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
         if place is None:
             others.append((on, item))
             continue
-        here = on  # what a name refers to was there when it got the name
-        if bag.removed[place] is not False:  # and may have been taken out since
+        here = on  # a named message was there when it got the name
+        if bag.removed[place] is not False:  # and may have been removed since
             here = terms.both(on, bag.present[place])
             others.append((terms.both(on, terms.negate(bag.present[place])), item))
         missing = terms.both(missing, terms.negate(here))
@@ -104,14 +104,14 @@ def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
 
 
 def _take(bag: Bag, place: int, where: Flag) -> None:
-    """Take the message of a slot out where a condition holds and it is there."""
+    """Take the message of a slot out if a condition holds and it is present."""
     where = terms.both(where, bag.present[place])
     bag.removed[place] = terms.either(bag.removed[place], where)
     bag.present[place] = terms.both(bag.present[place], terms.negate(where))
 
 
 def _is_untouched(bag: Bag, place: int) -> bool:
-    """Return whether a message is as it was in the state that the walk began with."""
+    """Return whether a message is as it was when the walk began."""
     return place < len(bag.first) and _same(bag.slots[place], bag.first[place])
 
 
@@ -129,7 +129,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def settle(bag: Bag) -> Bag:
-    """Return the bag as the state after a step has it."""
+    """Return the bag in the state after a step."""
     room = range(bag.room)
     touched = [bag.ordered and not _is_untouched(bag, place) for place in room]
     if len(bag.slots) == bag.room and not any(touched) and all(flag is False for flag in bag.removed):
@@ -148,7 +148,7 @@ def settle(bag: Bag) -> Bag:
 
 
 def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag]]:
-    """Return slots whose first hole is closed, by moving up those after it, and the holes that are left."""
+    """Return slots with the first hole closed by moving up those after it, and the remaining holes."""
     found: Slots = []
     left: list[Flag] = []
     moves: Flag = False
@@ -176,7 +176,7 @@ def _inserted(bag: Bag, slots: Slots, on: Flag, message: Rec) -> Slots:
 
 
 def _either_of(flag: Flag, one: Rec, other: Rec) -> Rec:
-    """Return the content of one message where a flag holds, else that of another."""
+    """Return the content of one message if a flag holds, else that of another."""
     found: Rec = one if flag is True else other if flag is False else _chosen(flag, one, other)
     return found
 

@@ -1,4 +1,4 @@
-"""Proofs that were made before: a proof depends on the text of the functions, the constants and the question alone."""
+"""Cached proofs: a proof depends only on the text of the functions, the constants and the question."""
 
 import hashlib
 import inspect
@@ -28,7 +28,7 @@ def cached(
     settings: Settings,
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
-    """Return a proof from the cache, or make it now and keep it. What z3 could not say in time is asked again."""
+    """Return a proof from the cache, or make and cache it. Questions that timed out before are asked again."""
     engine = "\n".join([*ends(machine, properties), *plain_texts(machine.refuse), engine_version()])
     file = cache_folder() / "proofs" / digest(machine, constants, properties, settings, engine=engine)
     found = _kept(file)
@@ -42,7 +42,7 @@ def cached(
 
 
 def _kept(file: Path) -> Proof | None:
-    """Return the proof in a file; one that is damaged is thrown away, with a note."""
+    """Return the proof in a file; discard a damaged one, with a note."""
     try:
         text = read_cached(file)
     except OSError:
@@ -60,7 +60,7 @@ def _kept(file: Path) -> Proof | None:
 def digest(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings, *, engine: str
 ) -> str:
-    """Return the fingerprint of all that a proof depends on; `engine` is the version of the engine."""
+    """Return the fingerprint of everything that a proof depends on; `engine` is the version of the engine."""
     parts = [
         *texts(machine, properties),
         repr(sorted(constants.values.items())),
@@ -81,7 +81,7 @@ def digest(
 
 
 def engine_version() -> str:
-    """Return the version of z3 and the text of the engine and of the language, which gives it the program."""
+    """Return the version of z3 and the text of the engine and of the language."""
     folders = (Path(__file__).parent, Path(language.__file__).parent, Path(inspect.getfile(texts)).parent)
     files = (path for folder in folders for path in sorted(folder.rglob("*.py")))
     text = "".join(path.read_text() for path in files)

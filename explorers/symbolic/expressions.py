@@ -14,7 +14,7 @@ from fencepost.explorers.symbolic.terms import Flag, Members, Num, UnknownOperat
 from fencepost.model.language import bits
 
 _SHORTCUTS: dict[Callable[..., Any], Callable[..., Value]] = {bits.contains: terms.member, bits.size: terms.size}
-"""Helpers of `bits` that are one term on sets; the others are walked through."""
+"""Helpers of `bits` that are one term on sets; a walk goes through the others."""
 _ENDLESS: dict[Callable[..., Any], Callable[..., Value]] = {
     bits.contains: terms.member,
     bits.with_member: partial(terms.with_member, on=True),
@@ -71,7 +71,7 @@ def element(run: Walking, frame: Frame, owner: Refs, index: Value) -> Refs:
     )
     found = [(terms.both(on, at), item) for on, array in owner.options for at, item in array.options(index)]
     found = [(on, item) for on, item in found if on is not False]
-    if not found:  # the check above has failed for sure
+    if not found:  # then the check above has failed
         if not owner.first.items:
             raise UnknownOperation("an element of an array that has none")
         found = [(False, owner.first.items[0])]
@@ -125,7 +125,7 @@ def _extreme(run: Walking, frame: Frame, node: nodes.Extreme) -> Value:
 
 
 def _logic(run: Walking, frame: Frame, node: nodes.Logic) -> Value:
-    """Evaluate `and` and `or`, each part only if those before leave it open; the result is the last one evaluated."""
+    """Evaluate `and` and `or`, each part only if the earlier ones leave it open; the result is the last evaluated."""
     entry = frame.live
     parts: list[tuple[Flag, Value]] = []
     for item in node.values:

@@ -1,6 +1,6 @@
-"""One call of a function on a symbolic state, and what a walk through it offers to those who continue with its parts.
+"""One call of a function on a symbolic state, and the interface of the walk to the modules that process its parts.
 
-A reference is the places that a name of a model may stand for, each under its condition; loops run over some.
+A reference is the set of places that a name of a model may stand for, each under its condition; loops bind some.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +24,7 @@ class Refs:
 
 
 def merge(condition: Flag, one: Any, other: Any) -> Any:
-    """Return `one` where the condition holds, else `other`: numbers or references."""
+    """Return `one` if the condition holds, else `other`: numbers or references."""
     if not isinstance(one, Refs):
         return choose(condition, one, other)
     if condition is True:
@@ -40,12 +40,12 @@ def merge(condition: Flag, one: Any, other: Any) -> Any:
 
 
 def read(refs: Refs) -> Value:
-    """Return the value of the cell that is referred to."""
+    """Return the value of the referenced cell."""
     return asked(refs, lambda cell: cell.get())
 
 
 def asked(refs: Refs, of: Callable[[Any], Value]) -> Value:
-    """Return the value of `of` at the place that is referred to."""
+    """Return the value of `of` at the referenced place."""
     *others, (_, last) = refs.options
     found = of(last)
     for on, place in reversed(others):
@@ -54,19 +54,19 @@ def asked(refs: Refs, of: Callable[[Any], Value]) -> Value:
 
 
 class Numbers(NamedTuple):
-    """A `range` whose ends are evaluated."""
+    """A `range` with evaluated ends."""
 
     start: Value
     stop: Value
 
     @property
     def low(self) -> int | None:
-        """The least number that it may hold, None where there is no bound."""
+        """Its least possible number, None without a bound."""
         return bounds(number(self.start))[0]
 
     @property
     def high(self) -> int | None:
-        """A bound above all its numbers, None if nothing bounds them."""
+        """A bound above all its numbers, None without one."""
         return bounds(number(self.stop))[1]
 
     @property
@@ -77,7 +77,7 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """A condition that must hold, under another, for a step to continue; else DomainError is raised."""
+    """A condition that must hold, under another, for a step to continue; otherwise it raises DomainError."""
 
     where: Flag
     holds: Flag
@@ -85,7 +85,7 @@ class Check:
 
     @property
     def passes(self) -> Flag:
-        """That the check does not fail."""
+        """The condition that the check passes."""
         return either(negate(self.where), self.holds)
 
     def for_all(self, variable: Num) -> "Check":
@@ -95,7 +95,7 @@ class Check:
 
 @dataclass
 class Frame:
-    """A call of a function: what its slots hold, and the condition under which its next statement is reached."""
+    """A call of a function: its slots, and the condition under which its next statement is reached."""
 
     made: Function
     base: Flag
@@ -112,7 +112,7 @@ class Frame:
 
 
 class Walking(Protocol):
-    """A walk through functions, as expressions, folds and loops know it."""
+    """A walk through functions, as expressions, folds and loops use it."""
 
     program: Program
     constants: Mapping[str, Value]
@@ -137,10 +137,10 @@ class Walking(Protocol):
     def value(self, frame: Frame, node: nodes.Expression) -> Any: ...
 
     def any_of(self, source: Numbers) -> tuple[Num, Flag]:
-        """Return a variable that stands for each of some numbers, and the condition that it is one."""
+        """Return a variable for any of some numbers, and the condition that it is one of them."""
 
     def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Any) -> None:
-        """Keep the checks that were made since `before` only where the fold comes to them."""
+        """Limit the checks made since `before` to the part that the fold reaches."""
 
     def block(self, frame: Frame, statements: nodes.Block) -> None: ...
 

@@ -1,10 +1,10 @@
-"""Folds, and loops that `unbounded=` left without an end, where a proof takes their word for nothing (havoc).
+"""Folds, and loops that `unbounded=` leaves without an end, which a proof may havoc.
 
-After such a loop, whatever it may have written holds any value of its domain. That is more than can happen, so what is
-proved holds; what breaks an induction this way need not be a step of the model. What the loop writes is found by
-walking through its body for any one round, from a state in which all that it is known to write holds any value, until
-it writes nothing else: so no number of rounds writes anything else. What holds in that round must hold in every round,
-so an error in the body is a cut of the proof.
+After a havocked loop, everything that it may write has any value of its domain. That is more than can happen, so proofs
+are sound, but a counterexample to induction need not be a step of the model. The written places are found by walking
+through the body for an arbitrary round, from a state in which all places known so far have any value, until no more are
+written. So no number of rounds writes others. Whatever is checked in that round is checked in every round, so an error
+in the body is a cut of the proof.
 """
 
 from typing import Any, NamedTuple
@@ -18,11 +18,11 @@ from fencepost.explorers.symbolic.terms import Flag, Mask, Members, Num, Value
 
 Ends = tuple[int | None, int | None]
 Shape = Ends | int | None
-"""The values of a local: a number between two ends, a set of this many members, or None for a flag."""
+"""The values of a local: a number between two bounds, a set of this many members, or None for a flag."""
 
 
 class Journal:
-    """The places that a round writes, each with what it held before."""
+    """The places that a round writes, each with its earlier value."""
 
     def __init__(self) -> None:
         self.old: dict[Any, tuple[Cell | Slot, Any]] = {}
@@ -44,9 +44,9 @@ def _set(place: Cell | Slot, content: Any) -> None:
 
 
 def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
-    """Run a loop without an end: after it, whatever it may write has any value, if it runs at all.
+    """Havoc an endless loop: if it runs at all, everything that it may write has any value after it.
 
-    Raises ModelError in a fold without an end: one value for all of its numbers would be less than can happen.
+    Raises ModelError in an endless fold: one value for all of its numbers would be less than can happen.
     """
     start, stop = source
     entry, known = frame.live, dict(frame.slots)
@@ -76,7 +76,7 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
         wider = {name: _wider(shapes.get(name, shape), shape, name in shapes) for name, shape in found.items()}
         written = {identity: place for identity, (place, _) in journal.old.items()}
         if written.keys() <= places.keys() and wider.items() <= shapes.items():
-            break  # the checks of this round are those of all rounds
+            break  # this round has the checks of all rounds
         del run.facts[facts:], run.checks[checks:]
         run.branches = branches
         places |= written
@@ -85,7 +85,7 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
 
 
 def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Value, Value]) -> None:
-    """Run the body for any one round; raises ModelError for what such a loop cannot do."""
+    """Walk through the body for an arbitrary round; raise ModelError for what such a loop cannot do."""
     start, stop = ends
     outer = frame.breaks, frame.continues, len(frame.results), run.messages
     item = Num(terms.integer(run.fresh_name()), terms.bounds(terms.number(start))[0], None)
@@ -100,7 +100,7 @@ def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Va
 
 
 def _lose(run: Walking, frame: Frame, where: Flag, places: dict[Any, Cell | Slot], shapes: dict[int, Shape]) -> None:
-    """Give places and names any value of their kind where a condition holds."""
+    """Give places and names any value of their kind if a condition holds."""
     reached = terms.both(frame.base, where)
     for place in places.values():
         for journal in run.journals:
@@ -151,7 +151,7 @@ def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Sh
 
 
 def _wider(old: Shape, new: Shape, again: bool) -> Shape:  # noqa: FBT001
-    """Return a shape for both; an end that has moved before moves off for good, so that this comes to an end."""
+    """Return a shape that covers both; a bound that has moved before is dropped, so that this terminates."""
     if old == new or not again:
         return new
     if isinstance(old, tuple) and isinstance(new, tuple):
@@ -162,9 +162,9 @@ def _wider(old: Shape, new: Shape, again: bool) -> Shape:  # noqa: FBT001
 
 
 class Quantified(NamedTuple):
-    """A fold over a range without a bound: its variable, what it says of that, and of all of the range.
+    """A fold over a range without a bound: its variable, the condition on it, and that on the whole range.
 
-    The fold comes to its end at the first number of which the body is `decides`.
+    The fold ends at the first number for which the body is `decides`.
     """
 
     variable: Num
@@ -175,14 +175,14 @@ class Quantified(NamedTuple):
 
 
 def held_by(item: Any) -> Any:
-    """Return the value of a loop's variable: a number, or a reference."""
+    """Return the value that a loop's variable stands for: a number, or a reference."""
     return read(item) if isinstance(item, Refs) and isinstance(item.first, Cell | Slot) else item
 
 
 def fold(run: Walking, frame: Frame, node: Fold) -> Value:
-    """Evaluate a fold: an element only where those before it leave the result open.
+    """Evaluate a fold: an element only if the earlier ones leave the result open.
 
-    A range without a bound makes `all` a "for all" and `any` an "exists", over one variable.
+    Over a range without a bound, `all` is a "for all" and `any` an "exists" on one variable.
     """
     live = frame.live
     made = _Fold(run, frame, node)
@@ -194,7 +194,7 @@ def fold(run: Walking, frame: Frame, node: Fold) -> Value:
 
 
 class _Fold:
-    """One fold: what was found of its elements so far."""
+    """One fold: its state after the elements so far."""
 
     def __init__(self, run: Walking, frame: Frame, node: Fold) -> None:
         self.run, self.frame, self.element = run, frame, node.value
@@ -203,13 +203,13 @@ class _Fold:
         self.found: list[Any] = []
 
     def reached(self, where: Flag) -> Flag:
-        """Return where an element is examined: nothing before it has decided the result."""
+        """Return the condition that an element is examined: no earlier one has decided the result."""
         if self.is_sum:
             return terms.both(self.entry, where)
         return terms.both(self.entry, where, *(item if self.is_all else terms.negate(item) for item in self.found))
 
     def visit(self, clauses: tuple[Clause, ...], where: Flag) -> None:
-        """Go through what the first clause runs over, or evaluate the element if there is no clause left."""
+        """Visit the items of the first clause, or evaluate the element if no clause is left."""
         run, frame = self.run, self.frame
         frame.live = self.reached(where)
         if frame.live is False:
@@ -242,7 +242,7 @@ class _Fold:
             run.refuse(frame, node, what, "leave its size bounded")
 
     def enter(self, clauses: tuple[Clause, ...], inner: Flag, item: Any) -> None:
-        """Take one item of the first clause, and continue with the other clauses if the conditions hold."""
+        """Bind one item of the first clause, and continue with the other clauses if the conditions hold."""
         frame = self.frame
         frame.slots[clauses[0].slot.number] = held_by(item)
         for test in clauses[0].tests:
@@ -253,7 +253,7 @@ class _Fold:
         self.visit(clauses[1:], inner)
 
     def quantify(self, clauses: tuple[Clause, ...], where: Flag, source: Numbers) -> None:
-        """Go through a range without a bound, by a variable for any of its numbers."""
+        """Visit a range without a bound, by a variable for any of its numbers."""
         run, outer, entry, before = self.run, self.found, self.entry, len(self.run.checks)
         variable, condition = run.any_of(source)
         self.entry, self.found = self.reached(where), []

@@ -1,4 +1,4 @@
-"""Models of z3 as plain states: the smallest that can be found, in the words of the plain semantics."""
+"""z3's models as plain states: the smallest that can be found, checked by the plain semantics."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from fencepost.model.language.domains import NONE, BitSet, Domain, InFlight, Ran
 from fencepost.model.language.records import Key, Nested, fields
 
 MOST_REFUSED = 100
-"""Constants that a machine refuses together, after which no others are looked for."""
+"""Most refused combinations of constants before the search for others ends."""
 SIZES = (1, 2, 3, 5, 8)
-"""Numbers that a small counterexample is first sought with."""
+"""Numbers for which a small counterexample is tried first."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two states and the step between them, plain: what breaks an induction. `constants` are those of the run."""
+    """Two states and the step between them, plain: a counterexample to induction. `constants` are those of the run."""
 
     constants: dict[str, int]
     before: Key
@@ -28,14 +28,14 @@ class Pair:
     args: tuple[Any, ...]
     after: Key
     size: int
-    """How many values of the state before are not as they are initially."""
+    """Number of values of the state before that differ from the initial ones."""
 
 
 def smallest_model(system: System, asking: Asking, before: places.Rec, happened: Happening) -> Any:
     """Return a model of the assumptions with a small state near an initial one; None if z3 finds none.
 
-    The constants are in their ranges and every value in the domain that these give, before the step, in its arguments
-    and after it, so that the plain semantics takes it. Making it small takes at most the time of one question.
+    The constants are in their ranges, and all values before the step, in its arguments and after it are in the domains
+    that these give, so that the plain semantics accepts it. Making it small takes at most the time of one question.
     """
     solver = asking.solver
     solver.push()
@@ -54,7 +54,7 @@ def smallest_model(system: System, asking: Asking, before: places.Rec, happened:
 
 
 def _make_small(system: System, asking: Asking, before: places.Rec) -> None:
-    """Assume small numbers and initial values, wherever that is possible in the given time."""
+    """Assume small numbers and initial values where possible, within the given time."""
     solver = asking.solver
     numbers = [
         cell.value.term
@@ -75,7 +75,7 @@ def _make_small(system: System, asking: Asking, before: places.Rec) -> None:
 
 
 def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
-    """Return z3's answer with the constants in their ranges; a model has none that the machine refuses.
+    """Return z3's answer with the constants in their ranges; its model has no constants that the machine refuses.
 
     Refused ones are excluded only with `inside`; after too many of them the answer is unknown.
     """
@@ -96,7 +96,7 @@ def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = Tru
 
 
 def _wishes(cell: Any, start: Any) -> Iterator[Flag]:
-    """Yield the conditions under which a value is as it is initially."""
+    """Yield the conditions that a value is the initial one."""
     if isinstance(cell, places.Cell):
         yield terms.equal(cell.value, start.value)
     elif isinstance(cell, places.Bag):
@@ -120,7 +120,7 @@ def strict_constants(system: System) -> list[Flag]:
 
 
 def strict_arguments(system: System, happened: Happening) -> Iterator[Any]:
-    """Yield that the arguments of a step are in the domains that the lifted constants give, NONE left out."""
+    """Yield the conditions that a step's arguments are in the domains that the lifted constants give, without NONE."""
     params = happened.move.action.params if happened.move.action else ()
     for (_, domain), value in zip(params, happened.args, strict=True):
         if isinstance(domain, Range):
@@ -131,7 +131,7 @@ def strict_arguments(system: System, happened: Happening) -> Iterator[Any]:
 
 
 def _between(system: System, domain: Range, value: Value) -> Iterator[Flag]:
-    """Yield that a number is between the ends of a domain that the lifted constants give."""
+    """Yield the conditions that a number is in a domain that the lifted constants give."""
     if system.lifting.is_lifted(domain.low):
         yield terms.at_most(places.length_of(system.lifting, linear(domain.low)), value)
     if system.lifting.is_lifted(domain.high):
@@ -175,7 +175,7 @@ def _strict_elements(system: System, place: places.Endless) -> Iterator[Flag]:
 
 
 def plain_length(system: System, place: places.Endless) -> int:
-    """Return how long an endless array can be at the most when its constants are in their ranges."""
+    """Return the greatest length of an endless array when its constants are in their ranges."""
     declared = system.constants.declared()
     values = {
         name: int(declared[name].high) if name in system.lifting.names else int(value)
@@ -185,15 +185,15 @@ def plain_length(system: System, place: places.Endless) -> int:
 
 
 class OpenValueError(Exception):
-    """z3 leaves a quantifier in the value of a term, and cannot say which number that is."""
+    """Raised if z3 leaves a quantifier in a term's value, so that no number is known."""
 
 
 OPEN = 1_000
-"""Milliseconds that z3 has for a value in which it left a quantifier."""
+"""Milliseconds that z3 has for a value with a quantifier."""
 
 
 def value_under(model: Any) -> Callable[[Any], int]:
-    """Return the function from a term to its plain value in a model, which raises OpenValueError if z3 has none."""
+    """Return the function from a term to its plain value in a model; it raises OpenValueError if z3 has none."""
 
     def value_of(term: Any) -> int:
         found = model.eval(term, model_completion=True)
@@ -222,7 +222,7 @@ def _closed(found: Any) -> Any:
 
 
 def number_under(model: Any) -> Callable[[Value], int]:
-    """Return the function from a value of the engine to the plain number that it is in a model."""
+    """Return the function from an engine's value to its plain number in a model."""
     return lambda value: places.plain(value, value_under(model))
 
 
@@ -240,7 +240,7 @@ def arguments(model: Any, before: places.Rec, happened: Happening) -> tuple[Any,
 
 
 def pair_of(system: System, model: Any, before: places.Rec, happened: Happening) -> Pair:
-    """Return the two states that a model stands for."""
+    """Return the two states of a model."""
     value_of, number_of = value_under(model), number_under(model)
     action = happened.move.action
     first = places.key_under(before, value_of, number_of)
@@ -256,7 +256,7 @@ def pair_of(system: System, model: Any, before: places.Rec, happened: Happening)
 
 
 def differences(one: Any, other: Any) -> int:
-    """Return in how many values two keys differ; one that is longer differs in all that the other lacks."""
+    """Return the number of values in which two keys differ; all values beyond the shorter one count."""
     if not isinstance(one, tuple):
         return int(one != other)
     if not isinstance(other, tuple):

@@ -1,6 +1,6 @@
-"""Where a symbolic state keeps its values: cells, records, arrays, bags, and arrays without an end.
+"""The values of a symbolic state: cells, records, arrays, bags, and arrays without an end.
 
-Storing under a condition keeps the old value where the condition fails, so no state is ever copied to follow two ways.
+Storing under a condition keeps the old value if the condition fails, so no state is ever copied to follow a branch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,11 +17,11 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
 
 MOST_MEMBERS = 62
-"""Members that a plain set can have, however large its constants are."""
+"""Most members of a plain set, however large its constants are."""
 
 
 class Kind(NamedTuple):
-    """Values that a cell may hold: a flag, a set of `bits` members, or a number from `low` to `high` (None: no bound).
+    """The values of a cell: a flag, a set of `bits` members, or a number from `low` to `high` (None: no bound).
 
     `endless`: a set without a greatest member.
     """
@@ -74,7 +74,7 @@ class Kind(NamedTuple):
         return terms.number(value)
 
     def narrow(self, value: Value) -> Value:
-        """Return a stored value within its domain: one outside ends the step with an error."""
+        """Return a stored value limited to its domain: one outside ends the step with an error."""
         if not isinstance(value, Num):
             return value
         low = self.low if value.lo is None or (self.low is not None and self.low > value.lo) else value.lo
@@ -82,7 +82,7 @@ class Kind(NamedTuple):
         return value if low is not None and high is not None and low > high else Num(value.term, low, high)
 
     def domain(self, term: Value) -> Flag:
-        """Return the condition that a variable is in the domain: what its bounds stand for."""
+        """Return the condition that a variable is in the domain of its bounds."""
         if not isinstance(term, Num):
             return True
         return terms.both(self.low is None or term.term >= self.low, self.high is None or term.term <= self.high)
@@ -104,7 +104,7 @@ class Cell:
 
 @dataclass
 class Rec:
-    """A record. `origin` says which slot of which bag a received message was copied from."""
+    """A record. `origin` is the bag and slot that a received message was copied from."""
 
     record: type[Record]
     parts: dict[str, Any]
@@ -126,7 +126,7 @@ class Arr:
         return len(self.items)
 
     def options(self, index: Value) -> Iterator[tuple[Flag, Any]]:
-        """Yield (condition, element) for the elements that an index may stand for."""
+        """Yield (condition, element) for each element that an index may refer to."""
         low, high = terms.bounds(index)
         last = len(self.items) - 1
         for place in range(max(low or 0, 0), min(last if high is None else high, last) + 1):
@@ -135,11 +135,11 @@ class Arr:
 
 @dataclass
 class Endless:
-    """An array whose length has no bound: for each field a function from index to value, as arrays of z3.
+    """An array without a bound on its length: for each field a z3 array from index to value.
 
     `terms` holds by path of the field (empty for an array of scalars) one term, or one for each member of a set. `base`
-    are the terms that it had when it was made. `facts` are the domains of the elements that were read; they stand for
-    the domain of every element.
+    are the terms at its creation. `facts` are the domains of the elements that were read; they stand for the domain of
+    every element.
     """
 
     label: str
@@ -152,7 +152,7 @@ class Endless:
     facts: dict[Any, Flag]
 
     def note(self, path: str, index: Any) -> None:
-        """Note that a number is read at an index, in what the array held when it was made: it is in its domain."""
+        """Record that the number at an index is read, in the array's original content: it is in its domain."""
         everywhere = z3.Int("any") if _is_quantified(index) else None
         first = z3.Select(self.base[path][0], index if everywhere is None else everywhere)
         fact = self.kinds[path].domain(Num(first, None, None))
@@ -162,12 +162,12 @@ class Endless:
             self.facts[path] = z3.ForAll([everywhere], terms.boolean(fact))
 
     def chosen(self, flag: Flag, other: "Endless") -> "Endless":
-        """Return the content of this array where a flag holds, else that of another of its kind."""
+        """Return the content of this array if a flag holds, else that of another of its kind."""
         pairs = {path: zip(terms, other.terms[path], strict=True) for path, terms in self.terms.items()}
         return replace(self, terms={path: tuple(z3.If(flag, a, b) for a, b in items) for path, items in pairs.items()})
 
     def options(self, index: Value) -> Iterator[tuple[Flag, Any]]:
-        """Yield the one element that an index stands for."""
+        """Yield the one element that an index refers to."""
         yield True, (View if isinstance(self.element, Nested) else Slot)(self, terms.as_term(index), "")
 
 
@@ -220,7 +220,7 @@ class Slot:
 
     @property
     def kind(self) -> Kind:
-        """Values that it may hold."""
+        """The values that it may hold."""
         return self.array.kinds[self.path]
 
     def get(self) -> Value:
@@ -243,7 +243,7 @@ class Slot:
 
 
 def _leaves_of(kind: Kind, value: Value) -> Iterator[Any]:
-    """Yield the terms that a value is kept as in an endless array."""
+    """Yield the terms by which an endless array stores a value."""
     if kind.bits:
         yield from (terms.boolean(flag) for flag in value.bits)
     elif kind.endless:
@@ -254,7 +254,7 @@ def _leaves_of(kind: Kind, value: Value) -> Iterator[Any]:
 
 @dataclass
 class Bag:
-    """Messages in flight: slots that hold a message where `present` is on, in the order of the bag (see `bags`)."""
+    """Messages in flight: slots with a message if `present` is on, in the order of the bag (see `bags`)."""
 
     label: str
     record: type[Record]
@@ -264,13 +264,13 @@ class Bag:
     blank: Rec
     """A message with every field zero."""
     first: list[Rec]
-    """The messages as they were when the walk began."""
+    """The messages at the start of the walk."""
     removed: list[Flag]
-    """Whether the message of a slot was taken out since then."""
+    """Whether the message of a slot was removed since then."""
     ordered: bool
     """Whether the messages can be compared."""
     fact: Flag = True
-    """That it is in canonical order, if it is made of variables."""
+    """The condition that it is in canonical order, if it consists of variables."""
 
 
 # -- going through a state
@@ -308,7 +308,7 @@ def clone(place: Any) -> Any:
 
 
 def agree(one: Any, other: Any) -> Flag:
-    """Return the condition that two places of one shape hold the same."""
+    """Return the condition that two places of one shape are equal."""
     if isinstance(one, Rec):
         return terms.both(*(agree(part, other.parts[name]) for name, part in one.parts.items()))
     if isinstance(one, Arr):
@@ -324,7 +324,7 @@ def agree(one: Any, other: Any) -> Flag:
 
 
 class Lifting:
-    """Constants without a fixed value, which stand for every value from their low bound to `top`, if given."""
+    """Lifted constants: each stands for every value from its low bound to `top`, if given."""
 
     def __init__(self, constants: Constants, names: Mapping[str, int | None]) -> None:
         self.constants, self.names = constants, dict(names)
@@ -354,7 +354,7 @@ class Lifting:
         return any(name in self.names for name in found.terms)
 
     def bound(self, value: Linear | int) -> int | None:
-        """Return the value of a sum of constants, None if it has no fixed one."""
+        """Return the value of a sum of constants, None if it has no fixed value."""
         return None if self.is_lifted(value) else linear(value).value(self.constants.values)
 
     def top(self, value: Linear | int) -> int | None:
@@ -371,7 +371,7 @@ class Lifting:
         return total
 
     def kind(self, label: str, domain: Domain) -> Kind:
-        """Return the possible values of a cell of this domain."""
+        """Return the values of a cell of this domain."""
         if isinstance(domain, FlagDomain):
             return Kind(label, 0, 1, flag=True)
         if isinstance(domain, BitSet) and self.is_lifted(domain.count):
@@ -402,7 +402,7 @@ class Lifting:
 
 
 def build(lifting: Lifting, record: type[Record], leaf: Callable[[str, Kind], Value], path: str) -> Rec:
-    """Return a record whose cells hold what `leaf(path, kind)` gives; endless arrays and bags hold variables."""
+    """Return a record whose cells are `leaf(path, kind)`; endless arrays and bags consist of variables."""
     of, items = record.__name__, fields(record)
     return Rec(record, {name: _build(lifting, field, leaf, path + name, f"{of}.{name}") for name, field in items})
 
@@ -440,7 +440,7 @@ def _endless(lifting: Lifting, field: ArrayOf, leaf: Callable[[str, Kind], Value
         if kind.endless:
             sort = z3.ArraySort(z3.IntSort(), z3.BoolSort())
         value = leaf(f"{path}[].{name}", kind)
-        if isinstance(value, int):  # every element is the same
+        if isinstance(value, int):  # all elements are equal
             terms[name] = tuple(z3.K(z3.IntSort(), item) for item in _leaves_of(kind, kind.cast(value)))
         else:
             names = [f"{path}[].{name}#{bit}" for bit in range(kind.bits)] or [f"{path}[].{name}"]
@@ -479,7 +479,7 @@ def scalars(field: FieldType, path: str, label: str) -> Iterator[tuple[str, str,
 
 
 def fresh(lifting: Lifting, record: type[Record], prefix: str) -> tuple[Rec, Flag]:
-    """Return a record of variables, and that they are in their domains."""
+    """Return a record of variables, and the condition that they are in their domains."""
     made = build(lifting, record, lambda path, kind: kind.fresh(prefix + path), "")
     return made, in_domain(made)
 
@@ -502,7 +502,7 @@ def zero(lifting: Lifting, record: type[Record]) -> Rec:
 
 
 def load(lifting: Lifting, record: type[Record], key: Key) -> Rec:
-    """Return a record that holds the content of a key; nothing in it may be endless."""
+    """Return a record with the content of a key; nothing in it may be endless."""
     made = zero(lifting, record)
     _load(made, key)
     return made
@@ -533,7 +533,7 @@ def _inner(place: Any, length: int) -> Iterable[Any]:
 
 
 def key_under(place: Any, value_of: Callable[[Any], Any], length_under: Callable[[Value], int]) -> Any:
-    """Return the content of a place as a key; `value_of` gives the plain value of a term."""
+    """Return the content of a place as a key; `value_of` returns the plain value of a term."""
     if isinstance(place, Cell | Slot):
         return plain(place.get(), value_of)
     if isinstance(place, Bag):

@@ -1,6 +1,6 @@
-"""A solver for one move after the other, or several at a time in processes of their own.
+"""A solver for one move after another, or several at a time in separate processes.
 
-z3 thinks on one processor.
+z3 uses one processor.
 """
 
 import multiprocessing
@@ -20,26 +20,26 @@ from fencepost.explorers.symbolic.terms import Flag, boolean
 from fencepost.explorers.verdict import Cause, Reason
 
 KEYBOARD = "interrupted from keyboard"
-"""Why z3 gave no answer: it took the signal itself, and Python never got it."""
+"""z3's reason for giving no answer after a signal: it handled the signal itself, and Python never saw it."""
 
 
 @dataclass
 class Asking:
-    """A solver for one move, with the processor time that it took."""
+    """A solver for one move, with its processor time."""
 
     timeout: float
     solver: Any = field(default_factory=z3.Solver)
     queries: int = 0
     seconds: float = 0.0
     left: float | None = None
-    """The seconds that are left for several questions together, where these have a limit."""
+    """The remaining seconds for several questions together, if they have a limit."""
 
     def add(self, *flags: Flag) -> None:
         self.solver.add(*map(boolean, flags))
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Give all questions that are asked inside together the time of one."""
+        """Limit the questions asked inside to the time of one."""
         self.left = self.timeout
         try:
             yield
@@ -66,7 +66,7 @@ class Asking:
 
 T = TypeVar("T")
 _ASK: dict[str, Callable[[int], Any]] = {}
-"""The question of forked processes: terms of z3 cannot be sent, numbers and answers can."""
+"""The question of forked processes, since z3 terms cannot be sent; numbers and answers can."""
 NO_MEMORY = Reason("memory ran out, or a process in which z3 thinks was ended", Cause.MEMORY)
 
 
@@ -85,10 +85,10 @@ def over(
     tell: Callable[[int, int], None] | None,
     done: dict[int, T] | None = None,
 ) -> list[T]:
-    """Return the answers to all jobs, in their order; `tell(done, all)` is called as each is finished.
+    """Return the answers to all jobs, in order; `tell(done, all)` is called as each finishes.
 
-    `done` gets every answer as soon as there is one. Whatever is raised here ends the processes, whatever they think
-    about. Raises Stopped where memory ran out.
+    `done` gets every answer as soon as there is one. An exception raised here ends the processes at once. Raises
+    Stopped if memory runs out.
     """
     done = {} if done is None else done
     with _out_of_memory():
@@ -117,10 +117,10 @@ def over(
 
 
 def apart(ask: Callable[[Callable[[Any], None]], T], update: Callable[[Any], None]) -> T:
-    """Return the result of `ask(tell)`, computed in a process of its own; `update` is called with its progress.
+    """Return the result of `ask(tell)`, computed in a separate process; `update` is called with its progress.
 
-    Whatever is raised here ends that process: z3 does not always hear that it is to stop. Raises Stopped where memory
-    ran out.
+    An exception raised here ends that process, since z3 does not always notice a request to stop. Raises Stopped if
+    memory runs out.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
         return ask(update)
@@ -154,7 +154,7 @@ def _think(ask: Callable[[Callable[[Any], None]], Any], there: Connection) -> No
 
 
 def _deaf() -> None:
-    """Leave Ctrl-C to the process that asks: on a terminal all of them get it."""
+    """Ignore Ctrl-C, which a terminal sends to all processes; the parent handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

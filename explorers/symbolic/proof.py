@@ -1,4 +1,4 @@
-"""Proofs: what induction, or a bounded search by z3, says of the properties of a machine."""
+"""Proofs of a machine's properties, by induction or by z3's bounded search."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -23,24 +23,24 @@ from fencepost.model.language.machine import Machine
 
 @dataclass(frozen=True)
 class Settings:
-    """How to prove.
+    """Settings of a proof.
 
-    `lifted` names the constants that have no fixed value, each with its greatest value or None. With `k` above 1 the
-    properties may be kept over k steps together; with `depth` only that many steps from the initial states are looked
-    at. `timeout` is in seconds, for one question to z3.
+    `lifted` names the constants without a fixed value, each with its greatest value or None. With `k` above 1 the
+    induction is over k steps; with `depth` only that many steps from the initial states are examined. `timeout` is in
+    seconds, for one question to z3.
     """
 
     lifted: Mapping[str, int | None] = field(default_factory=dict)
     k: int = 1
     depth: int | None = None
     everywhere: bool = False
-    """Whether the properties are asked of every state of the domains, and no steps are examined."""
+    """Whether the properties are proved for every state of the domains, without examining steps."""
     timeout: float = 60.0
     workers: int = 1
     explain: bool = True
-    """Whether a counterexample is made plain, and as small as can be."""
+    """Whether counterexamples are made plain, and as small as possible."""
     havoc_loops: bool = False
-    """Whether loops without an end may leave anything in what they write, instead of being refused."""
+    """Whether endless loops are havocked instead of refused."""
 
 
 @dataclass(frozen=True)
@@ -61,25 +61,25 @@ class Proof:
     method: str
     findings: tuple[Finding, ...]
     moves: int = 0
-    """Actions with their parameters, each one question at least."""
+    """Number of actions with their parameters, each at least one question."""
     branches: int = 0
-    """Branches that were followed both ways at once."""
+    """Number of branches followed both ways."""
     queries: int = 0
     solver_seconds: float = 0.0
     seconds: float = 0.0
     broken: tuple[MoveAnswer, ...] = ()
-    """The moves that break a property, those with the smallest counterexample first."""
+    """The moves that break a property, the smallest counterexample first."""
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By action: the bounds that the invariant does not exclude it from leaving; such steps end with an error."""
+    """By action, the bounds that it may leave in a state of the invariant; such steps end with an error."""
     forgotten: tuple[str, ...] = ()
-    """The functions with loops without an end that may leave anything."""
+    """The functions whose endless loops were havocked."""
     pair: Pair | None = None
     history: History | None = None
     depth: int = 0
     gave_up: bool = False
     """Whether z3 could not answer a question in time."""
     why_stopped: str = ""
-    """Why a signal ended the proof, if one did: what is not decided by then is undetermined."""
+    """The signal that ended the proof, if one did; undecided properties are undetermined."""
     cached: bool = False
 
     @property
@@ -97,9 +97,9 @@ def prove(
     settings: Settings,
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
-    """Prove properties of a machine, or say where the proof fails. Raises UsageError for a property of another kind.
+    """Prove properties of a machine, or report where the proof fails. Raises UsageError for a property of another kind.
 
-    Ctrl-C ends this with what was decided so far.
+    Ctrl-C ends this with the results so far.
     """
     refuse_behaviours(properties, "induction is about states and single steps")
     for item in properties:
@@ -144,9 +144,9 @@ def _finding(item: Property, why: str = "", verdict: Verdict = Verdict.UNDETERMI
 
 
 def _inductive(system: System, settings: Settings, tell: Callable[[int, int], None] | None) -> Proof:
-    """Find the largest part of a conjunction that is inductive: leave out what a step breaks, until nothing is broken.
+    """Find the largest inductive part of a conjunction: drop the predicates that a step breaks until none is broken.
 
-    The last round asks about all constants, and takes for granted no more than what is left.
+    The last round covers all constants and assumes only the remaining predicates.
     """
     properties = left = system.properties
     dropped: dict[str, Finding] = {}
@@ -206,7 +206,7 @@ def _inductive(system: System, settings: Settings, tell: Callable[[int, int], No
 
 
 def _require_a_start(system: System, settings: Settings) -> None:
-    """Raise what the plain semantics does if there is no initial state, or if one ends with an error."""
+    """Raise the plain semantics' error if there is no initial state, or if one ends with an error."""
     plain = system.unlifted()
     starts = False
     for found in plain.starts():
@@ -219,7 +219,7 @@ def _require_a_start(system: System, settings: Settings) -> None:
 
 
 def _initial_failures(system: System, answers: list[MoveAnswer], settings: Settings) -> dict[str, Finding]:
-    """Return the properties that fail initially: violated if under the given constants, not only for other values."""
+    """Return the properties that fail initially: violated only if they fail under the given constants."""
     found: dict[str, Finding] = {}
     broken = {name for item in answers for name in item.broken}
     unknown = {name for item in answers for name in item.unknown}
@@ -238,9 +238,9 @@ def _initial_failures(system: System, answers: list[MoveAnswer], settings: Setti
 def _consecution(
     system: System, settings: Settings, tell: Callable[[int, int], None] | None, said: dict[int, MoveAnswer]
 ) -> None:
-    """Ask about every move: first with all constants as they are, where a counterexample is found soon, then lifted.
+    """Ask about every move: first with the given constants, where a counterexample is found soon, then lifted.
 
-    Answers are put into `said` by the number of the move, each as soon as there is one.
+    Answers are put into `said` by the number of the move as they arrive.
     """
     small = system.unlifted() if settings.lifted else system
 
@@ -249,7 +249,7 @@ def _consecution(
         if small is system or first.broken:
             return replace(first, small=small is not system)
         then = consecution(system, system.moves[number], settings.timeout, explain=settings.explain)
-        cuts = tuple(dict.fromkeys([*first.cuts, *then.cuts]))  # what is lifted cuts no step
+        cuts = tuple(dict.fromkeys([*first.cuts, *then.cuts]))  # lifting cuts no step
         return replace(then, cuts=cuts, queries=first.queries + then.queries, seconds=first.seconds + then.seconds)
 
     over(range(len(system.moves)), ask, settings.workers, tell, said)
@@ -277,7 +277,7 @@ def _cuts(answers: list[MoveAnswer]) -> dict[str, tuple[str, ...]]:
 
 
 def _everywhere(system: System, settings: Settings) -> Proof:
-    """Prove properties of every state of the domains, reachable or not."""
+    """Prove properties for every state of the domains, reachable or not."""
     answers: list[tuple[str, int, float]] = []
     stopped = ""
     try:
@@ -306,7 +306,7 @@ def _everywhere(system: System, settings: Settings) -> Proof:
 
 
 def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[str, int, float]], None]) -> None:
-    """Report for each property whether it can fail, with the questions and the seconds so far."""
+    """Report for each property whether it can fail, with the number of questions and the seconds so far."""
     state = system.state("s.")
     asking = Asking(settings.timeout)
     goals = [system.holds(item, state) for item in system.properties]
@@ -316,15 +316,15 @@ def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[st
 
 
 def _runs(system: System, depth: int, timeout: float) -> Reached:
-    """Return the findings from runs of this many steps, each run of z3 replayed on the plain semantics.
+    """Return the findings from runs of this many steps, each of z3's runs replayed on the plain semantics.
 
-    Raises DomainError if one of them ends with an error there, in a step or in a property, unless another one violates
-    a property: then both are reported. Where constants are lifted, their bounds are too, so runs under the constants as
-    they are come first, and what those violate counts whatever is said of others.
+    Raises DomainError if a run ends with an error, in a step or in a property, unless another run violates a property:
+    then both are reported. Lifting constants also lifts bounds, so runs under the given constants come first, and their
+    violations count whatever the lifted runs show.
     """
     first = Reached(-1)
     if system.lifting.names:
-        system.require_known()  # refuses before z3 is asked anything
+        system.require_known()  # refuse before asking z3
         first = _runs(system.unlifted(), depth, timeout)
         if first.why_stopped:
             return replace(first, depth=-1)
@@ -337,7 +337,7 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
 def _replayed(system: System, reached: Reached, known: tuple[PropertyFailure, ...]) -> Reached:
     """Return the reached and the failing properties, each run replayed.
 
-    Raises DomainError where one ends with an error and none violates anything.
+    Raises DomainError if a run ends with an error and none violates a property.
     """
     sure, errors = [], []
     for item in (*reached.failures, reached.error):
@@ -362,7 +362,7 @@ def _replayed(system: System, reached: Reached, known: tuple[PropertyFailure, ..
 
 
 def _with_constants(system: System, history: History | None, error: DomainError) -> DomainError:
-    """Return an error of a run that says which constants have other values there than they were given."""
+    """Return the error of a run with the constants that differ from the given ones."""
     given = system.constants.values
     values = history.constants if history else {}
     others = [f"{name}={value}" for name, value in values.items() if value != given[name]]
@@ -374,12 +374,12 @@ def _with_constants(system: System, history: History | None, error: DomainError)
 
 
 def said_of(error: DomainError) -> str:
-    """Return why a property is undetermined where the model raises an error."""
+    """Return why a property is undetermined if the model raises an error."""
     return f"raises an error after {_steps(len(error.steps))}: {str(error).splitlines()[0].rstrip('.')}"
 
 
 def _of_runs(system: System, reached: Reached, method: str) -> Proof:
-    """Return the findings on the properties from runs that begin in an initial state."""
+    """Return the findings on the properties from runs that start in an initial state."""
     failures = {item.name: item for item in reached.failures}
     far = f"no violation within {_steps(reached.depth)} of an initial state"
 
@@ -407,7 +407,7 @@ def _steps(number: int) -> str:
 
 
 def _over_steps(system: System, settings: Settings) -> Proof:
-    """Prove a conjunction by induction over k steps: the first k states first, then any k states in a row."""
+    """Prove a conjunction by induction over k steps: first the first k states, then any k consecutive states."""
     _require_a_start(system, settings)
     method = f"induction over {settings.k} steps"
     first = _runs(system, settings.k - 1, settings.timeout)

@@ -1,4 +1,4 @@
-"""Findings of z3 on the plain semantics: runs are taken step by step, and what they end with is raised."""
+"""z3's findings on the plain semantics: runs are replayed step by step, and errors are raised."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 def replay(machine: Machine, history: History, properties: tuple[Property, ...]) -> Path:
-    """Return a run that violates a property. One that violates none ends with an error.
+    """Return the path of a run that violates a property. A run that violates none ends with an error.
 
-    Raises DomainError, with the states and steps before it, if a step or the property ends with one, and MismatchError
-    if the run does not show what it should.
+    Raises that DomainError, with the states and steps before it, and MismatchError if the run does not show its
+    finding.
     """
     plain = Interpreter(machine, machine.set_constants(history.constants))
     for name, args in history.steps:
         require_tried_arguments(plain, Step(machine.action(name), args))
     require_tried_arguments(plain, Step(machine.initial, history.first))
     try:
-        initially = plain.begin(history.first) == history.start  # raises what a start ends with
+        initially = plain.begin(history.first) == history.start  # raises an error of the start
     except DisabledError:
         initially = False
     if not initially:
@@ -62,7 +62,7 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
 
 
 def require_tried_arguments(plain: Interpreter, step: Step) -> None:
-    """Raise MismatchError if the plain semantics never tries a step with these numbers, messages aside."""
+    """Raise MismatchError if the plain semantics never tries a step with these numbers; messages are not checked."""
     for (name, domain), value in zip(step.action.params, step.args, strict=True):
         if not isinstance(domain, InFlight) and value not in values_of(plain.schema, domain):
             raise MismatchError(

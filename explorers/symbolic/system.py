@@ -23,14 +23,14 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Schema
 
 MOST_MOVES = 100_000
-"""Combinations of the parameters of an action that are followed, each by a walk of its own."""
+"""Most combinations of an action's parameters, each of which is a walk of its own."""
 NORMALIZE = "normalize"
-"""The name of the step that only normalizes a state: every step of the machine is an action, and then this."""
+"""The name of the step that only normalizes a state: every step of the machine is an action followed by it."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """An action with its parameters: plain numbers, the slot of a message, or None for one that stays a variable."""
+    """An action with its parameters: numbers, the slot of a message, or None for one that stays a variable."""
 
     action: Action | None
     args: tuple[int | None, ...]
@@ -55,12 +55,12 @@ class Move:
 
 @dataclass(frozen=True)
 class Happening:
-    """A move out of a state: when it is enabled, its guards, where it leads and what must hold on the way."""
+    """A move from a state: when it is enabled, its guards, its successor, and the conditions on the way."""
 
     move: Move
     args: tuple[Value, ...]
     present: Flag
-    """That the message is in flight and the variables are in their domains."""
+    """The condition that the message is in flight and the variables are in their domains."""
     guards: tuple[Flag, ...]
     after: Rec
     checks: tuple[Check, ...]
@@ -68,35 +68,35 @@ class Happening:
     messages: tuple[Rec, ...] = ()
     """The messages among its arguments, as they were received."""
     raw: Rec | None = None
-    """The state before `normalize`, where `after` is normalized: what step properties judge."""
+    """The state before `normalize`, if `after` is normalized; step properties judge it."""
     forgotten: tuple[str, ...] = ()
-    """The functions with a loop without an end, after which what it writes may be anything."""
+    """The functions whose endless loops were havocked."""
 
     @property
     def enabled(self) -> Flag:
-        """That the move can happen."""
+        """Return the condition that the move is enabled."""
         return both(self.present, *self.guards)
 
     @property
     def passes(self) -> Flag:
-        """That nothing leaves its bounds on the way."""
+        """Return the condition that no bound is left on the way."""
         return both(*(item.passes for item in self.checks))
 
     @property
     def cut(self) -> Flag:
-        """That a bound is left on the way, in a guard or after them: the plain semantics ends with an error."""
+        """Return the condition that a bound is left, in a guard or later: the plain semantics ends with an error."""
         return both(self.present, negate(self.passes))
 
     @property
     def happens(self) -> Flag:
-        """That the move happens, inside all bounds."""
+        """Return the condition that the move happens, inside all bounds."""
         return both(self.enabled, self.passes)
 
 
 class System:
     """A machine under constants, some of which may be lifted: they have any value from their low bound on.
 
-    With `havoc_loops`, what a step writes in a loop without an end may be anything: see `loops`.
+    With `havoc_loops`, what a step writes in an endless loop has any value: see `loops`.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class System:
         havoc_loops: bool = False,
     ) -> None:
         self.machine, self.constants, self.properties = machine, constants, properties
-        Schema(machine.state, constants)  # raises ModelError for what the plain semantics refuses
+        Schema(machine.state, constants)  # raises the ModelError of the plain semantics
         self.lifting = Lifting(constants, lifted or {})
         self.program = translate(machine, properties)
         self.functions = {item.name: self.program.of(item) for item in self.program.actions}
@@ -123,7 +123,7 @@ class System:
         return System(self.machine, self.constants, properties, self.lifting.names, havoc_loops=self.havoc_loops)
 
     def unlifted(self) -> "System":
-        """Return this machine under the constants as they are, with the same properties."""
+        """Return this machine under the given constants, with the same properties."""
         return System(self.machine, self.constants, self.properties)
 
     def _moves(self) -> Iterator[Move]:
@@ -133,7 +133,7 @@ class System:
             yield Move(None, ())
 
     def _ways_of(self, item: Action) -> Iterator[Move]:
-        """Yield an action with every choice of its parameters; raise UsageError for too many of them."""
+        """Yield an action with every choice of its parameters; raise UsageError for too many."""
         choices = [self._choices(domain) for _, domain in item.params]
         combinations = prod(map(len, choices))
         if combinations > MOST_MOVES:
@@ -168,12 +168,12 @@ class System:
         return made
 
     def require_known(self) -> None:
-        """Walk through every step once; raise ModelError for what the engine does not know before z3 is used."""
+        """Walk through every step once; raise ModelError for what the engine cannot handle before z3 is used."""
         for move in self.moves:
             self.happening(self.state("s."), move)
 
     def kept(self) -> tuple[Rec, Flag]:
-        """Return a state of variables and that every property over states holds in it: made once for all moves."""
+        """Return a state of variables and the condition that every state property holds in it; made once."""
         if self._before is None:
             before = self.state("s.")
             held = both(*(self.holds(item, before) for item in self.properties if item.kind is PropertyKind.ALWAYS))
@@ -192,11 +192,11 @@ class System:
             yield self.happening(before, move, "initial.")
 
     def starts(self) -> list[Happening]:
-        """Return the constraint for the initial states as the plain semantics has them, normalized."""
+        """Return the initial states of the plain semantics, normalized."""
         return [self.normalized(found, "initial.") for found in self.initial()]
 
     def normalized(self, found: Happening, prefix: str) -> Happening:
-        """Return a happening that leads to the normalized state; `raw` is what step properties judge."""
+        """Return a move that leads to the normalized state; step properties judge `raw`."""
         if self.normalize is None:
             return found
         then = self.happening(found.after, self.moves[-1], f"{prefix}{NORMALIZE}.")
@@ -264,11 +264,11 @@ class System:
     # -- properties
 
     def holds(self, prop: Property, state: Rec) -> Flag:
-        """Return the condition that a predicate over states holds, and is defined."""
+        """Return the condition that a state property holds and is defined."""
         return self._ask(prop, [Refs(((True, state),))])
 
     def holds_step(self, prop: Property, before: Rec, happened: Happening) -> Flag:
-        """Return the condition that a predicate over steps holds of a move; one about another action holds."""
+        """Return the condition that a step property holds of a move; a property of another action holds."""
         move = happened.move
         if move.action is None or (prop.on is not None and prop.on.name != move.action.name):
             return True
@@ -285,7 +285,7 @@ class System:
         return both(found, *(item.passes for item in run.checks))
 
     def refusals(self, happened: Happening) -> list[Flag]:
-        """Return for every guard that it is the first to refuse, and that no bound was left before."""
+        """Return for every guard the condition that it is the first to refuse, and that no bound was left before."""
         found = []
         before = both(happened.present, happened.passes)
         for item in happened.guards:

@@ -1,7 +1,7 @@
-"""Lemmas found by themselves: candidates from the schema alone, and those of them that hold by induction.
+"""Lemmas found automatically: candidates from the schema alone, and those that hold by induction.
 
-A candidate compares numbers of a state that stand for the same sort of thing. It is one line of the modelling language,
-so every engine can judge it and a person can read it.
+A candidate compares numbers of a state of the same sort. It is one line of the modelling language, so every engine can
+judge it and people can read it.
 """
 
 import hashlib
@@ -25,18 +25,18 @@ from fencepost.model.language.records import ArrayOf, Channel, Key, Nested, Reco
 
 
 class Field(NamedTuple):
-    """A field: how it is written after its owner, and its domain."""
+    """A field: its text after the owner, and its domain."""
 
     path: str
     domain: Any
 
     def compares_with(self, other: "Field") -> bool:
-        """Return whether both count the same sort of thing: a constant bounds both."""
+        """Return whether a constant bounds both, so that they count the same sort of thing."""
         return bool(linear(self.domain.high).terms.keys() & linear(other.domain.high).terms.keys())
 
 
 class Table(NamedTuple):
-    """An array of records of the state, `by_index` if it has one for each of numbered things, or the state itself."""
+    """An array of records of the state (`by_index`: one for each of a numbered set of things), or the state itself."""
 
     name: str
     by_index: bool
@@ -44,17 +44,17 @@ class Table(NamedTuple):
 
     @property
     def numbers(self) -> list[Field]:
-        """Fields that count something."""
+        """Return the fields that count something."""
         return [item for item in self.fields if isinstance(item.domain, Range) and not isinstance(item.domain, Index)]
 
     @property
     def indices(self) -> list[Field]:
-        """Fields that name one of numbered things."""
+        """Return the fields that are an index of a numbered thing."""
         return [item for item in self.fields if isinstance(item.domain, Index)]
 
     @property
     def sets(self) -> list[Field]:
-        """Fields that are sets of numbered things."""
+        """Return the fields that are sets of numbered things."""
         return [item for item in self.fields if isinstance(item.domain, BitSet)]
 
 
@@ -87,7 +87,7 @@ def tables(record: type[Record]) -> list[Table]:
 
 
 def _is_sealed(kind: Nested) -> bool:
-    """Return whether models cannot name what is inside: of channels, and of rows of an array of arrays."""
+    """Return whether models cannot name the inside: of channels, and of rows of an array of arrays."""
     return issubclass(kind.record, Channel | Row)
 
 
@@ -150,7 +150,7 @@ def _of_pairs(table: Table) -> Iterator[str]:
 
 
 def _looked_up(table: Table, others: list[Table], own: Table) -> Iterator[str]:
-    """Yield that a number is a place in the table where the other fields of its owner stand."""
+    """Yield the candidates that compare an owner's fields with the table's element at an index that the owner names."""
     name = f"s.{table.name}"
     for kept in table.fields:
         for other in (item for item in others if kept.path in {entry.path for entry in item.fields}):
@@ -190,7 +190,7 @@ def lemma_{number}(s, c):
 
 
 def candidates(machine: Machine, taken: Container[str] = ()) -> tuple[Property, ...]:
-    """Return the candidates as properties with names that are not taken; each one's sentence is its own text."""
+    """Return the candidates as properties with unused names; each one's sentence is its own text."""
     free = (number for number in count() if f"lemma-{number}" not in taken)
     found = dict(zip(dict.fromkeys(conditions(machine)), free))  # noqa: B905 (numbers have no end)
     text = _HEAD.format(name=machine.name)
@@ -228,7 +228,7 @@ def strengthen(
 ) -> tuple[Proof, tuple[Property, ...]]:
     """Prove properties together with candidates; return the proof and the lemmas that it needs.
 
-    Parts that are not needed are left out one by one, for `seconds` at most. Ctrl-C ends it with what was decided.
+    Unneeded lemmas are dropped one by one, for `seconds` at most. Ctrl-C ends it with the results so far.
     """
     quick = replace(settings, explain=False)
     made = prove(machine, constants, (*properties, *candidates), quick, tell)

@@ -1,8 +1,8 @@
-"""Values of the symbolic engine: whole numbers, flags and sets, each a plain Python value or a term of z3.
+"""Values of the symbolic engine: whole numbers, flags and sets, each a plain Python value or a z3 term.
 
-A number is an `int` or a `Num`, a term with the bounds that are known of it; a flag is a `bool` or a Boolean term; a
-set is a `Mask`, one flag per member, or `Members`, if it may have any number of them. Every function here folds what it
-can, so a value stays plain while nothing symbolic has touched it.
+A number is an `int` or a `Num`, a term with its known bounds; a flag is a `bool` or a Boolean term; a set is a `Mask`,
+one flag per member, or `Members`, of any size. Every function folds constants, so a value stays plain until something
+symbolic is involved.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ Flag = Any
 Value = Any
 """An `int`, a `bool`, a `Num`, a `Mask`, `Members` or a Boolean term of z3."""
 MOST_CASES = 256
-"""Cases into which an operation on a bounded number is split."""
+"""Most cases into which an operation on a bounded number is split."""
 
 
 class UnknownOperation(Exception):  # noqa: N818 (the walk says where, and what to write)
@@ -26,7 +26,7 @@ class UnknownOperation(Exception):  # noqa: N818 (the walk says where, and what 
 
 @dataclass(frozen=True, eq=False)
 class Num:
-    """A whole number as a term; `lo` and `hi` bound it, None where nothing does."""
+    """A whole number as a term; `lo` and `hi` are its bounds, None without one."""
 
     term: Any
     lo: int | None
@@ -46,12 +46,12 @@ class Mask:
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """A set without a greatest member, as the function that says of every number from 0 on whether it is one."""
+    """A set without a greatest member, as the function that says of each number from 0 on whether it is a member."""
 
     term: Any
 
 
-# -- terms of z3, made without the checks of operands of its Python classes, which take half of all time
+# -- z3 terms made without the operand checks of its Python classes, which take half of all time
 
 _CONTEXT = z3.main_ctx()
 _REF = _CONTEXT.ref()
@@ -75,7 +75,7 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Return whether two terms are one: z3 keeps equal terms once."""
+    """Return whether two terms are identical: z3 stores equal terms once."""
     return bool(one.ast.value == other.ast.value)
 
 
@@ -151,7 +151,7 @@ def truth(value: Value) -> Flag:
 
 
 def endless_members(value: Value) -> Members:
-    """Return a set as one without a greatest member; a plain one must not be negative."""
+    """Return a set as one without a greatest member; a plain number must not be negative."""
     if isinstance(value, Members):
         return value
     if not isinstance(value, int) or value < 0:
@@ -203,7 +203,7 @@ def as_term(value: Value) -> Any:
 
 
 def bounds(value: int | Num) -> tuple[int | None, int | None]:
-    """Return (low, high) of a number, None where it is unbounded."""
+    """Return (low, high) of a number, None if unbounded."""
     return (value, value) if isinstance(value, int) else (value.lo, value.hi)
 
 
@@ -216,7 +216,7 @@ def _as_flag(value: Value) -> Flag | None:
 
 
 def _bits_of(one: Value, other: Value) -> tuple[Mask, Mask, list[tuple[Flag, Flag]]] | None:
-    """Return two sets, or a set and a plain number, with their bits side by side; None for anything else."""
+    """Return two sets, or a set and a plain number, with their bits paired; None for anything else."""
     if not (isinstance(one, Mask) and isinstance(other, Mask | int)) and not (
         isinstance(other, Mask) and isinstance(one, int)
     ):
@@ -226,7 +226,7 @@ def _bits_of(one: Value, other: Value) -> tuple[Mask, Mask, list[tuple[Flag, Fla
 
 
 def choose(flag: Flag, one: Value, other: Value) -> Value:
-    """Return `one` where the flag holds, else `other`."""
+    """Return `one` if the flag holds, else `other`."""
     if flag is True or one is other:
         return one
     if flag is False:
@@ -270,7 +270,7 @@ def plus(one: Value, other: Value) -> int | Num:
 
 
 def total(items: Iterable[Value]) -> int | Num:
-    """Return the sum of any number of numbers, 0 of none."""
+    """Return the sum of numbers."""
     found: int | Num = 0
     for item in items:
         found = plus(found, item)
@@ -352,7 +352,7 @@ def invert(value: Value) -> Value:
 
 
 def _plain(value: Mask) -> Value:
-    """Return a set whose bits are all plain as the number that it is."""
+    """Return a set whose bits are all plain as a number."""
     if all(isinstance(flag, bool) for flag in (*value.bits, value.sign)):
         return sum(1 << place for place, flag in enumerate(value.bits) if flag) - (value.sign << len(value.bits))
     return value
@@ -361,7 +361,7 @@ def _plain(value: Mask) -> Value:
 FAR = 1 << 13
 """The most bits of a shift: `expressions.py` refuses more to the left, and no number has more."""
 HUGE = 1 << 60
-"""More bits than any computer can hold: a shift to the left by this many is an error."""
+"""More bits than any computer has: a shift to the left by this many is an error."""
 
 
 def shift_left(value: Value, count: Value) -> Value:
@@ -452,7 +452,7 @@ def at_most(one: Value, other: Value) -> Flag:
 
 
 def size(value: Value) -> int | Num:
-    """Return how many bits of a set are on; it must not be negative."""
+    """Return the number of members of a set; it must not be negative."""
     return total(mask(value).bits)
 
 

@@ -1,7 +1,7 @@
 """Several steps in a row: bounded model checking from the initial states, and induction over k steps.
 
-A step is an action and then `normalize`, as the plain semantics takes it. Each state has variables of its own, tied to
-what the chosen move makes of the state before.
+A step is an action and then `normalize`, as on the plain semantics. Each state has its own variables, tied to the
+result of the chosen move from the state before.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ from fencepost.model.language.records import Key
 
 @dataclass(frozen=True)
 class History:
-    """A run that z3 found, plain: the constants, the first state and the steps by action name with their arguments."""
+    """A run that z3 found, plain: the constants, the first state, and the steps by action name with their arguments."""
 
     constants: dict[str, int]
     first: tuple[Any, ...]
@@ -44,11 +44,11 @@ class PropertyFailure:
 
 @dataclass(frozen=True)
 class Reached:
-    """How far a question about several steps got.
+    """Reach of a question about several steps.
 
-    `depth` steps were examined in full. `failures` has for each property that fails the fewest steps after which it
-    does, `unknown` the steps after which z3 gave up on one. `cuts` names values that may leave their bounds, `error` is
-    a run whose last step makes one do so. `broken` are the properties that an induction does not keep.
+    `depth` steps were examined in full. `failures` has the fewest steps after which each failing property fails,
+    `unknown` the steps after which z3 gave up on a property. `cuts` names values that may leave their bounds, `error`
+    is a run whose last step does so. `broken` are the properties that an induction does not preserve.
     """
 
     depth: int
@@ -57,10 +57,10 @@ class Reached:
     cuts: tuple[str, ...] = ()
     unknown: Mapping[str, int] = field(default_factory=dict)
     why_stopped: str = ""
-    """The signal that ended this, if one did: the question has no answer then."""
+    """The signal that ended this, if one did; the question is then unanswered."""
     error: History | None = None
     error_text: str = ""
-    """The error that the model raises, and after how many steps, if a property is violated nevertheless."""
+    """The model's error and its number of steps, if a property is violated as well."""
     queries: int = 0
     seconds: float = 0.0
 
@@ -71,15 +71,15 @@ class Reached:
 
 
 _FIRST = z3.Int("choice0")
-"""Which of the initial actions a chain begins with, if it begins with one."""
+"""Which initial action a chain starts with, if any."""
 
 
 @dataclass
 class Chain:
-    """States in a row, the steps between them, and a solver that knows both.
+    """Consecutive states, the steps between them, and a solver that has both.
 
-    `inside` is a flag that may be asked for: that constants are in their ranges, and states and arguments in the
-    domains that these give, as on the plain semantics.
+    The flag `inside` may be assumed: constants are in their ranges, and states and arguments in the domains that these
+    give, as on the plain semantics.
     """
 
     system: System
@@ -106,7 +106,7 @@ class Chain:
         return error
 
     def _choose(self, choice: Any, ways: list[Happening], after: Rec) -> None:
-        """Assume that one of several ways is taken, and leads to a state."""
+        """Assume that one of several moves is taken and leads to a state."""
         self.asking.add(choice >= 0, choice < len(ways))
         for index, item in enumerate(ways):
             limit = implies(self.inside, both(*models.strict_arguments(self.system, item)))
@@ -121,7 +121,7 @@ class Chain:
         return None
 
     def ask_inside(self, *flags: Flag) -> Any:
-        """Return z3's answer on constants that a run may have."""
+        """Return z3's answer for constants that a run may have."""
         return models.ask_allowed(self.system, self.asking, *flags, inside=self.inside)
 
     def _limit(self, state: Rec) -> None:
@@ -149,7 +149,7 @@ class Chain:
         return self.walked[number]
 
     def fails(self, number: int) -> dict[str, Flag]:
-        """Return by property that it fails in a state, or of the step that leads there."""
+        """Return for each property the condition that it fails in a state, or of the step that leads there."""
         state = self.states[number]
         found = {item.name: negate(self.system.holds(item, state)) for item in state_properties(self.system.properties)}
         for item in step_properties(self.system.properties):
@@ -161,16 +161,16 @@ class Chain:
         return found
 
     def know(self) -> None:
-        """Assume that what was read of the states, by now, is in its domain."""
+        """Assume that every value read so far is in its domain."""
         self.asking.add(*(self.system.typed(state) for state in self.states))
 
     def holds(self, number: int) -> Flag:
-        """Return the condition that every property over states holds in a state."""
+        """Return the condition that every state property holds in a state."""
         state = self.states[number]
         return both(*(self.system.holds(item, state) for item in state_properties(self.system.properties)))
 
     def failure(self, name: str, flag: Flag, number: int) -> PropertyFailure | str:
-        """Return how a property can fail in a state; else what z3 says, unsat or unknown."""
+        """Return how a property can fail in a state; else z3's answer, unsat or unknown."""
         said = self.ask_inside(flag)
         if said == z3.sat:
             try:
@@ -183,7 +183,7 @@ class Chain:
         return PropertyFailure(name, number, None) if said == z3.sat else str(said)
 
     def history(self, model: Any, length: int, last: Happening | None = None) -> History:
-        """Return the first `length` states of a model, and one step more if it is given."""
+        """Return the first `length` states of a model, with one more step if given."""
         value_of, number_of = models.value_under(model), models.number_under(model)
         chosen = [self.steps[number][value_of(self.choices[number])] for number in range(length - 1)]
         steps = []
@@ -195,7 +195,7 @@ class Chain:
         return History(constants, first, key_under(self.states[0], value_of, number_of), tuple(steps))
 
     def cuts(self, error: bool = True) -> tuple[list[str], History | None]:  # noqa: FBT001, FBT002
-        """Return how a step out of the last state may leave the bounds, and a run of the plain semantics that does."""
+        """Return how a step from the last state may leave the bounds, and a run of the plain semantics that does."""
         found: list[str] = []
         for happened in self.ways():
             if happened.cut is False:
@@ -212,7 +212,7 @@ class Chain:
 
 
 def error_at_start(system: System, model: Any, found: Happening) -> History:
-    """Return a run that ends with an error before there is a state."""
+    """Return a run that ends with an error before its first state."""
     number_of = models.number_under(model)
     constants = {name: number_of(value) for name, value in system.lifting.values.items()}
     return History(constants, tuple(map(number_of, found.args)), (), ())
@@ -237,7 +237,7 @@ def _until_stopped(first: Reached, ask: Callable[[Callable[[Reached], None]], Re
 
 
 def _deeper(system: System, depth: int, timeout: float, tell: Callable[[Reached], None]) -> Reached:
-    """Look at one step more after the other, and report how far that came."""
+    """Examine one step more at a time, and report progress."""
     chain = Chain(system, Asking(timeout))
     found = Reached(-1, error=chain.begin(initially=True))
     failures: dict[str, PropertyFailure] = {}
@@ -266,7 +266,7 @@ def _deeper(system: System, depth: int, timeout: float, tell: Callable[[Reached]
 
 
 def _judged(chain: Chain, number: int, failures: dict[str, PropertyFailure], unknown: dict[str, int]) -> dict[str, int]:
-    """Ask of each property that is not decided whether it can fail in a state; return those that z3 gave up on."""
+    """Ask for each undecided property whether it can fail in a state; return those that z3 gave up on."""
     fails = chain.fails(number)
     chain.know()
     left = {name: flag for name, flag in fails.items() if not _is_decided(name, failures, unknown)}

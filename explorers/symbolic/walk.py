@@ -1,7 +1,7 @@
-"""One walk through a function of the typed program on a symbolic state, both ways of every branch at once.
+"""A walk through one function of the typed program on a symbolic state, following both ways of every branch.
 
-What a branch stores, it stores under its condition. Guards are kept one by one; so is every check that the plain
-semantics makes: an index inside its array, a value inside its domain, room in a bag.
+Each store in a branch is under its condition. Guards are recorded one by one; so is every check of the plain semantics:
+an index inside its array, a value inside its domain, room in a bag.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,15 +20,14 @@ from fencepost.explorers.symbolic.terms import Flag, Num, UnknownOperation, Valu
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
 
 MOST_ROUNDS = 4096
-"""Rounds of one loop that are followed."""
+"""Most rounds of a loop."""
 
 
 class Walk:
-    """One walk: the guards met, the checks made, and how many branches were taken both ways.
+    """One walk: its guards, its checks, and the number of branches followed both ways.
 
-    With `havoc_loops` a loop without an end is gone over as in `loops`: `forgotten` names the functions that
-    have one, and `facts` bound the variables that stand for what it wrote. None: it cannot be, as in a
-    property, which has to be exact.
+    With `havoc_loops` an endless loop is treated as in `loops`: `forgotten` names the functions with one, and `facts`
+    bound the variables for what it wrote. None: not allowed, as in a property, which must be exact.
     """
 
     def __init__(
@@ -76,9 +75,9 @@ class Walk:
     # -- folds over a range without a bound
 
     def any_of(self, source: Numbers) -> tuple[Num, Flag]:
-        """Return a variable for the numbers of a range, and that it is one of them.
+        """Return a variable for the numbers of a range, and the condition that it is one of them.
 
-        The condition is of an unbounded number: with bounds it would fold, and "for all" is about all numbers.
+        The condition is on an unbounded number: with bounds it would fold, and "for all" ranges over all numbers.
         """
         self.variables += 1
         term = terms.integer(f"any.{self.variables}")
@@ -87,10 +86,10 @@ class Walk:
         return Num(term, source.low, None if source.high is None else source.high - 1), inside
 
     def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Quantified) -> None:
-        """Make the checks of a fold's body those of all numbers up to the first that decides, where the fold ends.
+        """Limit the checks of a fold's body to the numbers up to the first that decides, where the fold ends.
 
-        For a property a number counts if none before it decides. In a step the first number that decides has a name,
-        which z3 finds easier.
+        For a property a number counts if no earlier one decides. In a step the first number that decides gets a name,
+        which is easier for z3.
         """
         made = [item for item in self.checks[before:] if item.passes is not True]
         del self.checks[before:]
@@ -144,7 +143,7 @@ class Walk:
         frame.live = False
 
     def require(self, frame: Frame, node: nodes.Require) -> None:
-        """Note a guard: what follows happens only if it holds."""
+        """Record a guard: what follows happens only if it holds."""
         condition = terms.truth(self.value(frame, node.condition))
         self.guards.append(condition)
         self.assumed = terms.both(self.assumed, condition)
@@ -156,12 +155,12 @@ class Walk:
         self.hold(frame, node.slot.number, self.value(frame, node.value))
 
     def hold(self, frame: Frame, slot: int, value: Any) -> None:
-        """Let a slot hold a value where this point is reached."""
+        """Set a slot's value if this point is reached."""
         old = frame.slots.get(slot)
         frame.slots[slot] = value if old is None else merge(frame.live, value, old)
 
     def store(self, frame: Frame, node: nodes.Store) -> None:
-        """Store a number: the value is evaluated before the place."""
+        """Store a number: its value is evaluated before its place."""
         value = self.value(frame, node.value)
         for condition, cell in expressions.place(self, frame, node.place).options:
             self.put(frame, cell, value, condition)
@@ -172,7 +171,7 @@ class Walk:
         self._copy(frame, places, source, places.first.record)
 
     def branch(self, frame: Frame, node: nodes.If) -> None:
-        """Run both ways of an if, each under its condition."""
+        """Follow both ways of an if, each under its condition."""
         test = terms.truth(self.value(frame, node.test))
         if isinstance(test, bool):
             self.block(frame, node.then if test else node.other)
@@ -187,7 +186,7 @@ class Walk:
         frame.live = entry if all(whole for _, whole in ends) else terms.either(*(end for end, _ in ends))
 
     def loop(self, frame: Frame, node: nodes.For) -> None:
-        """Run a loop as often as it can go round, each round under its condition."""
+        """Follow a loop through every possible round, each under its condition."""
         source = self.source(frame, node.source)
         if self.havoc_loops and isinstance(source, Numbers) and source.is_endless:
             loops.forget(self, frame, node, source)
@@ -210,7 +209,7 @@ class Walk:
             before = frame.slots.get(node.slot.number)
             frame.slots[node.slot.number] = held_by(item)
             self.block(frame, node.body)
-            if before is not None:  # it keeps its value where this round is not reached
+            if before is not None:  # it keeps its value if this round is not reached
                 frame.slots[node.slot.number] = merge(enter, frame.slots[node.slot.number], before)
             if frame.live is not enter:
                 live = terms.either(terms.both(live, terms.negate(condition)), frame.live, *frame.continues)
@@ -226,7 +225,7 @@ class Walk:
         return found
 
     def rounds(self, frame: Frame, node: nodes.Source, source: Numbers | Refs) -> Iterator[tuple[Flag, Any]]:
-        """Yield (condition, item) for every item that a loop or a generator may run over, in order."""
+        """Yield (condition, item) for every possible item of a loop or a generator, in order."""
         if isinstance(source, Numbers):
             yield from self.numbers(frame, node, source)
         elif isinstance(source.first, Endless):
@@ -241,7 +240,7 @@ class Walk:
                 yield from [(terms.both(condition, on), Refs(((True, item),))) for on, item in messages]
 
     def numbers(self, frame: Frame, node: nodes.Source, source: Numbers) -> Iterator[tuple[Flag, int]]:
-        """Yield (condition, number) for what a `range` may hold."""
+        """Yield (condition, number) for every possible number of a `range`."""
         low, high = source.low, source.high
         if low is None or high is None:
             havoc = ", or add `havoc_loops=True`: what it writes may then be anything"
@@ -299,7 +298,7 @@ class Walk:
     # -- bags
 
     def add(self, frame: Frame, node: nodes.Add) -> None:
-        """Put a message at the end of a bag: its fields are evaluated before it is there."""
+        """Add a message to the end of a bag; its fields are evaluated before."""
         bag: Bag = self.value(frame, node.bag).first
         values = [(item.name, self.value(frame, item.value)) for item in node.fills]
         self.messages += 1
@@ -312,7 +311,7 @@ class Walk:
             self.hold(frame, node.slot.number, made)
 
     def remove(self, frame: Frame, node: nodes.Remove) -> None:
-        """Take a message out of a bag: itself if it lies in there, else the first that is equal."""
+        """Take a message out of a bag: itself if it is there, else the first equal one."""
         bag: Bag = self.value(frame, node.bag).first
         message: Refs = self.value(frame, node.message)
         self.messages += 1

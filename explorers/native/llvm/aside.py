@@ -1,7 +1,7 @@
-"""Compiling in a process of its own, which is replaced now and then.
+"""Compiling in a separate process, which is replaced now and then.
 
-llvmlite never frees the passes that it made for a module, some 50 kB. So a process compiles a number of modules itself,
-and what comes after that in another one.
+llvmlite never frees the passes that it made for a module, some 50 kB. So this process compiles only a number of modules
+itself, and leaves the rest to another.
 """
 
 import atexit
@@ -27,7 +27,7 @@ _here = _there = 0
 
 
 def compiled_somewhere(unit: Unit | Lowered, level: int = LEVEL) -> Object:
-    """Return the object of a unit, compiled in this process or in another one."""
+    """Return the object of a unit, compiled in this process or in another."""
     global _here  # noqa: PLW0603 (of this process)
     with _lock:
         if _here < MOST:
@@ -48,7 +48,7 @@ def _asked(unit: Unit | Lowered, level: int) -> Object:
         _send(_process.stdin, (unit, level))
         found = _received(_process.stdout)
     except BaseException:
-        _end()  # half of an answer may be on its way
+        _end()  # half of an answer may be in the pipe
         raise
     return _object(found)
 
@@ -60,7 +60,7 @@ def _object(found: Object | str | None) -> Object:
 
 
 class Meanwhile:
-    """A unit that another process compiles. Files pass between the two, so that neither waits for the other."""
+    """A unit that another process compiles. Data pass through files, so that neither process waits for the other."""
 
     def __init__(self, unit: Unit | Lowered, level: int) -> None:
         with tempfile.TemporaryFile() as given:
@@ -72,7 +72,7 @@ class Meanwhile:
             )
 
     def taken(self) -> Object | None:
-        """Return the object, None until it is made; raise CompileError if it cannot be."""
+        """Return the object, None until it is compiled; raise CompileError if that failed."""
         if self._process.poll() is None:
             return None
         with self._made as made:
@@ -86,7 +86,7 @@ class Meanwhile:
 
 
 def _forget() -> None:
-    """Leave the other process to the process that this one was forked from."""
+    """Leave the other process to the parent after a fork."""
     global _process, _lock
     _process, _lock = None, threading.Lock()
 
@@ -110,13 +110,13 @@ def _send(pipe: Any, content: object) -> None:
 
 
 def _received(pipe: Any) -> Any:
-    """Return the message of the other process, None at its end."""
+    """Return the message of the other process, None at the end of the pipe."""
     head = pipe.read(_LENGTH.size)
     return pickle.loads(pipe.read(*_LENGTH.unpack(head))) if head else None  # noqa: S301 (from our own process)
 
 
 def main() -> None:
-    """Compile what comes in until nothing does; this is what the other process runs."""
+    """Compile units from standard input until it ends; the other process runs this."""
     while (asked := _received(sys.stdin.buffer)) is not None:
         unit, level = asked
         try:

@@ -1,7 +1,7 @@
 """A function in LLVM IR, built value by value: blocks, loads and stores by layout, arithmetic, calls.
 
-Nothing here wraps in silence or is undefined: sums of 64 bits are either known to fit, or noted (`checked`), or meant
-to wrap (`wrapped`, words). There is no `nsw`, and no shift by more than 63.
+No operation wraps silently or is undefined: a sum of 64 bits is known to fit, or checked (`checked`), or meant to wrap
+(`wrapped`, words). There is no `nsw`, and no shift by more than 63.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,12 +30,12 @@ from fencepost.explorers.native.llvm.types import (
 SIGNED = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
 UNSIGNED = {"==": "eq", "!=": "ne", "<": "ult", "<=": "ule", ">": "ugt", ">=": "uge"}
 FEW = 512
-"""Bytes that are copied in line."""
+"""Bytes that are copied inline."""
 _BITWISE = {"&": "and", "|": "or", "^": "xor"}
 
 
 class Builder:
-    """One function being written. `at` is the current block; a jump leaves none until the next `begin`."""
+    """A function being written. `at` is the current block; after a jump there is none until the next `begin`."""
 
     def __init__(self, name: str, parameters: Sequence[Type], *, exported: bool = False, attributes: str = "") -> None:
         self.name, self.exported, self.attributes = name, exported, attributes
@@ -61,7 +61,7 @@ class Builder:
         self.arguments.append(Value(name, kind, lengths=tuple(lengths)))
 
     def owned(self, position: int) -> None:
-        """Say that what a parameter points to is reached through this parameter only, as long as the function runs."""
+        """Declare that memory behind a parameter is reached only through this parameter while the function runs."""
         kind, _, name = self._heads[position].partition(" ")
         self._heads[position] = f"{kind} noalias {name}"
 
@@ -91,7 +91,7 @@ class Builder:
         return register
 
     def mark(self) -> tuple[int, int, str | None]:
-        """Return where the function stands, for `undo`."""
+        """Return the current position, for `undo`."""
         return len(self.lines), len(self.slots), self.at
 
     def undo(self, before: tuple[int, int, str | None]) -> None:
@@ -134,7 +134,7 @@ class Builder:
     def chosen(
         self, decide: Callable[[str, str], None], then: Callable[[], Value], other: Callable[[], Value]
     ) -> Value:
-        """Return one of two values, the other of which is not evaluated."""
+        """Return one of two values; the other is not evaluated."""
         yes, no, end = self.label(), self.label(), self.label()
         decide(yes, no)
         ways = []
@@ -152,7 +152,7 @@ class Builder:
     def either(
         self, decide: Callable[[str, str], None], then: Callable[[], None], other: Callable[[], None] | None
     ) -> None:
-        """Write one or two blocks of statements; `decide` ends the current block, given those for yes and for no."""
+        """Write one or two blocks of statements; `decide` ends the current block with a branch to them."""
         yes, no, end = self.label(), self.label(), self.label()
         decide(yes, no if other else end)
         goes_on = other is None
@@ -169,7 +169,7 @@ class Builder:
     # -- locals that change
 
     def slot(self, kind: Type) -> str:
-        """Return room on the stack for a value; it becomes a register when the code is optimized."""
+        """Return a stack slot for a value; optimizing turns it into a register."""
         register = self.register()
         self.slots.append(f"  {register} = alloca {spelled(kind)}")
         return register
@@ -198,7 +198,7 @@ class Builder:
         return Value(text, Sort.NUMBER, low, high)
 
     def store(self, address: str, cell: Cell, value: Value) -> None:
-        """Write a number to memory; what does not fit loses its upper bits."""
+        """Store a number in memory; a number that does not fit loses its upper bits."""
         bits, text = 8 * cell.bytes, self.number(value).text
         if bits < WORD_BITS:
             text = self.value(f"trunc i64 {text} to i{bits}")
@@ -209,7 +209,7 @@ class Builder:
         return self.load(address, memory) if isinstance(memory, Cell) else Value(address, memory)
 
     def write(self, address: str, memory: Memory, value: Value) -> None:
-        """Write a number, or copy a record. Two records of one type are one, or share nothing."""
+        """Write a number, or copy a record. Two records of one type are identical, or do not overlap."""
         if isinstance(memory, Cell):
             self.store(address, memory, value)
         elif memory.bytes > FEW:
@@ -221,7 +221,7 @@ class Builder:
             self._copy(address, value.text, memory.bytes)
 
     def _copy(self, address: str, source: str, size: int) -> None:
-        """Copy memory by the widest registers that every processor has: LLVM's own way is slow at some 100 bytes."""
+        """Copy memory by the widest registers that every processor has: LLVM's memcpy is slow at some 100 bytes."""
         at, parts = 0, []
         for bits in (128, 64, 32, 16, 8):
             while size - at >= bits // 8:
@@ -273,7 +273,7 @@ class Builder:
     # -- numbers and flags
 
     def number(self, value: Value) -> Value:
-        """Return a flag as 0 or 1, and a number or a word as it is."""
+        """Return a flag as 0 or 1, and a number or a word unchanged."""
         if value.type is not Sort.FLAG:
             return value
         if value.text in ("true", "false"):
@@ -281,7 +281,7 @@ class Builder:
         return Value(self.value(f"zext i1 {value.text} to i64"), Sort.NUMBER, 0, 1)
 
     def flag(self, value: Value) -> Value:
-        """Return whether a number is not 0, and a flag as it is."""
+        """Return whether a number is not 0, and a flag unchanged."""
         if value.type is Sort.FLAG:
             return value
         if value.low == value.high:
@@ -292,15 +292,15 @@ class Builder:
         return Value(self.value(f"xor i1 {self.flag(value).text}, true"), Sort.FLAG)
 
     def joined(self, sign: str, one: Value, other: Value) -> Value:
-        """Return `one & other` or `one | other` of two flags that are there."""
+        """Return `one & other` or `one | other` of two evaluated flags."""
         return Value(self.value(f"{_BITWISE[sign]} i1 {one.text}, {other.text}"), Sort.FLAG)
 
     def both(self, one: Value, other: Value) -> Value:
-        """Return `one and other` of two flags that are there."""
+        """Return `one and other` of two evaluated flags."""
         return self.joined("&", one, other)
 
     def alike(self, left: Value, right: Value) -> tuple[Value, Value, bool]:
-        """Return two numbers and whether they are words; a literal is what the other one is."""
+        """Return two numbers and whether they are words; a literal takes the type of the other."""
         left, right = self.number(left), self.number(right)
         if left.type is right.type:
             return left, right, left.type is Sort.WORD
@@ -332,7 +332,7 @@ class Builder:
         return Value(text, Sort.WORD if unsigned else Sort.NUMBER, low, high)
 
     def overflowing(self, sign: str, left: Value, right: Value) -> tuple[Value, Value | None]:
-        """Return a sum, a difference or a product, and a flag where it may not fit: whether it does not."""
+        """Return a sum, a difference or a product; if it may overflow, also a flag that it does not."""
         left, right = self.number(left), self.number(right)
         low, high = ends(sign, left, right)
         if low >= LEAST and high <= GREATEST:
@@ -355,7 +355,7 @@ class Builder:
         return Value(text, left.type, low, high)
 
     def shifted(self, sign: str, value: Value, count: Value) -> Value:
-        """Return a shift; of the count six bits are read, so that no count is undefined."""
+        """Return a shift; only six bits of the count are used, so no count is undefined."""
         value, count = self.number(value), self.number(count)
         if not 0 <= count.low <= count.high < WORD_BITS:
             count = Value(self.value(f"and i64 {count.text}, {WORD_BITS - 1}"), Sort.NUMBER, 0, WORD_BITS - 1)
@@ -372,7 +372,7 @@ class Builder:
         return Value(self.value(f"{name} i64 {value.text}, {count.text}"), value.type, low, high)
 
     def divided(self, sign: str, value: Value, divisor: int) -> Value:
-        """Return `value // divisor` or `value % divisor` as Python rounds, for a positive number."""
+        """Return `value // divisor` or `value % divisor`, rounded as in Python, for a positive divisor."""
         value = self.number(value)
         assert divisor > 0
         if divisor & (divisor - 1) == 0:

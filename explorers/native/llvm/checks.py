@@ -1,15 +1,14 @@
-"""Checked operations: what fails leaves a code in the first element of the check array, and a harmless value follows.
+"""Checked operations: a failed check leaves a code in the first element of the check array and yields a harmless value.
 
-The first code stays: what comes after an error may be its consequence.
+The first code stays, since later errors may follow from the first one.
 """
 
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import WORD_BITS, Sort, Value, number
 
 INDEX, VALUE, SHIFT, FULL, ABSENT, NUMBER, SUM = 1, 2, 3, 4, 5, 6, 7
-"""An index outside its array, a value outside its domain, a negative shift, a full bag, a message that is not in its
-bag, a shift or a product of more than 64 bits, a sum of more than 64.
-"""
+"""Codes of failed checks: an index outside its array, a value outside its domain, a negative shift, a full bag, a
+message missing from its bag, a shift or a product of more than 64 bits, a sum of more than 64."""
 RARE = ", !prof !0"
 
 PREAMBLE = """declare {i64, i1} @llvm.sadd.with.overflow.i64(i64, i64)
@@ -54,7 +53,7 @@ def note_if(build: Builder, e: Value, wrong: Value, code: int) -> None:
 
 
 def too_long(build: Builder, code: Value) -> Value:
-    """Return whether a code says that a number has more than 64 bits, which the plain semantics continues with."""
+    """Return whether a code is for a number of more than 64 bits, with which the plain semantics continues."""
     return build.joined("|", *(build.compared("==", code, number(one)) for one in (NUMBER, SUM)))
 
 
@@ -63,14 +62,14 @@ def index(build: Builder, e: Value, place: Value, length: Value) -> Value:
     place = build.number(place)
     if place.low >= 0 and place.high < length.low:
         return place
-    wrong = Value(build.value(f"icmp uge i64 {place.text}, {length.text}"), Sort.FLAG)  # a negative one is a great one
+    wrong = Value(build.value(f"icmp uge i64 {place.text}, {length.text}"), Sort.FLAG)  # negative: large
     note_if(build, e, wrong, INDEX)
     text = build.value(f"select i1 {wrong.text}, i64 0, i64 {place.text}")
     return Value(text, Sort.NUMBER, 0, max(0, length.high - 1))
 
 
 def right_shift(build: Builder, e: Value, value: Value, count: Value) -> Value:
-    """Return `value >> count`, 0 after noting SHIFT where the count is negative."""
+    """Return `value >> count`; for a negative count note SHIFT and return 0."""
     value, count = build.number(value), build.number(count)
     if count.low < 0:
         negative = build.compared("<", count, number(0))
@@ -86,7 +85,7 @@ def right_shift(build: Builder, e: Value, value: Value, count: Value) -> Value:
 
 
 def magnitude(build: Builder, e: Value, value: Value) -> Value:
-    """Return the absolute value; note SUM where it does not fit."""
+    """Return the absolute value; note SUM if it does not fit."""
     value = build.number(value)
     if value.low >= 0:
         return value
@@ -95,6 +94,6 @@ def magnitude(build: Builder, e: Value, value: Value) -> Value:
     text = build.value(f"call i64 @llvm.abs.i64(i64 {value.text}, i1 false)")
     if value.low == -(
         1 << (WORD_BITS - 1)
-    ):  # that of the least number has no place: what goes on is inside the ends given below
+    ):  # the least number has none: the value that continues lies between the ends below
         text = build.value(f"call i64 @llvm.umin.i64(i64 {text}, i64 {(1 << (WORD_BITS - 1)) - 1})")
     return Value(text, Sort.NUMBER, 0, min(max(-value.low, value.high), (1 << (WORD_BITS - 1)) - 1))

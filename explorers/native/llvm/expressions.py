@@ -22,16 +22,16 @@ _SIGNS: dict[type[ast.operator], str] = {
 }  # fmt: skip
 _NARROW = {"uint8": 0xFF, "uint32": 0xFFFFFFFF}
 _ARRAYS = {"u8s": "u8", "i32s": "i32", "i64s": "i64", "u32s": "u32", "u64s": "u64", "u64ss": "u64"}
-"""Arrays that are made of an address and lengths."""
+"""Arrays represented by an address and lengths."""
 
 
 class Translating(Protocol):
-    """The translated module as one function knows it. `globals` are numbers that it names."""
+    """The module being translated as one function sees it. `globals` are the numbers that it names."""
 
     globals: dict[str, int]
 
     def function(self, name: str, types: tuple[Type, ...], exported: str = "") -> Builder:
-        """Return a function as it is for arguments of these types."""
+        """Return a function as compiled for arguments of these types."""
         ...
 
 
@@ -76,7 +76,7 @@ class Expressions:
         raise AssertionError(ast.dump(node))
 
     def number(self, node: ast.expr) -> Value:
-        """Return the value of an expression as a number, flags as 0 and 1."""
+        """Return the value of an expression as a number; flags become 0 and 1."""
         return self.build.number(self.expression(node))
 
     def constant(self, value: object) -> Value:
@@ -86,7 +86,7 @@ class Expressions:
     # -- conditions
 
     def decide(self, node: ast.expr, yes: str, no: str) -> None:
-        """End the current block by a condition; what need not be evaluated is not."""
+        """End the current block by a condition, evaluating only as much as needed."""
         if isinstance(node, ast.BoolOp):
             for item in node.values[:-1]:
                 following = self.build.label()
@@ -102,7 +102,7 @@ class Expressions:
             self.build.branch(self.build.flag(self.expression(node)), yes, no)
 
     def compare(self, node: ast.Compare) -> Value:
-        """Return a comparison, also a chain whose parts may be evaluated where Python would not."""
+        """Return a comparison, or a chain of them; parts may be evaluated that Python would skip."""
         signs = [_COMPARED[type(item)] for item in node.ops]
         left, right = self.expression(node.left), self.expression(node.comparators[0])
         found = self.build.compared(signs[0], left, right)
@@ -115,7 +115,7 @@ class Expressions:
     # -- arithmetic
 
     def arithmetic(self, operator: ast.operator, left: Value, node: ast.expr) -> Value:
-        """Return `left operator node`; sums and products wrap, and are far from the ends of 64 bits."""
+        """Return `left operator node`; sums and products may wrap, but stay far from the ends of 64 bits."""
         sign, build = _SIGNS[type(operator)], self.build
         right = self.expression(node)
         if sign in ("+", "-", "*"):

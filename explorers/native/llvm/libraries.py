@@ -1,9 +1,8 @@
-"""Compiled units in this process: loaded once while anything refers to them, from the disk where
-they are kept, or compiled.
+"""Compiled units in this process, each loaded once while it is referenced: from the cache on disk, or compiled.
 
-Objects are kept on disk by the digest of their content. What is damaged is compiled again, and what cannot be written
-is not kept. LLVM itself loads them, and their kernels are called with numbers and arrays of numpy. Code stays as long
-as a kernel of it is referred to, which every call does. The call releases the GIL.
+Objects are cached by the digest of their content. A damaged one is compiled again, and one that cannot be written is
+not cached. LLVM loads them, and their kernels take numbers and numpy arrays. Code stays while a kernel of it is
+referenced, and every call refers to it. A call releases the GIL.
 """
 
 import contextlib
@@ -35,7 +34,7 @@ _RESULTS = {"None": None, "I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _NUMBERS = {"I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _KINDS = {"I": "i", "U": "u"}
 HUGE = 1 << 21
-"""Bytes of a huge page, which large arrays use if the system has them: fewer misses, faster clearing."""
+"""Bytes of a huge page, used for large arrays if the system has them: fewer misses, faster clearing."""
 _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 
 _lock = threading.Lock()
@@ -43,7 +42,7 @@ _loaded: "WeakValueDictionary[str, Library]" = WeakValueDictionary()
 
 
 def _forget() -> None:
-    """After a fork no other thread is loading."""
+    """Reset the locks after a fork, in which no other thread is loading."""
     global _lock  # noqa: PLW0603 (of this process)
     _lock = threading.Lock()
 
@@ -52,13 +51,13 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def is_kept(unit: Unit | Lowered, level: int = LEVEL) -> bool:
-    """Return whether a unit needs no compiling."""
+    """Return whether a unit is cached."""
     name = digest(unit, level=level)
     return name in _loaded or file_of(cache_folder(), name).exists()
 
 
 def take(unit: Unit | Lowered, level: int, made: Object) -> "Library":
-    """Keep an object that was compiled elsewhere, and return it in memory."""
+    """Cache an object that was compiled elsewhere, and load it."""
     name = digest(unit, level=level)
     write(cache_folder(), name, made)
     with _lock:
@@ -69,7 +68,7 @@ def take(unit: Unit | Lowered, level: int, made: Object) -> "Library":
 
 
 def library(unit: Unit | Lowered, level: int = LEVEL) -> "tuple[Library, bool]":
-    """Return a unit in memory, and whether it had to be compiled."""
+    """Return a loaded unit, and whether it had to be compiled."""
     name, folder = digest(unit, level=level), cache_folder()
     with _lock:
         found = _loaded.get(name)
@@ -89,7 +88,7 @@ def file_of(folder: Path, digest: str) -> Path:
 
 
 def read(folder: Path, digest: str) -> Object | None:
-    """Return an object that was kept, or None without a usable one."""
+    """Return a cached object, None without a usable one."""
     path = file_of(folder, digest)
     try:
         head, _, code = read_cached(path).partition(b"\n")
@@ -119,14 +118,14 @@ def _sum(exports: dict[str, Export], code: bytes) -> str:
 
 
 def address_of(array: Any) -> int:
-    """Return where an array begins, as `array.ctypes.data` does, in a quarter of the time."""
+    """Return the address of an array, as `array.ctypes.data` does, in a quarter of the time."""
     if array.dtype.names is None and array.size and array.flags.writeable:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))
     return int(array.ctypes.data)
 
 
 def reserved(count: int, dtype: np.dtype[Any] | type[Any], *, huge: bool = True) -> np.ndarray[Any, Any]:
-    """Return an array whose memory is given by the system when it is written; not `huge`: in small pages."""
+    """Return an array whose memory the system provides when it is written; not `huge`: in small pages."""
     size = count * np.dtype(dtype).itemsize
     if size < 2 * HUGE or _ADVICE is None:
         return np.empty(count, dtype)
@@ -139,17 +138,17 @@ def reserved(count: int, dtype: np.dtype[Any] | type[Any], *, huge: bool = True)
 
 
 def spilled(count: int, dtype: np.dtype[Any] | type[Any], folder: Path) -> np.memmap[Any, Any]:
-    """Return an array in a file of the folder, which has no name and goes with the array; OSError if it has no room."""
+    """Return an array in an unnamed file of the folder, freed with the array; raise OSError if the disk is full."""
     size = count * np.dtype(dtype).itemsize
     with tempfile.TemporaryFile(dir=folder) as file:
-        # on Linux a full disk is an error here, and not a signal at a later write
+        # on Linux a full disk raises an error here instead of a signal at a later write
         getattr(os, "posix_fallocate", lambda number, _, size: os.truncate(number, size))(file.fileno(), 0, size)
         return np.memmap(file, dtype, "r+", shape=(count,))
 
 
 def unload(array: np.ndarray[Any, Any]) -> None:
-    """Have the system take the pages of a spilled array out of this process: they are read again when needed."""
-    if isinstance(array, np.memmap):  # of a file: the pages of other arrays would be lost
+    """Release the pages of a spilled array from this process; they are read again when needed."""
+    if isinstance(array, np.memmap):  # backed by a file: other arrays would lose their pages
         mapping = getattr(array, "_mmap")  # noqa: B009 (numpy has no other way to it)
         mapping.madvise(mmap.MADV_DONTNEED)
 
@@ -172,16 +171,16 @@ class Library:
         if os.environ.get(NAMED):
             for name, (address, _) in list(self._exports.items())[:1]:
                 write_map(made.code, name, address)
-        # The engine is not reached from here, so that the garbage collector never takes its context away before it.
+        # Nothing here refers to the engine, so the garbage collector cannot free its context first.
         weakref.finalize(self, engine.close).atexit = False
 
     def kernels(self) -> "dict[str, Kernel]":
-        """Return the kernels, each of which keeps the library in memory."""
+        """Return the kernels; each of them keeps the library loaded."""
         return {name: Kernel(self, name, address, export) for name, (address, export) in self._exports.items()}
 
 
 class Kernel:
-    """A compiled function. Arrays must be contiguous and of the declared type: what they hold is not examined."""
+    """A compiled function. Arrays must be contiguous and of the declared type; their content is not checked."""
 
     def __init__(self, library: Library, name: str, address: int, export: Export) -> None:
         assert address, f"the object has no {name}"
@@ -199,7 +198,7 @@ class Kernel:
         return self._call(*self._given(arguments))
 
     def bound(self, *arguments: Any) -> Callable[[], Any]:
-        """Return a call that examines these arguments only once; arrays stay where they are while it is kept."""
+        """Return a call that checks these arguments only once; the arrays stay in place while it exists."""
         return partial(_call_kept, self, self._call, arguments, tuple(self._given(arguments)))
 
     def _given(self, arguments: tuple[Any, ...]) -> list[Any]:
@@ -241,14 +240,14 @@ def _taken(annotation: str) -> tuple[Any, int] | None:
 
 
 NAMED = "FENCEPOST_PERF"
-"""The variable of the environment that asks for them."""
+"""Environment variable that requests the map."""
 MAP = "/tmp/perf-{}.map"  # noqa: S108 (perf looks there and nowhere else)
 _ELF64 = b"\x7fELF\x02\x01"
 _FUNCTION, _TABLE = 2, 2
 
 
 class Symbol(NamedTuple):
-    """A function in an object: the number of its section, its place there and its bytes."""
+    """A function in an object: its section's number, its offset there and its size."""
 
     name: str
     section: int
@@ -274,9 +273,9 @@ def symbols(code: bytes) -> Iterator[Symbol]:
 
 
 def write_map(code: bytes, kernel: str, address: int) -> None:
-    """Add the functions of an object to the file that perf reads; a kernel of it is at an address.
+    """Add the functions of an object to the file that perf reads, given the address of one of its kernels.
 
-    Only functions in the section of that kernel are named, since LLVM says where no other section is.
+    Only functions in that kernel's section are named, since LLVM reveals no other section's address.
     """
     found = list(symbols(code))
     base = next((item for item in found if item.name == kernel), None)
@@ -291,5 +290,5 @@ def write_map(code: bytes, kernel: str, address: int) -> None:
         MAP.format(os.getpid()), os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
     )
     with os.fdopen(file, "w") as out:
-        if os.fstat(out.fileno()).st_uid == os.getuid():  # no other user's file is written
+        if os.fstat(out.fileno()).st_uid == os.getuid():  # never write another user's file
             out.writelines(lines)

@@ -1,4 +1,4 @@
-"""From LLVM IR to an object, for a plain processor of an architecture, since objects go to other machines."""
+"""From LLVM IR to an object, for a baseline processor of an architecture, since objects are sent to other machines."""
 
 import hashlib
 import time
@@ -14,18 +14,18 @@ from fencepost.explorers.native.llvm.types import Export, Lowered, Unit
 from fencepost.explorers.running.interrupts import peak_memory
 
 LEVEL = 1
-"""How much LLVM optimizes, 0 to 3. Measured: 2 and 3 take longer to compile and search no faster."""
+"""LLVM's optimization level, 0 to 3. Measured: 2 and 3 take longer to compile, and searches are no faster."""
 CHEAP = 0
-"""The level of code that is there at once: measured, a twentieth of the time to compile, and half the speed."""
+"""The level of quickly compiled code: measured, a twentieth of the time to compile, and half the speed."""
 
 
 class CompileError(RuntimeError):
-    """A unit cannot be compiled, which is a defect of Fencepost."""
+    """A unit cannot be compiled, because of a defect of Fencepost."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """The system that code is made for: LLVM's names of it and of the processor, "" for the baseline."""
+    """The target of code: LLVM's names of the system and of the processor, "" for the baseline."""
 
     triple: str
     processor: str = ""
@@ -33,19 +33,19 @@ class Target:
 
 @dataclass(frozen=True)
 class Object:
-    """A compiled module: its kernels with their types, and the object file that LLVM made."""
+    """A compiled module: its kernels with their types, and LLVM's object file."""
 
     exports: dict[str, Export]
     code: bytes
     seconds: float = field(default=0.0, compare=False)
-    """Seconds of compiling; 0 for one that was kept."""
+    """Seconds of compiling; 0 if it was cached."""
     memory: int = field(default=0, compare=False)
-    """Bytes that the process which compiled it used at most; 0 for one that was kept."""
+    """Peak bytes of the process that compiled it; 0 if it was cached."""
 
 
 @cache
 def native() -> Target:
-    """Return the plain processor of the architecture that this process runs on."""
+    """Return the baseline processor of the architecture that this process runs on."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return Target(llvm.get_process_triple())
@@ -53,7 +53,7 @@ def native() -> Target:
 
 @cache
 def version() -> str:
-    """Return the dependencies of compiled code besides its unit: this back end, llvmlite and LLVM."""
+    """Return what compiled code depends on besides its unit: this back end, llvmlite and LLVM."""
     own = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         own.update(path.read_bytes())
@@ -61,7 +61,7 @@ def version() -> str:
 
 
 def digest(unit: Unit | Lowered, target: Target | None = None, level: int = LEVEL) -> str:
-    """Return the name of a unit's object: equal for equal content, compiled by the same back end in the same way."""
+    """Return the name of a unit's object: the same for the same content, back end and level."""
     return hashlib.sha256(f"{version()}\n{target or native()}\n{level}\n{unit.content}".encode()).hexdigest()[:32]
 
 
@@ -71,20 +71,20 @@ def machine_of(target: Target, level: int) -> Any:
 
 
 def is_x86(target: Target) -> bool:
-    """Return whether code is made for an x86-64 processor."""
+    """Return whether code is for an x86-64 processor."""
     return target.triple.startswith(("x86_64", "amd64"))
 
 
 @cache
 def has_fast_bits() -> bool:
-    """Return whether this processor gathers and scatters bits in one fast instruction: AMD's did not before Zen 3."""
+    """Return whether this processor gathers and scatters bits in one fast instruction: AMD's before Zen 3 do not."""
     slow = ("bdver", "znver1", "znver2")
     has = bool(llvm.get_host_cpu_features().get("bmi2", False))
     return is_x86(native()) and has and not llvm.get_host_cpu_name().startswith(slow)
 
 
 def translated(unit: Unit | Lowered, target: Target) -> tuple[str, dict[str, Export]]:
-    """Return a unit as LLVM IR that nothing has optimized, and its kernels."""
+    """Return a unit as unoptimized LLVM IR, and its kernels."""
     if isinstance(unit, Lowered):
         return unit.text + (unit.on_x86 if is_x86(target) else unit.elsewhere), dict(unit.exports)
     module = Module(unit)
@@ -92,7 +92,7 @@ def translated(unit: Unit | Lowered, target: Target) -> tuple[str, dict[str, Exp
 
 
 def optimized(text: str, machine: Any, level: int) -> Any:
-    """Return LLVM IR as a verified, optimized module in its own context, so that nothing stays in memory."""
+    """Return LLVM IR as a verified, optimized module in a context of its own, so that its memory is freed."""
     module = llvm.parse_assembly(
         f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n{text}',
         llvm.create_context(),
@@ -104,7 +104,7 @@ def optimized(text: str, machine: Any, level: int) -> Any:
 
 
 def assembly(unit: Unit | Lowered) -> str:
-    """Return the code of a unit as the text of an assembler."""
+    """Return the assembly of a unit."""
     machine = machine_of(native(), LEVEL)
     module = optimized(translated(unit, native())[0], machine, LEVEL)
     try:

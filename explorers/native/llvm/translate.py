@@ -1,6 +1,6 @@
-"""From restricted Python to LLVM IR: every function is written for the types that it is called with.
+"""From restricted Python to LLVM IR: every function is translated for the types of its arguments.
 
-A local that is bound in one place is a value; one that is bound in several is a slot on the stack.
+A local that is bound in one place is a value; one that is bound in several is a stack slot.
 """
 
 import ast
@@ -93,7 +93,7 @@ class Module:
 
 
 def literal(node: ast.expr) -> int | None:
-    """Return the number that a literal or `1 << 12` is, None for any other expression."""
+    """Return the number of a literal or of `1 << 12`, None for any other expression."""
     match node:
         case ast.Constant(value=int(value)):
             return value
@@ -148,7 +148,7 @@ class Function(Expressions):
     # -- statements
 
     def block(self, statements: list[ast.stmt]) -> None:
-        """Translate statements; what is bound in them is not known after them."""
+        """Translate statements; names bound in them are unknown afterwards."""
         outside = dict(self.direct)
         for item in statements:
             if self.build.at is None:
@@ -188,7 +188,7 @@ class Function(Expressions):
             self.build.give()
             return
         value = self.expression(node)
-        if self.build.exported:  # the result of a kernel is 64 bits
+        if self.build.exported:  # a kernel returns 64 bits
             value = self.build.number(value)
         assert self.result in (None, value.type), "a function returns different types"
         self.result = value.type
@@ -208,7 +208,7 @@ class Function(Expressions):
         self.put(target, self.expression(node))
 
     def put(self, target: ast.expr, value: Value) -> None:
-        """Write a value to a local or to a place in memory."""
+        """Write a value to a local or to memory."""
         if isinstance(target, ast.Name):
             self.bind(target.id, value)
         else:
@@ -290,17 +290,17 @@ class Function(Expressions):
         build.begin(end)
 
     def place(self, node: ast.expr) -> tuple[str, Memory]:
-        """Return the address and the type of what an expression names in memory."""
+        """Return the address and the type of the memory that an expression names."""
         assert isinstance(node, ast.Subscript), ast.dump(node)
         return self.element(node)
 
 
 def _bound(node: ast.FunctionDef) -> list[str]:
-    """Return the names that statements of a function bind, as often as they do."""
+    """Return the names that statements of a function bind, with repetition."""
     found: list[str] = []
     for item in ast.walk(node):
         if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
             found += [item.id]
         if isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name):
-            found += [item.target.id]  # which reads it, too
+            found += [item.target.id]  # which also reads it
     return found

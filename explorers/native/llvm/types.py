@@ -1,6 +1,6 @@
-"""Types of memory and of values, in the few sorts that models and kernels have, and a unit of texts to be translated.
+"""Types of memory and of values, as few as models and kernels need, and the unit to be translated.
 
-The marks for the translator in modules of kernels do nothing when these run as plain Python.
+The marks for the translator have no effect when kernels run as plain Python.
 """
 
 import ctypes
@@ -40,7 +40,10 @@ class Vector:
 
 
 class Struct:
-    """A record: its fields by name, each with its offset in bytes. Records are the same if they are one object."""
+    """A record: its fields by name, each with its offset in bytes.
+
+    Two records are the same only if they are one object.
+    """
 
     def __init__(self, fields: "Mapping[str, tuple[int, Memory]]", size: int) -> None:
         self.fields, self.bytes = fields, size
@@ -62,14 +65,14 @@ class Sort(Enum):
 
 @dataclass(frozen=True)
 class View:
-    """An array owned by a caller of compiled code: an address and its lengths; `fixed` ones are known."""
+    """An array owned by a caller of compiled code: its address and lengths; `fixed` lengths are known."""
 
     element: Memory
     fixed: tuple[int | None, ...]
 
 
 class Named:
-    """An array of numbers that are read by name, each between two ends."""
+    """An array of numbers that are read by name, each with its bounds."""
 
     def __init__(self, names: Mapping[str, tuple[int, int, int]]) -> None:
         self.names = names
@@ -88,14 +91,14 @@ Type = Sort | Struct | Vector | View | Named | Code
 
 
 class Value(NamedTuple):
-    """A value: its text in LLVM IR, its type, and for a number the least and the greatest that it can be."""
+    """A value: its text in LLVM IR, its type, and the bounds of a number."""
 
     text: str
     type: Type
     low: int = LEAST
     high: int = GREATEST
     lengths: "tuple[Value, ...]" = ()
-    """Of a view."""
+    """Lengths of a view."""
 
 
 NOTHING = Value("", Sort.NOTHING)
@@ -106,7 +109,7 @@ def number(value: int) -> Value:
 
 
 def word(value: int) -> Value:
-    """Return an unsigned number that is known; LLVM writes it as a signed one."""
+    """Return a known unsigned number; LLVM writes it as a signed one."""
     return Value(str(value - (1 << WORD_BITS) if value > GREATEST else value), Sort.WORD, value, value)
 
 
@@ -115,7 +118,7 @@ def flag(value: bool) -> Value:  # noqa: FBT001 (a literal)
 
 
 def spelled(kind: Type) -> str:
-    """Return how LLVM spells the type of a register."""
+    """Return LLVM's name of a register's type."""
     if isinstance(kind, Sort):
         return "i64" if kind is Sort.WORD else kind.value
     return "ptr"
@@ -131,7 +134,7 @@ class Records:
         self._made: dict[Any, Memory] = {}
 
     def made(self, plain: Any) -> Memory:
-        """Return the type of a description, the same object for equal ones."""
+        """Return the type of a description; equal ones give the same object."""
         if isinstance(plain, str):
             return CELLS[plain]
         if plain not in self._made:
@@ -145,7 +148,7 @@ class Records:
 
 
 def described(dtype: Any) -> Any:
-    """Return a dtype of numpy as a plain description, which can be compared, hashed and sent."""
+    """Return a numpy dtype as a plain description, which can be compared, hashed and sent."""
     if dtype.subdtype is not None:
         element, (count,) = dtype.subdtype
         return ("array", described(element), count)
@@ -162,7 +165,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def kernel(function: F) -> F:
-    """Mark a function that is called from outside; its parameters and its result are annotated as `unit.Unit` says."""
+    """Mark a function that is called from outside; its parameters and result are annotated as in `Unit`."""
     return function
 
 
@@ -171,12 +174,12 @@ def helper(function: F) -> F:
 
 
 def prefetch(array: Any, *index: Any) -> None:
-    """Ask for the cache line of an element before it is needed."""
+    """Prefetch the cache line of an element."""
     del array, index
 
 
 def take(tasks: Any) -> int:
-    """Return a counter, and add one to it, in one step that no other thread can come between."""
+    """Return a counter and increment it atomically."""
     tasks[0] += 1
     return int(tasks[0]) - 1
 
@@ -211,11 +214,11 @@ def _array(kind: Any, address: int, length: int) -> Any:
 
 _ARRAY = re.compile(r"([IU])(8|16|32|64)(p|s+)")
 _OPEN = 0
-"""The length of an array that is an address only."""
+"""Length of an array of which only the address is known."""
 
 
 Export = tuple[tuple[str, ...], str]
-"""The annotations of a kernel's parameters and of its result."""
+"""Annotations of a kernel's parameters and of its result."""
 
 
 class Digested:
@@ -228,7 +231,10 @@ class Digested:
 
 @dataclass(frozen=True)
 class Lowered(Digested):
-    """A module that is LLVM IR already, and its kernels. Some of its functions are others on x86-64 and elsewhere."""
+    """A module that is LLVM IR already, and its kernels.
+
+    Some of its functions differ between x86-64 and other processors.
+    """
 
     text: str
     exports: tuple[tuple[str, Export], ...]
@@ -240,19 +246,18 @@ class Lowered(Digested):
 class Unit(Digested):
     """A module to compile.
 
-    The kernels of `text` are compiled, and of `library` what they call. A parameter of a kernel is annotated by
-    `I64` or `U64` (a number), `U32p` (the address of an array of such), `I64s`, `U64ss` (an array with one
-    length, or two), `Checks`, `Constants`, `Rows` (states, which kernels pass on), or by the name of a function type in
-    `codes`.
+    The kernels of `text` are compiled, with the functions of `library` that they call. A parameter of a kernel is
+    annotated by `I64` or `U64` (a number), `U32p` (the address of an array), `I64s`, `U64ss` (an array with one or two
+    lengths), `Checks`, `Constants`, `Rows` (states, which kernels pass on), or the name of a function type in `codes`.
     """
 
     text: str
     library: str = ""
     codes: tuple[tuple[str, tuple[str, ...], str], ...] = ()
-    """Types of functions that are called by address: name, parameters, result."""
+    """Types of functions called by address: name, parameters, result."""
 
     def types(self) -> dict[str, Type]:
-        """Return the types of this unit that annotations name, those of plain arrays left out."""
+        """Return the types that annotations of this unit name, without those of plain arrays."""
         number = CELLS["i64"]
         found: dict[str, Type] = {
             "I64": Sort.NUMBER,

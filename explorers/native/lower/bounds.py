@@ -1,8 +1,7 @@
-"""Which bounds of a run a state comes up against: the guards of an action once more, past those that stand for a bound.
+"""Bounds reached: the guards of an action are evaluated again, as if those that stand for a bound held.
 
-The definition is `model/language/bounds.py`. An action whose guard for a bound has refused in a state is
-examined again, by a function of its own, and only for what is not known yet of this state: what is searched
-otherwise is not slowed down.
+The definition is `model/language/bounds.py`. If an action's guard for a bound refused in a state, a separate function
+examines the action again, and only for bounds not yet known of this state. So the search itself is not slowed down.
 """
 
 from collections.abc import Iterable
@@ -20,13 +19,12 @@ from fencepost.explorers.program.ir.nodes import Slot
 
 
 class Bounds:
-    """The cells of the check array, and the counters behind those of guards, that bounds are counted in.
+    """Cells of the check array and counters in which reached bounds are counted.
 
-    A bound is a bit. `counting` has those that are counted, for which the caller sets it. `reached` has for each
-    state of the block the bounds that were reached in it, `known` those of which it is known that they were
-    reached somewhere, `dropped` those for whose sake the current step has left something out. Of the counters, the
-    first are states for each bound, the others how often it refused a step together with others, counted while
-    nothing else was known of it.
+    A bound is a bit. The caller sets `counting` to the bounds to count. `reached` has the bounds reached in each state
+    of the block, `known` those reached anywhere, `dropped` those because of which the current step omitted something.
+    Of the counters, the first are states for each bound; the others count how often it refused a step together with
+    others, as long as nothing else was known of it.
     """
 
     def __init__(self, module: Module) -> None:
@@ -52,7 +50,7 @@ class Bounds:
         self.module.note(build, e, self.dropped, build.bitwise("|", before, number(self.mask([bound]))))
 
     def note(self, build: Builder, e: Value, refused: Value, at: Value, found: Value, among: int) -> None:
-        """Note that bounds were reached in a state, each once; `among` are those that it can be."""
+        """Record that bounds were reached in a state, each once; `among` are the possible ones."""
         cell = self.of_state(build, e, at)
         before = build.read(*cell)
         wanted = build.bitwise("&", found, self.module.cell(build, e, self.counting))
@@ -78,12 +76,11 @@ class Bounds:
 
 
 class Trying(Choosing):
-    """The function that finds out which bounds alone keep an action from happening in a state, being written.
+    """Writer of the function that finds which bounds alone disable an action in a state.
 
-    It goes through the guards as the action does. A guard that stands for a bound refuses nothing here: what it
-    would have refused is kept, as bits, and the innermost step notes it. A check that fails behind such a guard
-    is not an error, and the step counts as one that the bound has refused. Where nothing new can be found in a
-    state, the rest is skipped.
+    It evaluates the guards as the action does, but a guard that stands for a bound refuses nothing: its bit is kept,
+    and the innermost step records it. A check that fails behind such a guard is not an error; the bound counts as
+    having refused the step. If a state can show nothing new, the rest is skipped.
     """
 
     def __init__(self, module: Module, bounds: Bounds, place: int) -> None:
@@ -115,7 +112,7 @@ class Trying(Choosing):
         return self.name
 
     def states_that_wait(self) -> None:
-        """Look at each state of the block in which a guard for a bound has refused."""
+        """Examine each state of the block in which a guard for a bound refused."""
         build = self.build
         with counted(build, number(0), self.size) as item:
             begin, waits = build.label(), build.label()
@@ -130,7 +127,7 @@ class Trying(Choosing):
             self.step(0, item.following, None)
 
     def step(self, place: int, following: str, refusing: str | None) -> None:
-        """Write the nest from one of its steps inwards; `refusing` is the slot of the bounds that refused, if any."""
+        """Write the loop nest from one of its steps inwards; `refusing` is the slot of the refusing bounds, if any."""
         build = self.build
         if place == len(self.nest.steps):
             self.note(refusing, following)
@@ -148,7 +145,7 @@ class Trying(Choosing):
                 self.guard(place, guarded, following, refusing)
 
     def round(self, place: int, following: str, refusing: str | None) -> None:
-        """Write the body of a loop for one value of its parameter: nothing, if nothing new can be found."""
+        """Write the body of a loop for one value of its parameter; skip it at run time if nothing new can be found."""
         if refusing is not None:
             inside = self.build.label()
             self.worth(self.build.kept(refusing, Sort.NUMBER), self.later(place), inside, following)
@@ -156,7 +153,7 @@ class Trying(Choosing):
         self.step(place + 1, following, refusing)
 
     def guard(self, place: int, node: Guarded, following: str, refusing: str | None) -> None:
-        """Go on where a guard holds, or stands for a bound."""
+        """Continue if a guard holds or stands for a bound."""
         build, holds, refused = self.build, self.build.label(), self.build.label()
         fails = can_fail(self.module.program, node.statement)
         if fails:
@@ -184,14 +181,14 @@ class Trying(Choosing):
         self.step(place + 1, following, more)
 
     def later(self, place: int) -> int:
-        """Return the bounds that guards after a step of the nest stand for."""
+        """Return the bounds of the guards after a step of the nest."""
         found = 0
         for bits in self.order[place + 1 :]:
             found |= bits
         return found
 
     def worth(self, refusing: Value, later: int, yes: str, no: str) -> None:
-        """Go on where something new can be found of the bounds that have refused so far, or that come later."""
+        """Continue if something new can be found about the bounds that have refused so far or that come later."""
         build, bounds = self.build, self.bounds
         seen = build.read(*bounds.of_state(build, self.e, self.at))
         wanted = self.module.cell(build, self.e, bounds.counting)
@@ -219,15 +216,15 @@ class Trying(Choosing):
         return build.compared("==", rest, number(0))
 
     def where_it_went_well(self, refusing: str | None, following: str) -> None:
-        """Go on where no check has failed; else a bound has kept the step from going wrong, which is to refuse it.
+        """Continue if no check has failed; else the bound that refused has prevented the error.
 
-        A number that is too long is not such a check: what follows from it is not known, and the search ends.
+        A number of more than 64 bits is not such a check: what follows from it is unknown, and the search ends.
         """
         build = self.build
         failed, well = build.label(), build.label()
         build.branch(self.module.failed(build, self.e), failed, well)
         build.begin(failed)
-        if refusing is None:  # the action itself fails, and has said so
+        if refusing is None:  # the action itself fails, and has reported it
             build.jump(following)
         else:
             wrong, own = build.label(), build.label()
@@ -242,7 +239,7 @@ class Trying(Choosing):
         build.begin(well)
 
     def note(self, refusing: str | None, following: str) -> None:
-        """Note which bounds refuse the current step: one alone, or several together."""
+        """Record which bounds refuse the current step: one alone, or several together."""
         build, bounds = self.build, self.bounds
         assert refusing is not None, "an action without a bound is not tried"
         found = build.kept(refusing, Sort.NUMBER)

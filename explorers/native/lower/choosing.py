@@ -14,7 +14,7 @@ from fencepost.model.language.domains import Domain, InFlight
 
 
 class Choosing:
-    """A function that goes through the values of an action's parameters in a state."""
+    """A function that loops over the values of an action's parameters in a state."""
 
     module: Module
     build: Builder
@@ -25,7 +25,7 @@ class Choosing:
     values: dict[Slot, Value]
 
     def where_there_are_values(self, otherwise: str) -> None:
-        """Go on where every parameter has a value: without one, no guard is evaluated."""
+        """Continue if every parameter has a value; otherwise no guard is evaluated."""
         build, shape = self.build, self.module.shape
         for parameter in self.nest.parameters:
             if isinstance(parameter.domain, InFlight):
@@ -39,13 +39,13 @@ class Choosing:
             build.begin(following)
 
     def bag(self, domain: InFlight) -> Value:
-        """Return the bag in the state that messages are drawn from."""
+        """Return the bag of the state from which messages are chosen."""
         address, memory = self.build.field(self.state, domain.bag)
         assert isinstance(memory, Struct)
         return Value(address, memory)
 
     def span(self, domain: Domain) -> tuple[Value, Value]:
-        """Return the first and the last value of a parameter; NONE is not one of them."""
+        """Return the first and the last value of a parameter, without NONE."""
         shape = self.module.shape
         return shape.first(self.build, self.e, domain), shape.bound(self.build, self.e, domain, high=True)
 
@@ -57,7 +57,7 @@ class Choosing:
         return build.wrapped("+", build.wrapped("-", last, first), number(1))
 
     def over(self, parameter: Parameter, inside: Callable[[str], None]) -> None:
-        """Run what is inside for each value of a parameter."""
+        """Run the code of `inside` for each value of a parameter."""
         build = self.build
         if isinstance(parameter.domain, InFlight):
             bag, bags = self.bag(parameter.domain), self.module.bags

@@ -1,7 +1,7 @@
 """A function of a model as LLVM IR: its statements, in the order in which the plain semantics runs them.
 
-Where a check fails, a code is left in the check array and the function continues with something harmless: no value
-outside its domain is stored, and nothing outside an array is read.
+A failed check leaves a code in the check array, and the function continues with a harmless value: nothing outside a
+domain is stored, and nothing outside an array is read.
 """
 
 from functools import partial
@@ -16,7 +16,7 @@ from fencepost.model.language.domains import Domain
 
 
 class Code(Expressions):
-    """Writes the statements of one function."""
+    """Writer of the statements of one function."""
 
     def block(self, statements: Block) -> None:
         for item in statements:
@@ -69,7 +69,7 @@ class Code(Expressions):
         self.build.begin(end)
 
     def within(self, value: Value, domain: Domain, otherwise: str) -> None:
-        """Go on where a value is in its domain; else note VALUE and go there."""
+        """Continue if a value is in its domain; else note VALUE and jump to `otherwise`."""
         build, shape = self.build, self.module.shape
         low = shape.bound(build, self.e, domain, high=False)
         high = shape.bound(build, self.e, domain, high=True)
@@ -93,7 +93,7 @@ class Code(Expressions):
             self.build.give(self.build.number(value) if isinstance(node.value.type, Int) else value)
 
     def add(self, node: nodes.Add) -> None:
-        """Put a message in flight, if there is room for it and its fields are in their domains."""
+        """Add a message to a bag if there is room and its fields are in their domains."""
         assert isinstance(node.bag.type, BagRef)
         build, bags = self.build, self.module.bags
         bag = self.expression(node.bag)

@@ -1,8 +1,8 @@
-"""Conditions of several states at once: each number of a state is a column, one lane for each of `LANES` states.
+"""Conditions of several states at once: each number of a state is a column with `LANES` lanes, one per state.
 
-Nothing is left out where a part decides a condition: evaluating all of it costs less than a branch in each state. A
-check that fails counts in those lanes only in which the plain semantics would have come to it. `Unsuited` is what
-columns cannot evaluate, such as loops whose rounds depend on earlier ones; it is evaluated state by state.
+Every part of a condition is evaluated: that costs less than a branch in each state. A failed check counts only in the
+lanes in which the plain semantics would reach it. `Unsuited` stands for what columns cannot evaluate, such as loops
+whose rounds depend on earlier ones; that is evaluated state by state.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,11 +33,11 @@ from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, Fa
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef
 
 MOST_ROUNDS = 64
-"""Rounds of a loop that ends at another number in each lane: all of them are done, however few a state needs."""
+"""Most rounds of a loop whose end differs between lanes: all are run, even if a state needs few."""
 
 
 class Columns(Lanewise):
-    """Writes conditions of states in columns from `base` on; `active`: bits of the lanes to evaluate."""
+    """Writer of conditions of states in columns from `base` on; `active`: bits of the lanes to evaluate."""
 
     def __init__(self, module: Module, build: Builder, e: Value, c: Value) -> None:
         super().__init__(build)
@@ -54,7 +54,7 @@ class Columns(Lanewise):
     # -- expressions
 
     def expression(self, node: Expression) -> Thing:
-        """Return an expression; a number knows its ends."""
+        """Return an expression; a number has bounds."""
         found = self._expression(node)
         if node.type == INT and isinstance(found, Lanes):
             low, high = max(found.low, node.low), min(found.high, node.high)
@@ -92,11 +92,11 @@ class Columns(Lanewise):
         return self.flag(node)
 
     def number(self, node: Expression) -> Value | Lanes:
-        """Return the value of an expression as a number, flags as 0 and 1."""
+        """Return the value of an expression as a number; flags become 0 and 1."""
         return self.as_number(self.expression(node))
 
     def length(self, node: nodes.Length) -> Thing:
-        """Return how many elements an array has, or messages a bag."""
+        """Return the number of an array's elements, or of a bag's messages."""
         found = self.expression(node.of)
         assert isinstance(found, Places)
         if isinstance(node.of.type, Arr):
@@ -133,7 +133,7 @@ class Columns(Lanewise):
     # -- helpers of the model
 
     def call(self, node: nodes.Call) -> Thing:
-        """Return a helper's result, if it is computed without loops."""
+        """Return a helper's result if it is computed without loops."""
         made = self.module.program.functions[node.function]
         values = [self.expression(item) for item in node.arguments]
         self.slots.update(zip(made.parameters, values, strict=True))
@@ -160,7 +160,7 @@ class Columns(Lanewise):
         raise Unsuited
 
     def select(self, test: Expression, then: Callable[[], Thing], other: Callable[[], Thing]) -> Thing:
-        """Return one of two things in each lane; the second does not see what the first assigns."""
+        """Return one of two values in each lane; the second does not see assignments of the first."""
         condition = self.flag(test)
         before = dict(self.slots)
         with self.where(condition):
@@ -198,7 +198,7 @@ class Columns(Lanewise):
         return Places(ways, memory, frozenset(at + offset for at in record.offsets))
 
     def element(self, array: Places, index: Value | Lanes) -> Places:
-        """Return the place of an element; an index outside was noted before, or no lane is evaluated."""
+        """Return the place of an element; the index was checked before, or no lane is evaluated."""
         assert isinstance(array.memory, Vector)
         memory, build = array.memory.element, self.build
         possible = range(max(0, index.low), min(index.high, array.memory.count - 1) + 1)
@@ -225,7 +225,7 @@ class Columns(Lanewise):
         return Places(tuple(found), memory, offsets)
 
     def examined(self, index: Value | Lanes, length: Value) -> Value | Lanes:
-        """Return an index; if it is outside an array of this length, note INDEX and take one inside."""
+        """Return an index; if it is outside an array of this length, note INDEX and return a valid one."""
         if index.low >= 0 and index.high < length.low:
             return index
         wrong = self.either(self.compared("<", index, number(0)), self.compared(">=", index, length))
@@ -236,14 +236,14 @@ class Columns(Lanewise):
         return index
 
     def fail(self, wrong: Value | Mask, code: int) -> None:
-        """Note that a check fails in some of the lanes that are evaluated."""
+        """Record that a check fails in some of the evaluated lanes."""
         if self.inside is not None:
             wrong = self.both(self.inside, wrong)
         some = self.build.bitwise("&", self.bits(wrong), self.active)
         checks.note_if(self.build, self.e, self.build.compared("!=", some, number(0)), code)
 
     def read(self, place: Places) -> Thing:
-        """Return the numbers at places, or the places themselves of records and arrays."""
+        """Return the numbers at places; for records and arrays the places themselves."""
         cell = place.memory
         if not isinstance(cell, Cell):
             return place
@@ -286,7 +286,7 @@ class Columns(Lanewise):
         return found
 
     def first(self, node: nodes.Logic) -> Value | Lanes:
-        """Return the operand of `and` or `or` that decides, where it may be another number than 0 and 1."""
+        """Return the operand of `and` or `or` that decides, if it may be a number other than 0 and 1."""
         found = self.number(node.values[0])
         for item in node.values[1:]:
             condition = self.as_flag(found)
@@ -306,7 +306,7 @@ class Columns(Lanewise):
 
     @contextmanager
     def where(self, condition: Value | Mask) -> Iterator[None]:
-        """Evaluate what is inside in the lanes only in which a condition holds."""
+        """Evaluate the block only in the lanes in which a condition holds."""
         before = self.inside
         inner = condition if before is None else self.both(before, condition)
         self.inside = self.mask(inner)
@@ -345,7 +345,7 @@ class Columns(Lanewise):
         return Mask(build.value(f"load {BITS}, ptr {slot}"))
 
     def clauses(self, left: list[nodes.Clause], open_: Callable[[], Value | Mask], decide: Callable[[], None]) -> None:
-        """Write nested loops; `open_` has the lanes in which nothing is decided yet."""
+        """Write nested loops; `open_` has the undecided lanes."""
         if not left:
             decide()
             return

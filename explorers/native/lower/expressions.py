@@ -17,7 +17,7 @@ from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef
 
 
 class Whole(Protocol):
-    """The module as a function in it knows it."""
+    """The module as a function in it sees it."""
 
     shape: Shape
     bags: Bags
@@ -32,11 +32,11 @@ class Whole(Protocol):
         """Return whether a condition is short and can be evaluated anywhere."""
 
     def drop(self, build: Builder, e: Value, bound: str) -> None:
-        """Note that an effect leaves something out because a bag is full."""
+        """Record that an effect omits a message because a bag is full."""
 
 
 class Expressions:
-    """Writes the expressions of one function."""
+    """Writer of the expressions of one function."""
 
     def __init__(self, module: Whole, build: Builder, e: Value, c: Value) -> None:
         self.module, self.build, self.e, self.c = module, build, e, c
@@ -59,7 +59,7 @@ class Expressions:
     # -- values
 
     def expression(self, node: Expression) -> Value:
-        """Return the value of an expression; a number knows its ends."""
+        """Return the value of an expression; a number has bounds."""
         value = self._expression(node)
         if node.type == INT and value.type is Sort.NUMBER:
             low, high = max(value.low, node.low), min(value.high, node.high)
@@ -67,7 +67,7 @@ class Expressions:
         return value
 
     def number(self, node: Expression) -> Value:
-        """Return the value of an expression as a number, flags as 0 and 1."""
+        """Return the value of an expression as a number; flags become 0 and 1."""
         return self.build.number(self.expression(node))
 
     def _expression(self, node: Expression) -> Value:
@@ -105,7 +105,7 @@ class Expressions:
         return self.flag(node)
 
     def length(self, node: nodes.Length) -> Value:
-        """Return how many elements an array has, or messages a bag."""
+        """Return the number of an array's elements, or of a bag's messages."""
         owner = self.expression(node.of)
         if isinstance(node.of.type, Arr):
             return self.module.shape.size(self.build, self.e, node.of.type.field.length)
@@ -134,7 +134,7 @@ class Expressions:
         return self.kept(node, checks.right_shift(build, self.e, left, right))
 
     def sum(self, node: nodes.Unary | nodes.Binary | nodes.Fold, sign: str, left: Value, right: Value) -> Value:
-        """Return a sum, a difference or a product; note where it does not fit 64 bits."""
+        """Return a sum, a difference or a product; note a result of more than 64 bits."""
         if Failure.NUMBER not in node.checks:
             return self.build.wrapped(sign, left, right)
         found, wrong = self.build.overflowing(sign, left, right)
@@ -144,7 +144,7 @@ class Expressions:
         return found
 
     def left_shift(self, node: nodes.Binary, value: Value, count: Value) -> Value:
-        """Return `value << count`; note SHIFT for a negative count, NUMBER where the result does not fit 64 bits."""
+        """Return `value << count`; note SHIFT for a negative count, NUMBER for a result of more than 64 bits."""
         build = self.build
         if not node.checks:
             return build.shifted("<<", value, count)
@@ -161,13 +161,13 @@ class Expressions:
         return self.harmless(node, wrong, Value(moved, Sort.NUMBER))
 
     def harmless(self, node: Expression, wrong: Value, value: Value) -> Value:
-        """Return a value, or one that the expression may have after an error."""
+        """Return a value; after an error, another that the expression may have."""
         some = min(max(0, node.low), node.high)
         text = self.build.value(f"select i1 {wrong.text}, i64 {some}, i64 {value.text}")
         return Value(text, Sort.NUMBER, node.low, node.high)
 
     def kept(self, node: Expression, value: Value) -> Value:
-        """Return a value between the ends of its expression, where a failed check may have left another one."""
+        """Return a value within its expression's bounds, which a failed check may have broken."""
         if not node.checks or (value.low >= node.low and value.high <= node.high):
             return value
         build = self.build
@@ -197,7 +197,7 @@ class Expressions:
         return self.straight(node) if self.module.is_plain(node) else self.build.decided(partial(self.decide, node))
 
     def decide(self, node: Expression, yes: str, no: str) -> None:
-        """End the current block by a condition; what need not be evaluated is not, unless that is cheaper."""
+        """End the current block by a condition, evaluating only as much as needed unless evaluating all is cheaper."""
         build = self.build
         if self.module.is_plain(node):
             build.branch(self.straight(node), yes, no)
@@ -264,7 +264,7 @@ class Expressions:
         return build.negated(found) if node.negated else found
 
     def first(self, node: nodes.Logic) -> Value:
-        """Return the operand of `and` or `or` that decides, where it may be another number than 0 and 1."""
+        """Return the operand of `and` or `or` that decides, if it may be a number other than 0 and 1."""
         build = self.build
         end = build.label()
         ways = []
@@ -288,7 +288,7 @@ class Expressions:
     # -- loops
 
     def fold(self, node: nodes.Fold, yes: str, no: str) -> None:
-        """End the current block by `all` or `any`: the first value that decides ends the loops."""
+        """End the current block by `all` or `any`: the first deciding value ends the loops."""
         every = node.operator is FoldOp.ALL
         decided, otherwise = (no, yes) if every else (yes, no)
 
@@ -359,7 +359,7 @@ class Expressions:
 
 
 def _is_flag(node: Expression) -> bool:
-    """Return whether an expression is 0 or 1, whatever decides it."""
+    """Return whether an expression is always 0 or 1."""
     match node:
         case nodes.Compare() | nodes.Not() | nodes.Among() | nodes.Switch() | nodes.Fits():
             return True

@@ -7,9 +7,9 @@ from fencepost.explorers.native.llvm.builder import Builder, ends
 from fencepost.explorers.native.llvm.types import GREATEST, LEAST, Memory, Sort, Value, number
 
 LANES = 16
-"""States side by side: as many as bytes fit the registers that every processor has."""
+"""States side by side, as many as bytes fit the registers that every processor has."""
 MOST_WAYS = 8
-"""Places that an index may name, or shifts that a count may ask for, where that differs from lane to lane."""
+"""Most different places of an index, or counts of a shift, if they differ between lanes."""
 _WIDTHS = (8, 16, 32, 64)
 _SIGNS = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
 _BITWISE = {"&": "and", "|": "or", "^": "xor"}
@@ -19,12 +19,12 @@ NONE = "zeroinitializer"
 
 
 class Unsuited(Exception):  # noqa: N818 (no error)
-    """An expression that is evaluated state by state."""
+    """Raised for an expression that is evaluated state by state."""
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """A number in each lane, and between which ends all of them lie."""
+    """A number in each lane, with common bounds."""
 
     text: str
     bits: int
@@ -41,7 +41,7 @@ class Mask:
 
 @dataclass(frozen=True)
 class Places:
-    """A place in each lane: the last way whose flag is set (the first has no flag), at `offsets` in a state."""
+    """A place in each lane: that of the last way whose flag is set (the first has no flag), at `offsets` in a state."""
 
     ways: tuple[tuple[Mask | None, str], ...]
     memory: Memory
@@ -49,11 +49,11 @@ class Places:
 
 
 Thing = Value | Lanes | Mask | Places
-"""The value of an expression: a number or a flag that is the same in all lanes, or one of the others."""
+"""The value of an expression: a number or a flag common to all lanes, or one per lane."""
 
 
 class Lanewise:
-    """Writes operations on numbers and flags in lanes; what is the same in all lanes stays one number, or one flag."""
+    """Writer of operations on numbers and flags in lanes; a value common to all lanes stays a single one."""
 
     def __init__(self, build: Builder) -> None:
         self.build = build
@@ -68,7 +68,7 @@ class Lanewise:
         return self.build.number(found) if isinstance(found, Value) else found
 
     def lanes(self, value: Value | Lanes, bits: int) -> str:
-        """Return a number in lanes of this many bits, in which it fits."""
+        """Return a number in lanes of this many bits; it must fit."""
         build = self.build
         kind = f"<{LANES} x i{bits}>"
         if isinstance(value, Lanes):
@@ -83,12 +83,12 @@ class Lanewise:
         return build.value(f"shufflevector {kind} {one}, {kind} zeroinitializer, <{LANES} x i32> zeroinitializer")
 
     def together(self, values: Sequence[Value | Lanes], low: int = 0, high: int = 0) -> tuple[int, list[str]]:
-        """Return numbers in lanes that hold them all, and what lies between two ends."""
+        """Return numbers in lanes wide enough for all of them and for two bounds."""
         bits = width(min([low, *(item.low for item in values)]), max([high, *(item.high for item in values)]))
         return bits, [self.lanes(item, bits) for item in values]
 
     def sum(self, sign: str, left: Value | Lanes, right: Value | Lanes) -> Thing:
-        """Return a sum, a difference or a product, where it fits 64 bits for sure."""
+        """Return a sum, a difference or a product, if it surely fits 64 bits."""
         low, high = _ends(sign, left, right)
         if low < LEAST or high > GREATEST:
             raise Unsuited
@@ -110,7 +110,7 @@ class Lanewise:
         return Lanes(self.build.value(f"{_BITWISE[sign]} <{LANES} x i{bits}> {one}, {other}"), bits, low, high)
 
     def shifted(self, sign: str, value: Value | Lanes, count: Value | Lanes) -> Thing:
-        """Return a shift by a count that is surely from 0 to the bits of a lane."""
+        """Return a shift by a count that is surely between 0 and the bits of a lane."""
         if count.low < 0 or count.high >= max(_WIDTHS):
             raise Unsuited
         if sign == "<<" and (value.low < 0 or value.high << count.high > GREATEST):
@@ -195,13 +195,13 @@ class Lanewise:
         return Mask(self.build.value(f"xor {BITS} {found.text}, {ALL}"))
 
     def bits(self, found: Value | Mask) -> Value:
-        """Return flags as the bits of a number, the first lane's lowest."""
+        """Return flags as the bits of a number, the first lane in the lowest."""
         text = self.build.value(f"bitcast {BITS} {self.mask(found).text} to i{LANES}")
         return Value(self.build.value(f"zext i{LANES} {text} to i64"), Sort.NUMBER, 0, (1 << LANES) - 1)
 
 
 def width(low: int, high: int) -> int:
-    """Return how many bits a lane needs for numbers between two ends."""
+    """Return the bits of a lane for numbers between two bounds."""
     found = next((bits for bits in _WIDTHS if -(1 << (bits - 1)) <= low and high < 1 << (bits - 1)), None)
     if found is None:
         raise Unsuited

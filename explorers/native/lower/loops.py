@@ -9,7 +9,7 @@ from fencepost.explorers.native.llvm.types import Sort, Value, number
 
 
 class Round(NamedTuple):
-    """A round of a loop: its number, where the next round begins, and where the loop is left."""
+    """A round of a loop: its number, and the labels of the next round and of the exit."""
 
     at: Value
     following: str
@@ -18,14 +18,14 @@ class Round(NamedTuple):
 
 @contextmanager
 def counted(build: Builder, first: Value, last: Value) -> Iterator[Round]:
-    """Run what is built inside for each number from `first` to below `last`; both are computed before."""
+    """Run the block's code for each number from `first` to below `last`; both are computed before."""
     with _loop(build, first, last, up=True) as found:
         yield found
 
 
 @contextmanager
 def counted_down(build: Builder, count: Value) -> Iterator[Round]:
-    """Run what is built inside for each number from `count - 1` to 0."""
+    """Run the block's code for each number from `count - 1` to 0."""
     with _loop(build, build.wrapped("-", count, number(1)), number(-1), up=False) as found:
         yield found
 
@@ -53,7 +53,7 @@ def _loop(build: Builder, first: Value, last: Value, *, up: bool) -> Iterator[Ro
 
 @contextmanager
 def only_if(build: Builder, condition: Value, hint: str = "") -> Iterator[None]:
-    """Run what is built inside where a flag is set."""
+    """Run the block's code if a flag is set."""
     yes, end = build.label(), build.label()
     build.branch(condition, yes, end, hint)
     build.begin(yes)

@@ -1,4 +1,4 @@
-"""The kernels of a machine: all successors of some states, and what properties say of states."""
+"""The kernels of a machine: all successors of some states, and the properties of states."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ EXPAND = (
     ("out", "Rows"), ("hashes", "U64p"), ("parents", "U32p"), ("codes", "I64p"), ("n", "I64"), ("fired", "I64p"),
     ("refused", "I64p"), ("found", "I64p"), ("alive", "U8p"),
 )  # fmt: skip
-"""The parameters of `expand` and how they are passed; `codes` only where steps are numbered."""
+"""The parameters of `expand` and how they are passed; `codes` only if steps are numbered."""
 JUDGE = (("e", "Checks"), ("rows", "Rows"), ("first", "I64"), ("last", "I64"), ("c", "Constants"), ("found", "I64p"))
 
 CODES = (
@@ -54,7 +54,7 @@ def write_expand(module: Module, wanted: Wanted) -> None:
 
 
 class Block(NamedTuple):
-    """Unpacked states: how many, and the row of the first; `beside` has room for columns, if any."""
+    """Unpacked states: their number, and the row of the first; `beside` is memory for columns, if any."""
 
     states: Value
     beside: Value
@@ -64,7 +64,7 @@ class Block(NamedTuple):
 
 @contextmanager
 def blocks(module: Module, build: Builder, given: dict[str, Value]) -> Iterator[Block]:
-    """Run what is built inside for the states first..last-1, block by block."""
+    """Run the code inside for the states first..last-1, block by block."""
     e, first, last = given["e"], given["first"], given["last"]
     room = module.block * module.state.bytes
     states = Value(build.room(room), Vector(module.state, module.block))
@@ -90,12 +90,12 @@ def blocks(module: Module, build: Builder, given: dict[str, Value]) -> Iterator[
 
 
 def groups(build: Builder, states: Value) -> Value:
-    """Return how many groups of states stand side by side in columns."""
+    """Return the number of groups of states in columns."""
     return build.shifted(">>", build.wrapped("+", states, number(LANES - 1)), number(LANES.bit_length() - 1))
 
 
 def write_columns(module: Module, name: str) -> str:
-    """Write the function that puts what conditions read of a block into columns; return its name."""
+    """Write the function that moves the parts of a block that conditions read into columns; return its name."""
     used, module.columns = module.columns, set()
     if not used:
         return ""
@@ -146,11 +146,11 @@ def write_bytes(build: Builder, sources: list[str], target: str) -> None:
 
 
 def write_judge(module: Module, properties: Sequence[Property]) -> None:
-    """Write `judge`: `found[k]` falls to the number of the first state that decides property k.
+    """Write `judge`: `found[k]` becomes the least number of a state that decides property k.
 
-    Properties are judged in columns where they can be. Where a check fails in a group of states, these are judged once
-    more, one after the other: it may have failed behind the state that decides the property. What the group decided is
-    then taken back, as a check that fails continues with a value that is not the state's.
+    Properties are judged in columns where possible. If a check fails in a group of states, the group is judged again,
+    state by state: the check may have failed after the state that decides the property. The group's earlier decisions
+    are undone, as a failed check continues with a made-up value.
     """
 
     def visit(build: Builder, given: dict[str, Value], at: Value, state: Value) -> None:
@@ -199,7 +199,7 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
 
 
 def is_suited(module: Module, columns: Columns, prop: Property) -> bool:
-    """Return whether a property can be judged in columns; what that writes is of no use."""
+    """Return whether a property can be judged in columns; the code written for that is discarded."""
     read = set(module.columns)
     try:
         judge_in_columns(module, columns, prop)
@@ -220,7 +220,7 @@ def judge_in_columns(module: Module, columns: Columns, prop: Property) -> Value:
 def judge_group(
     columns: Columns, given: dict[str, Value], place: int, prop: Property, first: Value, size: Value
 ) -> None:
-    """Judge a group of states by a property, as far as they come before the first one that is known to decide it."""
+    """Judge a property in a group of states, up to the first state that is known to decide it."""
     build = columns.build
     address, memory = build.element(given["found"], number(place))
     before = build.greatest([build.wrapped("-", build.read(address, memory), first), number(0)])
@@ -244,7 +244,7 @@ def judge_state(
 
 
 def write_look(module: Module, views: Sequence[Property]) -> None:
-    """Write `look`: `out[n, k]` gets the number that view k makes of state n."""
+    """Write `look`: `out[n, k]` is view k of state n."""
 
     def visit(build: Builder, given: dict[str, Value], at: Value, state: Value) -> None:
         for place, view in enumerate(views):
@@ -256,7 +256,7 @@ def write_look(module: Module, views: Sequence[Property]) -> None:
 
 
 def write_marks(module: Module, properties: Sequence[Property]) -> None:
-    """Write `mark_k`: 1 if `when` of property k holds, plus 2 if `then` does; and `cost_k`: what steps cost."""
+    """Write `mark_k`: 1 if `when` of property k holds, plus 2 if `then` does; and `cost_k`: the cost of steps."""
     for number_, prop in enumerate(properties):
         behaviour = module.program.behaviours[prop.name]
         many = len(prop.behaviour.params)
@@ -276,7 +276,7 @@ def write_marks(module: Module, properties: Sequence[Property]) -> None:
 
 
 def write_cost(module: Module, name: str, function: int) -> None:
-    """Write a kernel that computes what steps cost: from the states in `before` to those in `rows`, side by side."""
+    """Write a kernel that computes the cost of steps: from each state in `before` to the one in `rows`."""
     build, given = module.kernel(
         name,
         [("e", "Checks"), ("before", "Rows"), ("after", "Rows"), ("count", "I64"), ("c", "Constants"), ("out", "I64p")],

@@ -1,7 +1,7 @@
-"""Modules in which guards can be turned off while they run, one compilation serving every guard.
+"""Modules whose guards can be turned off at run time, so that one compilation serves every guard.
 
-Without a guard a step may leave a domain: then the domain refuses it in the guard's place. Such a step is not taken,
-and the first state that it was tried in is noted; `Interpreter(bounded=True)` is the definition.
+Without a guard a step may leave a domain: then the domain refuses it. Such a step is not taken, and the first state
+that has one is recorded; `Interpreter(bounded=True)` is the definition.
 """
 
 from fencepost.explorers.native.llvm.builder import Builder
@@ -13,12 +13,12 @@ from fencepost.explorers.native.lower.shape import ERROR
 
 
 class Masks:
-    """Slots of the check array: one for each guard and each part of a guard, and those that say what left a domain.
+    """Slots of the check array: one for each guard and each part of a guard, and those about steps that left a domain.
 
-    `slots[guard][part]` is 1 where that part of the guard (0: the guard as a whole) is off. `first` holds one more than
-    the row of the first state with a step out of a domain, `times` how many such steps there were, `hard` the code of
-    an error other than a refusal: one in a property, or a number of more than 64 bits. `unsure` holds it too if a guard
-    could not be evaluated for its sake.
+    `slots[guard][part]` is 1 if that part of the guard (0: the whole guard) is off. `first` is one more than the row of
+    the first state with a step out of a domain, `times` the number of such steps, `hard` the code of an error that is
+    not a refusal: one in a property, or a number of more than 64 bits. `unsure` has the code too if it kept a guard
+    from being evaluated.
     """
 
     def __init__(self, module: Module) -> None:
@@ -30,7 +30,7 @@ class Masks:
         self.first, self.times, self.hard, self.unsure = reserve(), reserve(), reserve(), reserve()
 
     def leave(self, module: Module, build: Builder, e: Value, row: Value, times: Value) -> None:
-        """Note that steps out of a state left a domain, which refused them."""
+        """Record that steps from a state left a domain, which refused them."""
         code = module.cell(build, e, ERROR)
         with only_if(build, too_long(build, code), RARE):
             module.note(build, e, self.hard, code)
@@ -40,12 +40,12 @@ class Masks:
         module.note(build, e, self.times, build.wrapped("+", module.cell(build, e, self.times), times))
 
     def unevaluated(self, module: Module, build: Builder, e: Value) -> None:
-        """Note that a guard could not be evaluated, if it was for a number that is too long."""
+        """Record that a guard could not be evaluated because of a number that is too long."""
         code = module.cell(build, e, ERROR)
         with only_if(build, too_long(build, code), RARE):
             module.note(build, e, self.unsure, code)
 
     def broken(self, module: Module, build: Builder, e: Value, code: Value) -> None:
-        """Note the code of an error in a property, which is never the domain's refusal of a step. 0: no error."""
+        """Record the code of an error in a property, which is never a domain's refusal. 0: no error."""
         with only_if(build, build.compared("!=", code, number(0)), RARE):
             module.note(build, e, self.hard, code)

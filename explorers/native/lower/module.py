@@ -25,15 +25,15 @@ ROWS = Vector(CELLS["u64"], 0)
 NUMBERS = Vector(CELLS["i64"], 0)
 BYTES = Vector(CELLS["u8"], 0)
 BLOCK = 64
-"""States that are unpacked at a time: they fit the fastest cache, and a call of an action is worth its while."""
+"""States unpacked at a time: they fit the fastest cache, and are enough to make a call of an action worthwhile."""
 STACK = 1 << 20
-"""Bytes of the stack that states take at most: a thread may have no more than twice that."""
+"""Most bytes of states on the stack: a thread may have only twice that."""
 _ASIDE = 2
-"""States on the stack beside those of a block: what an action or a kernel works on."""
+"""States on the stack beside a block, as working space of an action or a kernel."""
 
 
 def block_of(size: int) -> tuple[int, bool]:
-    """Return how many states are unpacked at a time, 0 if none fits, and whether they are in columns too."""
+    """Return the number of states unpacked at a time, 0 if none fits, and whether they are also in columns."""
     room = STACK // max(1, size) - _ASIDE
     halves = [BLOCK >> by for by in range(BLOCK.bit_length())]
     for states in halves:
@@ -43,19 +43,19 @@ def block_of(size: int) -> tuple[int, bool]:
 
 
 class Counting(Protocol):
-    """A counter of the bounds that are reached."""
+    """A counter of reached bounds."""
 
     def clear(self, build: Builder, e: Value, at: Value) -> None:
-        """Begin with a state of the block."""
+        """Start with a state of the block."""
 
     def drop(self, build: Builder, e: Value, bound: str) -> None:
-        """Note that an effect leaves something out."""
+        """Record that an effect omits something."""
 
 
 def symbol(made: Function, place: str) -> str:
     """Return the name that profilers show for a function of the program.
 
-    Only LLVM's own letters may stand in it, and names that begin with `llvm.` are LLVM's own.
+    It may contain only LLVM's letters, and names that begin with `llvm.` are reserved.
     """
     return f"{made.name}.{place}" if made.name.isascii() and made.name != "llvm" else place
 
@@ -115,7 +115,7 @@ class Module:
         return self.shape.memory(kind.field)  # type: ignore[return-value]
 
     def function(self, number_: int) -> str:
-        """Write a function, if that was not done yet, and return its name."""
+        """Return the name of a function, writing it if it is new."""
         if number_ not in self._written:
             made = self.program.functions[number_]
             self._written[number_] = symbol(made, f"function.{number_}")
@@ -150,7 +150,7 @@ class Module:
         return self._plain.is_plain(node)
 
     def drop(self, build: Builder, e: Value, bound: str) -> None:
-        """Note that an effect leaves something out because a bag is full, where that is counted."""
+        """Record that an effect omits a message because a bag is full, if that is counted."""
         if self.bounds is not None:
             self.bounds.drop(build, e, bound)
 
@@ -170,7 +170,7 @@ class Module:
     def kernel(
         self, name: str, parameters: Sequence[tuple[str, str]], result: str = "None"
     ) -> tuple[Builder, dict[str, Value]]:
-        """Begin a kernel: parameters with the words that say how they are passed, as `llvm.types` has them."""
+        """Start a kernel: parameters with the words that say how they are passed, as in `llvm.types`."""
         kinds = [self.passed(kind) for _, kind in parameters]
         build = Builder(name, kinds, exported=True, attributes=PLAIN)
         build.owned(0)
@@ -201,7 +201,7 @@ class Module:
         more: Sequence[tuple[str, str]],
         visit: Callable[[Builder, dict[str, Value], Value, Value], None],
     ) -> None:
-        """Write a kernel that visits states first..last-1; it stops at the first failure, and notes which."""
+        """Write a kernel that visits states first..last-1; it stops at the first failure and records the state."""
         parameters = [("e", "Checks"), ("rows", "Rows"), ("first", "I64"), ("last", "I64"), ("c", "Constants"), *more]
         build, given = self.kernel(name, parameters)
         e, state = given["e"], self.scratch(build)
@@ -229,7 +229,7 @@ class Module:
 
 
 MOST = 40
-"""Nodes of a condition that are evaluated without need: in more of them a branch that is guessed wrong costs less."""
+"""Most nodes of a condition that are evaluated without need: beyond that a mispredicted branch costs less."""
 _SIMPLE = (
     nodes.Literal, nodes.Constant, nodes.Local, nodes.Field, nodes.Element, nodes.Unary, nodes.Binary, nodes.Compare,
     nodes.Not, nodes.Among, nodes.Extreme, nodes.Logic, nodes.Call,
@@ -248,7 +248,7 @@ class Plain:
         return size is not None and size <= MOST
 
     def size(self, node: Expression) -> int | None:
-        """Return how many nodes an expression has, those of its helpers included; None where it is not plain."""
+        """Return the number of nodes of a plain expression, with those of its helpers; None if it is not plain."""
         if node not in self._sizes:
             self._sizes[node] = self._size(node)
         return self._sizes[node]

@@ -1,8 +1,8 @@
-"""Rows of bits and states in memory: packing, unpacking, hashing, the same code for every layout, driven by its data.
+"""Rows of bits and states in memory: packing, unpacking, hashing. The code is the same for every layout; data drive it.
 
-A word of memory keeps the bits of its mask: packing gathers them (pext), unpacking scatters them (pdep). A field with
-values below 0 is kept modulo its bits, so after scattering each field is counted from its least value again; no field
-is as wide as its bytes then, so nothing is carried from one to the next.
+Each word of memory has a mask of stored bits: packing gathers them (pext), unpacking scatters them (pdep). A field with
+negative values is stored modulo its bits, so after scattering, its least value is added. Such a field is narrower than
+its bytes, so nothing carries into the next field.
 """
 
 from fencepost.explorers.native.layout import BITS, ENTRY, HEAD, STEPS, Entry
@@ -15,10 +15,9 @@ _WORD = Cell(8, signed=False)
 
 
 class Rows:
-    """The functions of a module that pack, unpack and hash; `place` is where their data begin in the check array.
+    """The functions of a module that pack, unpack and hash; `place` is the start of their data in the check array.
 
-    The first numbers there: words of a row, how many entries follow, and whether to use the
-    processor's own instructions.
+    The first numbers there: words of a row, number of entries, and whether to use the processor's own instructions.
     """
 
     WORDS, COUNT, FAST = range(HEAD)
@@ -32,12 +31,12 @@ class Rows:
         return self._number(build, e, self.WORDS)._replace(low=1, high=1 << 16)
 
     def row(self, build: Builder, e: Value, rows: Value, index: Value) -> Value:
-        """Return where a row is, in an array of rows."""
+        """Return the address of a row in an array of rows."""
         place = build.wrapped("*", index, self.words(build, e))
         return Value(build.scaled(rows.text, _WORD, place), Vector(_WORD, 0))
 
     def clear(self, build: Builder, state: Value) -> None:
-        """Make all of a state zero. Unpacking writes only the words that keep bits."""
+        """Zero a state: unpacking writes only words with stored bits."""
         for place in range(self.state.bytes // WORD):
             build.emit(f"store i64 0, ptr {build.offset(state.text, WORD * place)}, align 8")
 
@@ -60,7 +59,10 @@ class Rows:
     # -- the functions
 
     def text(self, checks: Vector, *, x86: bool) -> str:
-        """Return the functions as LLVM IR; `checks` types the check array. On x86-64, `FAST` chooses the way."""
+        """Return the functions as LLVM IR; `checks` types the check array.
+
+        On x86-64, `FAST` chooses between two versions.
+        """
         found = [_INTRINSICS] if x86 else []
         for kind in ("plain", "fast") if x86 else ("plain",):
             attributes = 'nounwind noinline "target-features"="+bmi2"' if kind == "fast" else "nounwind noinline"
@@ -85,7 +87,10 @@ class Rows:
         return build.text()
 
     def hashing(self, checks: Vector) -> str:
-        """Every step is invertible for a fixed rest, so one changed word changes the hash; as `kernels.hash_row`."""
+        """Return the hash function.
+
+        Each step is invertible if the rest is fixed, so one changed word changes the hash.
+        """
         build = Builder("hash", [checks, _ROW], attributes="nounwind alwaysinline")
         e, row = build.arguments
         kept = build.slot(Sort.WORD)
@@ -142,7 +147,7 @@ _INTRINSICS = "declare i64 @llvm.x86.bmi.pext.64(i64, i64)\ndeclare i64 @llvm.x8
 
 
 class _Entry:
-    """An entry in the check array, being read."""
+    """An entry of the check array."""
 
     def __init__(self, build: Builder, entries: str, index: Value) -> None:
         self.build = build

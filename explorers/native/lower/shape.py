@@ -1,4 +1,4 @@
-"""Sizes and domains in the code of a shape: numbers if the shape fixes them, else slots of the check array."""
+"""Sizes and domains in the code of a shape: numbers if the shape determines them, else slots of the check array."""
 
 from fencepost.explorers.native.layout import Layout
 from fencepost.explorers.native.llvm.builder import Builder
@@ -9,15 +9,15 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import FieldType, Record
 
 ERROR, STATE = 0, 1
-"""Places in the check array: the code of the first error, and the number of the state that it happened in."""
+"""Slots of the check array: the code of the first error, and the number of its state."""
 NOTHING = Linear({}, 0)
 
 
 class Shape:
-    """The layout of the check array `e`, an int64 array that every function of compiled code gets first.
+    """The layout of the check array `e`, an int64 array that is the first argument of all compiled code.
 
     `e[0]` is the code of the first error, `e[1]` the state that was being expanded. Then come the words of the row's
-    packing, and what depends on constants of the run: bounds of domains and lengths of arrays.
+    packing, and numbers that depend on the run's constants: bounds of domains and lengths of arrays.
     """
 
     FIRST = 4
@@ -61,7 +61,7 @@ class Shape:
         return self.read(build, e, (tuple(total.terms.items()), total.offset), total, least, most)
 
     def first(self, build: Builder, e: Value, domain: Domain) -> Value:
-        """Return the first value of a domain, NONE left out."""
+        """Return the first value of a domain, without NONE."""
         least, most = ends_of(domain, self.rooms, self.lows)[0]
         if least == most or not least <= NONE <= most:
             low = self.bound(build, e, domain, high=False)
@@ -70,31 +70,31 @@ class Shape:
         return self.read(build, e, (domain, "first"), First(domain), min(least, 0) if least < NONE else 0, max(most, 0))
 
     def read(self, build: Builder, e: Value, key: object, value: Depending, low: int, high: int) -> Value:
-        """Return a number that depends on constants of the run, the same slot for the same key."""
+        """Return a number that depends on the run's constants; one key has one slot."""
         if key not in self._slots:
             self._slots[key] = self.reserve(value)
         address, memory = build.element(e, number(self._slots[key]))
         return build.read(address, memory)._replace(low=low, high=high)
 
     def reserve(self, value: Depending = NOTHING) -> int:
-        """Return a slot of its own, which holds this at the start of a run."""
+        """Return a new slot that holds this value at the start of a run."""
         self.depends.append(value)
         return self.FIRST + len(self.depends) - 1
 
     def reserve_all(self, count: int) -> int:
-        """Return the first of this many slots in a row, which are filled otherwise."""
+        """Return the first of this many consecutive slots, which the caller fills."""
         first = self.reserve()
         for _ in range(count - 1):
             self.reserve()
         return first
 
     def least(self, domain: Domain) -> int:
-        """Return how few values a domain may have in this shape, NONE left out."""
+        """Return the least number of values of a domain in this shape, without NONE."""
         ends = ends_of(domain, self.rooms, self.lows)
         low, high = ends[0][1], ends[1][0]
         return high - (0 if low == NONE else low) + 1
 
     def most(self, domain: Domain) -> int:
-        """Return how many values a domain may have in this shape, NONE left out."""
+        """Return the greatest number of values of a domain in this shape, without NONE."""
         (low, _), (_, high) = ends_of(domain, self.rooms, self.lows)
         return max(0, high - (0 if low == NONE else low) + 1)

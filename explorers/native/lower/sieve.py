@@ -1,7 +1,7 @@
-"""Guards of an action sifted: in columns, for several states at once, as far as columns can evaluate them.
+"""Guards of an action evaluated in columns, for several states at once, as far as columns can.
 
-What passes is kept as bits: which choices of parameters, in which states. Then the states are taken one after the
-other, and the choices in their order, so that steps come in the order in which a loop in each state would find them.
+The surviving choices of parameters are kept as bits for each state. Then states are taken one by one, and choices in
+order, so that steps come in the same order as from a loop in each state.
 """
 
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ from fencepost.explorers.program.ir.program import Function, Parameter
 from fencepost.model.language.domains import Domain, InFlight
 
 MOST_WORDS = 8
-"""Words of bits for the choices of an action in a state; with more, its guards are evaluated state by state."""
+"""Most words of bits for an action's choices in a state; with more, its guards are evaluated state by state."""
 _CELL = CELLS["i64"]
 
 
 class Sifted(Protocol):
-    """The function of an action, whose guards are sifted."""
+    """A function of an action whose guards are evaluated in columns."""
 
     module: Module
     build: Builder
@@ -41,42 +41,42 @@ class Sifted(Protocol):
     waiting: str | None
 
     def enter(self, at: Value) -> None:
-        """Make a state of the block the current one."""
+        """Make a state of the block current."""
 
     def step(self, place: int, following: str, effect: str) -> None:
-        """Write the nest from one of its steps inwards, in the current state."""
+        """Write the loop nest from one of its steps inwards, in the current state."""
 
     def choose(self, parameter: Parameter, value: Value) -> None:
-        """Give a parameter a value."""
+        """Set a parameter."""
 
     def refuse(self, node: Guarded, times: Value) -> None:
         """Count refusals of a guard in the current state."""
 
     def times(self, node: Guarded) -> Value:
-        """Return how many combinations of values the parameters have that are not chosen yet."""
+        """Return the number of combinations of values of the parameters that are not chosen yet."""
 
     def span(self, domain: Domain) -> tuple[Value, Value]:
         """Return the first and the last value of a parameter."""
 
     def bag(self, domain: InFlight) -> Value:
-        """Return the bag that messages are drawn from, in the current state."""
+        """Return the bag of the current state from which messages are chosen."""
 
 
 class GroupSpace(NamedTuple):
     """Working space of a sieve for a group of states."""
 
     states: str
-    """The states in which something passed, as bits."""
+    """The states with a surviving choice, as bits."""
     many: str
-    """How many choices passed in any state."""
+    """The number of choices that survive in any state."""
     bits: str
-    """For each state the choices that passed."""
+    """For each state its surviving choices."""
     choices: str
-    """The values of the parameters of each."""
+    """The parameters of each choice."""
 
 
 class Sieve:
-    """The guards of one action, being written, in columns and then in the states that pass."""
+    """Writer of one action's guards, in columns and then in the states that pass."""
 
     def __init__(self, acting: Sifted) -> None:
         self.acting, self.build, self.module = acting, acting.build, acting.module
@@ -91,7 +91,7 @@ class Sieve:
         """The first state of the group, as a place in the block."""
 
     def extent(self, parameter: Parameter) -> int:
-        """Return how many values a parameter has at most."""
+        """Return the most values that a parameter has."""
         if not isinstance(parameter.domain, InFlight):
             return self.module.shape.most(parameter.domain)
         _, items = self.bag(self.module.state, parameter.domain).fields["items"]
@@ -104,7 +104,7 @@ class Sieve:
         return found
 
     def write(self, effect: str) -> bool:
-        """Write the action for all states of the block; return whether that was worth it: else nothing is written."""
+        """Write the action for all states of the block; return whether that pays; if not, write nothing."""
         if not self.module.in_columns or not 0 < self.words <= MOST_WORDS:
             return False
         before = self.mark()
@@ -123,7 +123,7 @@ class Sieve:
         return found
 
     def room(self) -> GroupSpace:
-        """Return room for what is kept; no bit is set."""
+        """Return cleared working space."""
         build = self.build
         bits, choices = (
             build.room(8 * LANES * self.words),
@@ -136,7 +136,7 @@ class Sieve:
     # -- in columns
 
     def sift(self, place: Value, kept: GroupSpace, done: str) -> bool:
-        """Keep the steps that pass the guards in a group of states; return whether columns can evaluate any."""
+        """Keep the steps that pass the guards in a group of states; return whether columns can evaluate any guard."""
         build, columns, acting = self.build, self.columns, self.acting
         self.group = build.wrapped("*", place, number(LANES))
         size = build.least([build.wrapped("-", acting.given["size"], self.group), number(LANES)])
@@ -172,7 +172,7 @@ class Sieve:
         self.build.begin(inside)
 
     def step(self, place: int, active: Value, kept: GroupSpace, following: str) -> bool:
-        """Write the nest from one of its steps inwards; say whether columns can evaluate a guard in it."""
+        """Write the loop nest from one of its steps inwards; return whether columns can evaluate a guard in it."""
         before = self.mark()
         self.columns.active = active
         if place < len(self.steps):
@@ -198,7 +198,7 @@ class Sieve:
         return False
 
     def guard(self, node: Guarded, active: Value) -> Value:
-        """Return the states in which a guard holds; count where it refuses."""
+        """Return the states in which a guard holds; count its refusals."""
         build = self.build
         condition = self.columns.bits(self.columns.flag(node.statement.condition))
         holds = build.bitwise("&", active, condition)
@@ -243,7 +243,7 @@ class Sieve:
         return found
 
     def new(self, items: Places, at: Value, message: Places, there: Value) -> Value:
-        """Return the states in which a message is not equal to the one before it."""
+        """Return the states in which a message differs from the one before it."""
         build = self.build
         previous = self.columns.element(items, build.greatest([build.wrapped("-", at, number(1)), number(0)]))
         same = self.columns.bits(self.columns.same(message, previous))
@@ -251,7 +251,7 @@ class Sieve:
         return build.bitwise("&", there, build.bitwise("^", build.wrapped("*", same, other), number(-1)))
 
     def keep(self, active: Value, kept: GroupSpace) -> None:
-        """Keep the current choice for the states that are left."""
+        """Keep the current choice for the remaining states."""
         build = self.build
         build.keep(kept.states, build.bitwise("|", build.kept(kept.states, Sort.NUMBER), active))
         if not self.chosen:
@@ -267,7 +267,7 @@ class Sieve:
         build.keep(kept.many, build.wrapped("+", count, number(1)))
 
     def choice(self, kept: GroupSpace, count: Value, parameter: int) -> str:
-        """Return where the value of a parameter is kept."""
+        """Return the address of a choice's parameter."""
         build = self.build
         place = build.wrapped("+", build.wrapped("*", count, number(len(self.chosen))), number(parameter))
         return build.scaled(kept.choices, _CELL, place)
@@ -279,7 +279,7 @@ class Sieve:
     # -- state by state
 
     def take(self, kept: GroupSpace, effect: str) -> None:
-        """Go on with each state and each choice that passed, in their order."""
+        """Continue with each state and each of its surviving choices, in order."""
         build = self.build
         parameters = [item for item, _ in self.chosen]
         for lane in self.ones(build.kept(kept.states, Sort.NUMBER)):
@@ -314,7 +314,7 @@ class Sieve:
             self.acting.choose(parameter, value._replace(low=low.low, high=high.high))
 
     def finish(self, following: str, effect: str) -> None:
-        """Do the rest for a state and a choice: guards that columns cannot evaluate, and the step."""
+        """Finish a state and a choice: guards that columns cannot evaluate, and the step."""
         if self.rest < len(self.steps):
             for item in self.steps[: self.rest]:
                 if isinstance(item, Compute):
@@ -324,7 +324,7 @@ class Sieve:
     # -- bits
 
     def ones(self, bits: Value) -> Iterator[Value]:
-        """Go through the places of the bits that are set, the lowest first."""
+        """Loop over the positions of the set bits, from the lowest."""
         build = self.build
         left, top, body, end = build.slot(Sort.NUMBER), build.label(), build.label(), build.label()
         build.keep(left, bits)
@@ -341,7 +341,7 @@ class Sieve:
     # -- what is tried
 
     def mark(self) -> "_Mark":
-        """Return where everything stands, for `undo`."""
+        """Return the current position, for `undo`."""
         return _Mark(self.build.mark(), dict(self.columns.slots), dict(self.acting.code.slots), list(self.chosen))
 
     def undo(self, before: "_Mark") -> None:
