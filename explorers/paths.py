@@ -17,7 +17,7 @@ from fencepost.model.language.records import Key, Nested, Record, Scalar, Schema
 
 
 def holds_at_end(plain: Interpreter, prop: Property, states: Sequence[Key], last: Transition | None) -> bool | None:
-    """Return whether a property holds of a path's last state or step; None if it needs a step and there is none."""
+    """Return whether a property holds of a path's last state or step; None without the step that it needs."""
     if not prop.over_steps:
         return plain.holds(prop, states[-1])
     return None if last is None else plain.holds_step(prop, states[-2], last)

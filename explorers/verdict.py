@@ -62,7 +62,7 @@ class Reach(StrEnum):
 class Cost:
     """Costs found for an at-most property: the most and the least of a path from `when` to `then`.
 
-    `worst` is None unless the cost is bounded, `best` if no path reaches `then`. Both are 0 where `then` already holds.
+    `worst` exists only if the cost is bounded, `best` if no path reaches `then`. Both are 0 where `then` already holds.
     """
 
     reach: Reach
@@ -437,7 +437,7 @@ class Options:
 
 
 def require_number(name: str, value: object, least: int, *, fractions: bool = False) -> None:
-    """Raise UsageError unless an argument is None or a number of at least `least`."""
+    """Raise UsageError for an argument other than None or a number of at least `least`."""
     kinds = (int, float) if fractions else (int,)
     if value is None or (isinstance(value, kinds) and value >= least):
         return

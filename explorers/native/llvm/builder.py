@@ -35,7 +35,7 @@ _BITWISE = {"&": "and", "|": "or", "^": "xor"}
 
 
 class Builder:
-    """A function being written. `at` is the current block; after a jump there is none until the next `begin`."""
+    """A function being written. `at` is the current block; a jump ends it, and the next `begin` starts one."""
 
     def __init__(self, name: str, parameters: Sequence[Type], *, exported: bool = False, attributes: str = "") -> None:
         self.name, self.exported, self.attributes = name, exported, attributes

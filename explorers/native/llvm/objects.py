@@ -14,7 +14,7 @@ from fencepost.explorers.native.llvm.types import Export, Lowered, Unit
 from fencepost.explorers.running.interrupts import peak_memory
 
 LEVEL = 1
-"""LLVM's optimization level, 0 to 3. Measured: 2 and 3 take longer to compile, and searches are no faster."""
+"""LLVM's optimization level, 0 to 3. Measured: 2 and 3 take longer to compile, and searches are not faster."""
 CHEAP = 0
 """The level of quickly compiled code: measured, a twentieth of the time to compile, and half the speed."""
 
