@@ -1,4 +1,4 @@
-"""The text of a machine and its properties, to find out whether anything that a search depends on has changed."""
+"""The text of a machine and its properties: it changes if anything that a search depends on changes."""
 
 import ast
 import re
@@ -19,10 +19,10 @@ from fencepost.model.language.trees import USER_MODULE, module_name, source_line
 
 
 def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
-    """Return, in a fixed order, the machine's schema, its parts and parameters, and every function that is called.
+    """Return the machine's schema, its parts and parameters, and every called function, in a fixed order.
 
-    Each function comes with what the names in it stand for. Comments, docstrings and layout are not in it. The caller
-    adds the values of constants, and `ends`.
+    Each function comes with the meanings of its names. Comments, docstrings and layout are left out. The caller adds
+    the values of constants, and `ends`.
     """
     program = check(machine, properties)
     functions = {python: f"{_named(python)}: {ast.unparse(made.node)}" for python, made in program.functions.items()}
@@ -71,7 +71,7 @@ def _named(item: Callable[..., Any]) -> str:
 
 
 def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
-    """Return what `texts` has by name only: the members of enums, and between which ends constants lie."""
+    """Return what `texts` has by name only: the members of enums, and the bounds of constants."""
     params = [item.params for item in (machine.initial, *machine.actions)] + [item.params for item in properties]
     domains = [*domains_of(machine.state).values(), *(domain for some in params for _, domain in some)]
     return [
@@ -81,7 +81,7 @@ def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def plain_texts(function: object) -> list[str]:
-    """Return all that a function outside the language depends on, such as `refuse`: its text and what it names."""
+    """Return everything that a function outside the language depends on, such as `refuse`: its text and its names."""
     found = []
     functions = [function]
     for item in functions:
@@ -97,11 +97,11 @@ def plain_texts(function: object) -> list[str]:
 
 
 def _reads(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield the objects that a function reads by name: defaults, names around it, of its module and its modules."""
+    """Yield the objects that a function reads by name: defaults, enclosing names, globals, and modules' attributes."""
     yield from ((f"default {number}", value) for number, value in enumerate(function.__defaults__ or ()))
     yield from (function.__kwdefaults__ or {}).items()
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with suppress(ValueError):  # it has no value yet
+        with suppress(ValueError):  # it may have no value yet
             yield name, cell.cell_contents
     codes = [function.__code__]
     for code in codes:
@@ -122,7 +122,7 @@ def _source(function: FunctionType) -> str:
 
 
 def _value(item: Any) -> str:
-    """Return a class by name, an enum with its members, several values one by one, anything else by `repr`."""
+    """Return a class by name, an enum with its members, a collection item by item, anything else by `repr`."""
     if isinstance(item, type):
         return f"{_named(item)} {getattr(item, '__members__', '')}"
     if isinstance(item, FunctionType):

@@ -1,7 +1,7 @@
-"""Machines without one of their guards: what is explored to find out what the guard is for.
+"""Machines without one of their guards, explored to find the purpose of the guard.
 
-Such a machine is an ordinary one. Explore it with `Interpreter(..., bounded=True)`: what the guard refused may leave
-the domain of a field, and then the domain refuses it instead.
+Such a machine is an ordinary one. Explore it with `Interpreter(..., bounded=True)`: a step that the guard refused may
+leave the domain of a field, and then the domain refuses it instead.
 """
 
 import ast
@@ -19,15 +19,15 @@ from fencepost.model.language.trees import definition_of, source_lines
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 HELPER = "Return whether "
-"""How the sentence of a predicate begins."""
+"""Beginning of a predicate's sentence."""
 
 
 @dataclass(frozen=True)
 class Guard:
-    """One `require` of an action, or one part of it where it asks for several things at once.
+    """One `require` of an action, or one of its conjuncts.
 
-    `number` counts the guards of the action from 1, `part` the parts of the guard from 1; 0 is the guard as a whole.
-    `sentence` says in words what it asks for, as far as the model does.
+    `number` counts the guards of the action from 1, `part` the parts of the guard from 1; 0 is the whole guard.
+    `sentence` describes its condition in words, as far as the model has them.
     """
 
     action: str
@@ -38,12 +38,12 @@ class Guard:
 
     @property
     def name(self) -> str:
-        """The guard in a few words, unique in its machine: `follower-fetch 1`, its parts `follower-fetch 1a`."""
+        """A short name, unique in its machine: `follower-fetch 1`, for parts `follower-fetch 1a`."""
         return f"{self.action} {self.number}{_letters(self.part)}"
 
 
 def _letters(number: int) -> str:
-    """Return a number from 1 on as letters: `a` to `z`, then `aa`; nothing for 0."""
+    """Return a number from 1 on as letters: `a` to `z`, then `aa`; an empty string for 0."""
     return _letters((number - 1) // len(LETTERS)) + LETTERS[(number - 1) % len(LETTERS)] if number else ""
 
 
@@ -52,7 +52,7 @@ _MOST_FOUND = 32
 
 
 def guards(machine: Machine) -> tuple[Guard, ...]:
-    """Return every guard of a machine, each followed by its parts, in the order of actions and of their text."""
+    """Return every guard of a machine, each followed by its parts, in the order of actions and text."""
     if machine.actions not in _FOUND:
         if len(_FOUND) >= _MOST_FOUND:
             _FOUND.clear()
@@ -72,7 +72,7 @@ def _guards(machine: Machine) -> tuple[Guard, ...]:
 
 
 def parts(condition: ast.expr) -> list[ast.expr]:
-    """Return the parts of a condition that joins several: `a and b`, or `all(a and b for ...)`."""
+    """Return the conjuncts of a condition: `a and b`, or `all(a and b for ...)`."""
     if isinstance(condition, ast.Call) and ast.unparse(condition.func) == "all" and condition.args:
         inner = condition.args[0]
         condition = inner.elt if isinstance(inner, ast.GeneratorExp) else condition
@@ -92,14 +92,14 @@ def find_guard(machine: Machine, name: str) -> Guard:
 
 
 def without(machine: Machine, guard: Guard) -> Machine:
-    """Return a machine that lacks one guard, or a part of one; everything else, its name included, is as before."""
+    """Return the machine without one guard, or a part of one, and otherwise unchanged."""
     old = machine.action(guard.action)
     new = replace(old, function=_without(old, guard))
     return replace(machine, actions=tuple(new if item is old else item for item in machine.actions))
 
 
 def _without(item: Action, guard: Guard) -> Callable[..., None]:
-    """Return the action's function without the guard: compiled from its text, which `inspect` can read."""
+    """Return the action's function without the guard, compiled from text that `inspect` can read."""
     python = item.function
     if python.__closure__:
         raise ModelError(
@@ -124,7 +124,7 @@ def _without(item: Action, guard: Guard) -> Callable[..., None]:
 
 
 def _sentence(made: Function, guard: ast.Call, piece: ast.expr) -> str:
-    """Return a guard in words: the comment beside it, or what its predicates say of themselves."""
+    """Return a guard in words: the comment beside it, or the sentences of its predicates."""
     return next(_comments(made, guard), "") or "; ".join(dict.fromkeys(_predicates(made, piece)))
 
 

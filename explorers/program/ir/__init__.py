@@ -1,4 +1,4 @@
-"""The typed program: what the checker of the language makes of a machine, and what every engine is lowered from.
+"""The typed program: the checker's result for a machine, which every engine lowers.
 
-`docs/developing/program.md` is its definition. The plain semantics is that of the Python text, and does not use it.
+`docs/developing/program.md` is its definition. The plain semantics runs the Python text, without the typed program.
 """

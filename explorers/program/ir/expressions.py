@@ -43,7 +43,7 @@ _CHECKS: dict[nodes.BinaryOp, Failures] = {
 
 
 class Functions(lifted.Adding, Protocol):
-    """Where the functions are that expressions call."""
+    """Functions that expressions call."""
 
     checked: Program
 
@@ -57,14 +57,14 @@ def where(node: ast.AST) -> nodes.At:
 
 
 def kind_of_value(kind: SubsetType | Nothing) -> Type | None:
-    """Return the type of a value; None for nothing and for the constants, which are not a value."""
+    """Return the type of a value; None for nothing and for the constants."""
     if isinstance(kind, Queue):
         return Rec(kind.record)
     return kind if isinstance(kind, Int | Rec | Arr | BagRef) else None
 
 
 class Expressions:
-    """The expressions of one function, and its slots."""
+    """Translator of one function's expressions, with its slots."""
 
     def __init__(self, functions: Functions, made: Function) -> None:
         self.functions, self.made = functions, made
@@ -197,7 +197,7 @@ class Expressions:
         return lifted.same(self.lifted(node), self.value(left), self.value(right))
 
     def written(self, node: ast.expr, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Expression]:
-        """Return the values of a record that is written out, by the paths of its fields."""
+        """Return the values of a record that is written out, by the path of each field."""
         assert isinstance(node, ast.Call)
         found: dict[tuple[str, ...], Expression] = {}
         for item in node.keywords:
@@ -266,7 +266,7 @@ class Expressions:
             source = self.source(clause.iter)
             slot = self.slot(clause.target.id, self.kind(clause.target))
             return slot, {clause.target.id: lambda: nodes.Local(slot, at=at, type=slot.type)}, source
-        around = [dict(found) for found in self.bound]  # a later clause may give a name of this one to something else
+        around = [dict(found) for found in self.bound]  # a later clause may bind a name of this one anew
 
         def again(node: ast.expr) -> Made:
             def made() -> Expression:
@@ -293,7 +293,7 @@ class Expressions:
 
 
 def named(target: ast.expr, items: views.Items) -> list[tuple[ast.Name, Made]]:
-    """Return the variables of a loop with what they stand for."""
+    """Return the variables of a loop with their values."""
     if isinstance(target, ast.Name):
         assert callable(items)
         return [(target, items)]
@@ -303,7 +303,7 @@ def named(target: ast.expr, items: views.Items) -> list[tuple[ast.Name, Made]]:
 
 
 def _by_negative(operator: nodes.BinaryOp, left: Expression, count: int, at: nodes.At) -> Expression:
-    """Return `left // -count` or `left % -count` by division by a positive number, rounded down as in Python."""
+    """Return `left // -count` or `left % -count` as a division by a positive number, rounded down as in Python."""
     size, one = nodes.Literal(count, at=at), nodes.Literal(1, at=at)
     if operator is nodes.BinaryOp.DIVIDE:
         less = nodes.Binary(nodes.BinaryOp.SUBTRACT, left, one, at=at, checks=NUMBER)

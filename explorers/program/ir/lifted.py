@@ -1,7 +1,7 @@
-"""Helpers that no model has written: a call, which engines know, replaces a construct that they do not know.
+"""Generated helpers, which engines know as calls, in place of constructs that they do not know.
 
-The greatest of a generator, what `in` looks through, the messages of a channel, records and arrays that are compared
-field by field.
+These are the greatest value of a generator, `in`, messages of a channel, and records and arrays compared field by
+field.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ SHIFT = frozenset([nodes.Failure.SHIFT, nodes.Failure.NUMBER])
 
 
 class Adding(Protocol):
-    """Where functions are added."""
+    """Program to which functions are added."""
 
     def add(
         self,
@@ -37,7 +37,7 @@ class Adding(Protocol):
 
 
 class Lifted:
-    """One helper being made, of a function of the model that it stands in, and the call of it."""
+    """A helper under construction for a function of the model, and its call."""
 
     def __init__(self, functions: Adding, python: Callable[..., Any], at: At) -> None:
         self.functions, self.python, self.at = functions, python, at
@@ -49,7 +49,7 @@ class Lifted:
         return self.slots[-1]
 
     def given(self, argument: Expression) -> Slot:
-        """Make a parameter, with what it is given; locals come after all of them."""
+        """Add a parameter with its argument; locals follow all parameters."""
         self.arguments.append(argument)
         return self.slot(argument.type)
 
@@ -72,7 +72,7 @@ class Lifted:
 
 
 def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, greatest: bool) -> nodes.Call:
-    """Return `max` or `min` of the values of a fold; `default` is the value if it has none."""
+    """Return `max` or `min` of a fold's values; `default` is the value of an empty one."""
     at, first = lifted.at, fold.clauses[0]
     moved = _Moved(lifted, fold)
     if isinstance(first.source, nodes.Numbers):
@@ -116,7 +116,7 @@ def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, gre
 
 
 class _Moved:
-    """The inside of a fold as a separate function, which gets the outer variables that it reads."""
+    """The inside of a fold as a separate function; the outer variables that it reads become parameters."""
 
     def __init__(self, lifted: Lifted, fold: nodes.Fold) -> None:
         self.lifted = lifted
@@ -135,7 +135,7 @@ class _Moved:
         return rebuilt(node, self.node)
 
     def expression(self, node: Expression) -> Expression:
-        """Return an expression with the slots of the helper."""
+        """Return an expression with the helper's slots."""
         found = self.node(node)
         assert isinstance(found, Expression)
         return found
@@ -181,7 +181,7 @@ def among(lifted: Lifted, how: Among, item: Expression, others: list[Expression]
 
 
 def message(lifted: Lifted, channel: Expression, index: Expression) -> nodes.Call:
-    """Return a message of a channel by its place, which must be below the number of messages."""
+    """Return a message of a channel by its position, which must be below the number of messages."""
     at, owner, place = lifted.at, lifted.given(channel), lifted.given(index)
     items = field_of(lifted.read(owner), "items", at)
     there = lifted.compare(lifted.read(place), nodes.Order.LESS, field_of(lifted.read(owner), "items_end", at))
@@ -194,7 +194,7 @@ def message(lifted: Lifted, channel: Expression, index: Expression) -> nodes.Cal
 def over_values(
     lifted: Lifted, function: int, given: Sequence[nodes.Local], params: Sequence[tuple[str, Domain]], *, every: bool
 ) -> Expression:
-    """Return a function's result for each value of its last parameters, or for one of them."""
+    """Return whether a function holds for every value of its last parameters (`every`), or for one."""
     at = lifted.at
     clauses = []
     arguments: list[Expression] = [replace(item) for item in given]
@@ -211,7 +211,7 @@ def over_values(
 
 
 def ends_of(domain: Domain, lifted: Lifted) -> tuple[Expression, Expression]:
-    """Return the least and the greatest value of a parameter, NONE left out."""
+    """Return the least and the greatest value of a parameter, without NONE."""
     if isinstance(domain, BitSet):
         one = nodes.Binary(
             nodes.BinaryOp.LEFT, lifted.number(1), sum_of(domain.count, lifted), at=lifted.at, checks=SHIFT
@@ -261,7 +261,7 @@ def same(lifted: Lifted, one: Expression, other: Expression) -> nodes.Call:
 def same_as_written(
     lifted: Lifted, place: Expression, values: dict[tuple[str, ...], Expression], *, first: bool
 ) -> nodes.Call:
-    """Return whether a record has the values that are written out by the paths of their fields, and else is cleared."""
+    """Return whether a record has the values given by the paths of their fields, and zeros elsewhere."""
     early = lifted.given(place) if first else None
     slots = {path: lifted.given(value) for path, value in values.items()}
     owner = early or lifted.given(place)
@@ -313,7 +313,7 @@ def _same_items(lifted: Lifted, one: Expression, other: Expression, kind: ArrayO
 
 
 def rebuilt_whole(node: Expression) -> Expression:
-    """Return the same expression made of other nodes, which may stand somewhere else too."""
+    """Return a copy of an expression, made of new nodes."""
 
     def copied(item: nodes.Node) -> nodes.Node:
         return replace(rebuilt(item, copied))

@@ -1,12 +1,12 @@
-"""Consequences of a program's text for constants that grow, and for messages that no action sends.
+"""Consequences of a program's text for growing constants, and for messages that no action sends.
 
-A pass over the program that rather says no: what is not shown here must be searched for each value. This is shown for a
-bound that only its own guards read, and for a budget that starts as its constant, is read only to see whether enough is
-left, and is spent by a literal number. Two runs that differ in such a constant then take the same steps, until the
-smaller one refuses: every state and every error that it has, the larger one has too.
+This pass is conservative: what it cannot show must be searched for each value. It can show it for a bound that only its
+own guards read, and for a budget that starts as its constant, is read only to see whether enough is left, and is spent
+by a literal number. Two runs that differ in such a constant take the same steps until the smaller one refuses, so the
+larger one has every state and every error of the smaller.
 
-A property holds because there is nothing that it is about if no action which happened ever sends its messages. That is
-certain, and not all that is so: only bags are followed, and numbers that messages are given as they are sent.
+A property holds vacuously if no action that happened ever sends the messages that it is about. This too is
+conservative: only bags are followed, and numbers given to messages when they are sent.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -19,11 +19,11 @@ from fencepost.model.language.domains import linear
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar, fields
 
 BUDGET = "budget"
-"""The field of the state whose record holds what is left of each budget."""
+"""Field of the state whose record holds the rest of each budget."""
 
 
 def growing_bounds(program: Program) -> frozenset[str]:
-    """Return the constants of which a larger value only adds steps, as far as that is shown."""
+    """Return the constants whose larger values are shown to only add steps."""
     budgets = budgets_of(program)
     return frozenset(
         name
@@ -34,7 +34,7 @@ def growing_bounds(program: Program) -> frozenset[str]:
 
 
 def budgets_of(program: Program) -> dict[str, str]:
-    """Return the budgets that end at a constant alone: the constant and the budget's field."""
+    """Return the budgets whose bound is a constant alone: the constant and the budget's field."""
     budget = dict(fields(program.machine.state)).get(BUDGET)
     found = {}
     for name, field in fields(budget.record) if isinstance(budget, Nested) else ():
@@ -45,7 +45,7 @@ def budgets_of(program: Program) -> dict[str, str]:
 
 
 def why_not_guards_alone(program: Program, name: str) -> str:
-    """Return why it is not shown that only the guards of a bound read it; an empty string where that is shown."""
+    """Return why it is not shown that only a bound's guards read it; an empty string if it is shown."""
     if any(isinstance(node, nodes.Fits) and node.bound == name for node in _everything(program)):
         return "an effect is left out where there is no room"
     if any(name in linear(total).names for total in oversights.sums_of_program(program)):
@@ -54,10 +54,10 @@ def why_not_guards_alone(program: Program, name: str) -> str:
 
 
 def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> str:
-    """Return why it is not shown that what fewer of a budget allow, more allow too; an empty string where it is.
+    """Return why it is not shown that more of a budget allows all that fewer allow; an empty string if it is.
 
-    `name` is the constant of the budget. A domain may be roomier for more, unless it matters that `errors` of fewer are
-    those of more too. Checks that refuse constants are left out: a refused machine has no verdict.
+    `name` is the constant of the budget. A domain may be wider for more, unless `errors` with fewer must also be errors
+    with more. Checks that refuse constants are ignored: a refused machine has no verdict.
     """
     field = budgets_of(program)[name]
     state = program.machine.state
@@ -76,7 +76,7 @@ def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> st
 
 
 def _shrinking(program: Program) -> set[str]:
-    """Return the constants of which a larger value may do more than add values that are tried or fit."""
+    """Return the constants whose larger values may do more than add possible values or capacity."""
     found = set(oversights.shrinking_in_record(program.machine.state))
     for action in (program.initial, *program.actions):
         found |= {name for item in action.parameters for name in oversights.shrinking_in_domain(item.domain)}
@@ -88,13 +88,13 @@ def _shrinking(program: Program) -> set[str]:
 
 
 class Place:
-    """Where a budget is."""
+    """The place of a budget."""
 
     def __init__(self, path: str, field: str, record: type[Record]) -> None:
         self.path, self.field, self.record = path, field, record
 
     def is_meant(self, node: Node) -> bool:
-        """Return whether a node may be this budget, wherever its record lies."""
+        """Return whether a node may be this budget, in any of its records."""
         return (
             isinstance(node, nodes.Field)
             and node.name == self.field
@@ -104,7 +104,7 @@ class Place:
 
 
 def _why_read(program: Program, place: Place, name: str) -> str:
-    """Return which function reads a budget or its constant otherwise than one that only asks and spends."""
+    """Return which function reads a budget or its constant other than to test and to spend it."""
     acting = {action.function for action in program.actions}
     for function in program.functions:
         allowed: set[Node] = set()
@@ -124,7 +124,7 @@ def _why_read(program: Program, place: Place, name: str) -> str:
 
 
 def _given(function: Function, place: Place, name: str) -> set[Node]:
-    """Return the nodes that let a budget start as its constant, once."""
+    """Return the nodes that initialize a budget with its constant, once."""
     names = oversights.names_in(function)
     found: set[Node] = set()
     stores = [item for item in inside(function.body) if isinstance(item, nodes.Store) and place.is_meant(item.place)]
@@ -139,7 +139,7 @@ def _given(function: Function, place: Place, name: str) -> set[Node]:
 
 
 def _asked(function: Function, place: Place) -> tuple[set[Node], int]:
-    """Return the reads of a budget by guards that ask whether enough is left, and how much they ask for."""
+    """Return the reads of a budget by guards that test whether enough is left, and the number they require."""
     names, most = oversights.names_in(function), 0
     found: set[Node] = set()
     for guard in function.body:
@@ -152,7 +152,7 @@ def _asked(function: Function, place: Place) -> tuple[set[Node], int]:
 
 
 def _conjuncts(condition: Expression) -> Iterator[Expression]:
-    """Yield the parts of a condition, all of which must hold."""
+    """Yield the conjuncts of a condition."""
     if isinstance(condition, nodes.Logic) and condition.conjunction:
         for value in condition.values:
             yield from _conjuncts(value)
@@ -161,7 +161,7 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 def _at_least(part: Expression) -> tuple[Expression | None, int]:
-    """Return a number that is 0 or more and the least it may be where a condition holds, which more of it fulfil."""
+    """Return a number from 0 on and its least value at which a condition holds; larger values must fulfil it too."""
     if isinstance(part, nodes.Field):
         return part, 1
     if not isinstance(part, nodes.Compare) or len(part.rest) != 1:
@@ -183,7 +183,7 @@ def _at_least(part: Expression) -> tuple[Expression | None, int]:
 
 
 def _spent(function: Function, place: Place, least: int) -> set[Node]:
-    """Return the nodes of the one store that spends from a budget, never more than guards have asked for."""
+    """Return the nodes of the only store that spends a budget, if it never spends more than guards require."""
     names = oversights.names_in(function)
     stores = [item for item in inside(function.body) if isinstance(item, nodes.Store) and place.is_meant(item.place)]
     looped = {node for item in inside(function.body) if isinstance(item, nodes.For) for node in inside(item.body)}
@@ -202,14 +202,14 @@ def _everything(program: Program) -> Iterable[Node]:
 
 
 def _is_from_zero(field: FieldType, name: str) -> bool:
-    """Return whether a number lies between 0 and a constant alone."""
+    """Return whether a number's domain is from 0 to a constant alone."""
     domain = field.domain if isinstance(field, Scalar) else None
     high = linear(getattr(domain, "high", 0))
     return getattr(domain, "low", None) == 0 and not high.offset and list(high.terms.items()) == [(name, 1)]
 
 
 def _times(field: FieldType, record: type[Record]) -> int:
-    """Return how many fields may hold a record, those inside of others included."""
+    """Return the number of fields that may hold a record, nested ones included."""
     match field:
         case Nested() | BagOf():
             inner = sum(_times(item, record) for _, item in fields(field.record))
@@ -220,7 +220,7 @@ def _times(field: FieldType, record: type[Record]) -> int:
 
 
 def _holds(kind: object, record: type[Record]) -> bool:
-    """Return whether a record is another one, or has it inside."""
+    """Return whether a record is another one, or contains it."""
     if not isinstance(kind, Rec):
         return True
     return kind.record is record or any(_times(item, record) for _, item in fields(kind.record))
@@ -250,7 +250,7 @@ class Sent:
         return list(found.values())
 
     def values(self, record: type[Record], name: str) -> set[int] | None:
-        """Return the numbers that a field of messages of a class may hold; None if they are not all written out."""
+        """Return the numbers that a message's field may hold; None if not all are literals."""
         found: set[int] = set()
         for item in self.nodes:
             match item:
@@ -267,12 +267,10 @@ class Sent:
                     return None
         return found
 
-    # -- what is true whatever the rest says
+    # true in any case
 
     def is_idle(self, made: Function) -> bool:
-        """Return whether a property is true only because there are no messages: a conjunction over bags, or a loop
-        through one.
-        """
+        """Return whether a property is a conjunction or a loop over bags, so that it holds without messages."""
         names = oversights.names_in(made)
         *before, last = made.body
         for item in before:
@@ -287,7 +285,7 @@ class Sent:
         return (through and is_true) or self.is_certain(last.value, names)
 
     def is_certain(self, value: nodes.Expression, names: Mapping[Slot, oversights.Where]) -> bool:
-        """Return whether a condition is true because what it iterates over is empty."""
+        """Return whether a condition is true because its loops are empty."""
         match value:
             case nodes.Fold(operator=FoldOp.ALL):
                 return self.is_nothing(value, names)
@@ -299,21 +297,21 @@ class Sent:
         return False
 
     def is_nothing(self, fold: nodes.Fold, names: Mapping[Slot, oversights.Where]) -> bool:
-        """Return whether a fold has no value to look at, or only folds that have none."""
+        """Return whether a fold has no values, or only empty folds."""
         for clause in fold.clauses:
             if self.is_empty(clause.source, names) or any(self.is_missing(clause, test) for test in clause.tests):
                 return True
         return fold.operator is FoldOp.ALL and self.is_certain(fold.value, names)
 
     def is_empty(self, source: nodes.Source, names: Mapping[Slot, oversights.Where]) -> bool:
-        """Return whether a loop goes through a bag in which there never was a message."""
+        """Return whether a loop iterates over a bag that never had a message."""
         if not isinstance(source, nodes.Expression) or not isinstance(source.type, BagRef):
             return False
         where = oversights.path_of(source, names)
         return where is not None and where[1] not in self.bags
 
     def is_missing(self, clause: nodes.Clause, test: nodes.Expression) -> bool:
-        """Return whether a test asks of a message what no message has: `m.kind == FETCH`."""
+        """Return whether a test requires a value that no message has: `m.kind == FETCH`."""
         if isinstance(test, nodes.Logic) and test.conjunction:
             return any(self.is_missing(clause, part) for part in test.values)
         if not isinstance(clause.source, nodes.Expression) or not isinstance(clause.source.type, BagRef):
@@ -326,7 +324,7 @@ class Sent:
 
 
 def _compared(test: nodes.Expression) -> Iterator[tuple[nodes.Field, int]]:
-    """Yield a field and the number that it is equal to."""
+    """Yield each field that a test compares with a number, and the number."""
     if isinstance(test, nodes.Compare) and len(test.rest) == 1 and test.rest[0][0] is Order.EQUAL:
         for one, other in ((test.first, test.rest[0][1]), (test.rest[0][1], test.first)):
             if isinstance(one, nodes.Field) and isinstance(other, nodes.Literal):

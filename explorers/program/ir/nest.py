@@ -1,4 +1,4 @@
-"""An action's nest of loops over its parameters, with each guard as far out as what it reads allows."""
+"""An action as nested loops over its parameters, with each guard in the outermost loop that it can be in."""
 
 from dataclasses import dataclass
 
@@ -8,23 +8,23 @@ from fencepost.explorers.program.ir.program import Action, Guard, Parameter, Pro
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Over:
-    """A loop over the values of a parameter: what follows is its body."""
+    """A loop over the values of a parameter; the later steps are its body."""
 
     parameter: Parameter
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compute:
-    """Statements of the guard part that come before what follows. They write nothing but slots."""
+    """Statements of the guard part before the later steps. They write only slots."""
 
     statements: Block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guarded:
-    """A guard: where it does not hold, what follows does not happen, and it has refused.
+    """A guard: if it does not hold, the later steps do not happen, and it has refused.
 
-    It has then refused once for each combination of values of the parameters that are not chosen yet.
+    It counts as one refusal for each combination of values of the parameters that are not chosen yet.
     """
 
     guard: Guard
@@ -34,10 +34,9 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
-    """How an action is run in a state: its steps, each inside the one before it, and in the innermost one `effect`.
+    """Execution of an action in a state: steps, each nested in the one before, with `effect` innermost.
 
-    `effect` is the whole body without its guards, which is run on a copy of the state. Nothing is run at all where
-    a parameter has no value.
+    `effect` is the body without its guards, run on a copy of the state. If a parameter has no value, nothing runs.
     """
 
     parameters: tuple[Parameter, ...]
@@ -48,8 +47,8 @@ class Nest:
 def nest(program: Program, action: Action) -> Nest:
     """Return the loops of an action.
 
-    Guards keep their order, so one that protects the next still does. A local is computed where a guard first needs it,
-    but never after a guard that it stands before, if computing it can fail: the plain semantics would say so.
+    Guards keep their order, so each still protects the next. A local is computed where a guard first needs it, but if
+    computing it can fail, not later than a guard that follows it in the text, as in the plain semantics.
     """
     function = program.of(action)
     effect = tuple(item for item in function.body if not isinstance(item, Require))
@@ -57,7 +56,7 @@ def nest(program: Program, action: Action) -> Nest:
 
 
 class Nesting:
-    """A loop nest being made."""
+    """Builder of a loop nest."""
 
     def __init__(self, program: Program, action: Action) -> None:
         self.program, self.action = program, action
@@ -77,7 +76,7 @@ class Nesting:
         return self.found
 
     def plain(self) -> None:
-        """Run all loops outside, and the guard part as it stands: it has more than assignments."""
+        """Put all loops outside and the guard part inside unchanged, as it has more than assignments."""
         self.choose(set(self.by_slot))
         for item in self.prefix:
             if isinstance(item, Require):
@@ -86,7 +85,7 @@ class Nesting:
                 self.found.append(Compute((item,)))
 
     def hoisted(self) -> None:
-        """Run each guard in as few loops as what it needs allows."""
+        """Put each guard inside as few loops as possible."""
         waiting: dict[Slot, Assign] = {}
         for item in self.prefix:
             if isinstance(item, Assign):
@@ -104,21 +103,21 @@ class Nesting:
             self.test(item)
 
     def collect(self, needed: set[Slot], waiting: dict[Slot, Assign], order: list[Assign]) -> None:
-        """List the locals that are needed and not computed yet, each after those that it needs itself."""
+        """List the needed locals that are not computed yet, each after those that it needs itself."""
         for slot, local in waiting.items():
             if slot in needed and local not in order:
                 self.collect(locals_read(local), waiting, order)
                 order.append(local)
 
     def choose(self, slots: set[Slot]) -> None:
-        """Open the loops over parameters that are needed, in the order of the action."""
+        """Open the loops over the needed parameters, in the order of the action."""
         for item in self.action.parameters:
             if item.slot in slots and item not in self.chosen:
                 self.chosen.append(item)
                 self.found.append(Over(item))
 
     def test(self, statement: Require) -> None:
-        """Let what follows happen only where a guard holds."""
+        """Add a guard for the later steps."""
         unchosen = tuple(item for item in self.action.parameters if item not in self.chosen)
         self.found.append(Guarded(self.action.guards[statement.number], statement, unchosen))
 

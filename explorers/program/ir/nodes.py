@@ -1,7 +1,7 @@
-"""The nodes of the typed program: the expressions, places and statements of a model whose text has been checked.
+"""The nodes of the typed program: expressions, places and statements of a model that was checked.
 
-`docs/developing/program.md` says what each node means, in which order its parts are evaluated, and how it can fail.
-Nodes are compared by identity: two places in a text are two nodes, even where they read the same.
+`docs/developing/program.md` defines each node: its meaning, the order of evaluation, and how it can fail. Nodes are
+compared by identity: two places in a text are two nodes, even with the same text.
 """
 
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Int, Rec
 from fencepost.model.language.domains import Domain
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
-"""The numbers that every engine has; a result outside them is an error on all but the plain one."""
+"""The numbers of every engine; a result outside them is an error everywhere but in the plain semantics."""
 
 Type = Int | Rec | Arr | BagRef
 
 
 class Failure(IntEnum):
-    """How a node can fail. The numbers are the codes that compiled code leaves."""
+    """How a node can fail. The numbers are the codes of compiled code."""
 
     INDEX = 1
     VALUE = 2
@@ -33,7 +33,7 @@ NEVER: Failures = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """Where a node stands in its file; the names are those of `ast`, so that messages point at either."""
+    """The position of a node in its file; its attributes are named as in `ast`, so that messages accept either."""
 
     lineno: int
     col_offset: int
@@ -45,8 +45,8 @@ class At:
 class Slot:
     """A local of a function: a number that is unique in it, and a type that never changes.
 
-    Two names that are spelt alike in different scopes (a generator's variable and a parameter) are two slots. A slot
-    without a name was made by the translation.
+    Equal names in different scopes (a generator's variable and a parameter) are different slots. A slot without a name
+    was made by the translation.
     """
 
     number: int
@@ -56,7 +56,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Node:
-    """Something that stands somewhere, and which of its own checks may fail, its parts left out."""
+    """A node with a position, and the checks of its own that may fail (not those of its parts)."""
 
     at: At
     checks: Failures = NEVER
@@ -79,7 +79,7 @@ class Expression(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal(Expression):
-    """A number that the text gives: written out, a module's number, an enum member."""
+    """A number in the text: a literal, a module's number, an enum member."""
 
     value: int
 
@@ -108,7 +108,7 @@ class Field(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Element(Expression):
-    """An element of an array: its number if it is a scalar, else a reference. INDEX: the index is checked."""
+    """An element of an array: its number if it is a scalar, else a reference. INDEX: the index may be outside."""
 
     array: Expression
     index: Expression
@@ -116,7 +116,7 @@ class Element(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Length(Expression):
-    """How many elements an array has, or how many messages are in a bag."""
+    """The number of elements of an array, or of messages in a bag."""
 
     of: Expression
 
@@ -162,7 +162,7 @@ class Binary(Expression):
 
 
 class Order(StrEnum):
-    """How two numbers are compared."""
+    """The comparisons of two numbers."""
 
     EQUAL = "=="
     DIFFERENT = "!="
@@ -174,7 +174,10 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compare(Expression):
-    """A chain of comparisons: 1 if all hold, else 0. An operand is evaluated once, and only if those before it hold."""
+    """A chain of comparisons: 1 if all hold, else 0.
+
+    Each operand is evaluated once, if the earlier comparisons hold.
+    """
 
     first: Expression
     rest: tuple[tuple[Order, Expression], ...]
@@ -182,7 +185,7 @@ class Compare(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Among(Expression):
-    """Whether a number is one of others (or, `negated`, none of them). All are evaluated, whichever is equal."""
+    """Whether a number equals one of others (or, `negated`, none of them). All of them are evaluated."""
 
     item: Expression
     others: tuple[Expression, ...]
@@ -191,7 +194,7 @@ class Among(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logic(Expression):
-    """`and` (`conjunction`) or `or` of numbers: the value of the first operand that decides, else of the last one."""
+    """`and` (`conjunction`) or `or` of numbers: the first operand that decides, else the last one."""
 
     conjunction: bool
     values: tuple[Expression, ...]
@@ -215,7 +218,7 @@ class Select(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extreme(Expression):
-    """The least (or, `greatest`, the greatest) of two numbers or more. All are evaluated."""
+    """The least (or, `greatest`, the greatest) of two or more numbers. All are evaluated."""
 
     greatest: bool
     values: tuple[Expression, ...]
@@ -261,10 +264,9 @@ class Fold(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call(Expression):
-    """A call of a helper: `function` is its place in `Program.functions`. It may change what it is given references to.
+    """A call of a helper: `function` is its index in `Program.functions`. It may change the records that it gets.
 
-    As a part of an expression it gives a number or a reference; a helper that returns nothing
-    stands in `Evaluate` only.
+    In an expression it returns a number or a reference; a helper without a result is in `Evaluate` only.
     """
 
     function: int
@@ -273,7 +275,7 @@ class Call(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fits(Expression):
-    """1 if an effect's condition is not 0, else 0: constant `bound` then makes it leave something out."""
+    """1 if an effect's condition is not 0, else 0: then constant `bound` makes the effect omit something."""
 
     bound: str
     condition: Expression
@@ -281,10 +283,10 @@ class Fits(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Switch(Expression):
-    """A condition that can be turned off while the program runs: 1 where it is off, else the condition.
+    """A condition that can be turned off at run time: 1 if it is off, else the condition.
 
-    `guard` counts the guards of the program, `part` is 0 for the guard as a whole, else the number of a part of it.
-    Only the pass `masks.with_switches` makes these.
+    `guard` is the number of the guard in the program, `part` that of a part in it, 0 for the whole guard. Only the pass
+    `masks.with_switches` makes switches.
     """
 
     guard: int
@@ -297,7 +299,7 @@ class Switch(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assign(Node):
-    """Let a slot hold a number or a reference."""
+    """Assign a number or a reference to a slot."""
 
     slot: Slot
     value: Expression
@@ -327,7 +329,7 @@ class Copy(Node):
 class Require(Node):
     """A guard: the action happens only if the condition is not 0. `number` counts the guards of its action from 0.
 
-    `bound` is the constant that it stands for alone, None if it is a rule of the protocol.
+    `bound` is the constant that alone it stands for, None if it is a rule of the protocol.
     """
 
     number: int
@@ -348,7 +350,7 @@ class If(Node):
 class For(Node):
     """Run a block once for each item of a source, which is evaluated once, before the first round.
 
-    The block may give the slot another value; the next round starts from the source's own count all the same.
+    The block may assign the slot; the next round still continues with the source's next item.
     """
 
     slot: Slot
@@ -363,26 +365,26 @@ class Break(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Continue(Node):
-    """Go on with the next round of the innermost loop."""
+    """Continue with the next round of the innermost loop."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Return(Node):
-    """Leave the function, with a number or a reference to a record if it gives one."""
+    """Leave the function, with a number, a reference to a record, or nothing."""
 
     value: Expression | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluate(Node):
-    """Call a helper for what it does; what it returns is dropped."""
+    """Call a helper for its effects; its result is dropped."""
 
     call: Call
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fill(Node):
-    """A scalar field that a new message is given. VALUE: the value may be outside the domain."""
+    """A scalar field of a new message. VALUE: the value may be outside the domain."""
 
     name: str
     value: Expression
@@ -391,10 +393,10 @@ class Fill(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Add(Node):
-    """Put a message in flight, as the last one of the bag, and let `slot` (if there is one) refer to it.
+    """Add a message as the last one of the bag; `slot`, if given, refers to it.
 
     First the bag is evaluated, then all values, in order; then FULL is checked, then each value against its domain;
-    only then does the bag change. Fields that are not filled are zero.
+    only then does the bag change. Other fields are zero.
     """
 
     bag: Expression
@@ -404,7 +406,7 @@ class Add(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Remove(Node):
-    """Take out a message: itself if it lies in this bag, else the first equal one. ABSENT: no message is equal."""
+    """Remove a message: itself if it is in this bag, else the first equal one. ABSENT: no message is equal."""
 
     bag: Expression
     message: Expression

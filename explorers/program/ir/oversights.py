@@ -1,6 +1,6 @@
-"""Useless parts of a model, most likely oversights: constants that nothing reads, budgets that nothing spends.
+"""Useless parts of a model, probably oversights: constants that nothing reads, budgets that nothing spends.
 
-A pass over the program, so that every engine warns of the same.
+This pass works on the program, so every engine gives the same warnings.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, 
 
 
 class ModelWarning(NamedTuple):
-    """A warning: its kind, the name of what it is about, and a sentence for people."""
+    """A warning: its kind, the name of its subject, and a sentence for people."""
 
     kind: str
     about: str
@@ -23,7 +23,7 @@ class ModelWarning(NamedTuple):
 
 
 def oversights(program: Program) -> tuple[ModelWarning, ...]:
-    """Return the warnings that the text of a model alone gives."""
+    """Return the warnings that follow from the text of a model."""
     return (*_initial(program.machine), *_without_none(program), *_unread(program), *_unspent(program))
 
 
@@ -69,7 +69,7 @@ def _never_tried(
 
 
 def _may_begin_at_none(machine: Machine, domain: Range) -> bool:
-    """Return whether a domain begins at NONE under some constants; in a domain that begins lower, NONE is a number."""
+    """Return whether a domain starts at NONE under some constants; if it can start lower, NONE is a number."""
     declared = machine.constants.declared()
     low, high = linear(domain.low).span(
         {name: int(item.low) for name, item in declared.items()},
@@ -99,7 +99,7 @@ def _unread(program: Program) -> Iterator[ModelWarning]:
 
 
 def sums_of_program(program: Program, *, schema: bool = True) -> Iterator[Linear | int]:
-    """Yield the sums of constants in the schema, in domains of parameters, and in properties of whole behaviours."""
+    """Yield the sums of constants in the schema, in domains of parameters, and in properties of behaviours."""
     if schema:
         yield from sums_of_record(program.machine.state)
     for action in (program.initial, *program.actions):
@@ -197,7 +197,7 @@ def _unspent(program: Program) -> Iterator[ModelWarning]:
 
 
 def _given(start: Function) -> dict[str, str | None]:
-    """Return initial values by path: a constant by its name, "" for a number, None for anything else."""
+    """Return initial values by path: a constant's name, "" for a number, None for anything else."""
     found: dict[str, str | None] = {path: None for number, path in start.effects.writes if number == 0}
     names = names_in(start)
     seen: set[str] = set()
@@ -215,7 +215,7 @@ _ORDERS = (Order.LESS, Order.AT_MOST, Order.MORE, Order.AT_LEAST)
 
 
 def _budget(program: Program, guard: Guard) -> str | None:
-    """Return the path of the state that a guard compares with a constant or a number alone, by their order."""
+    """Return the path of the state that a guard only compares, by order, with a constant or a number."""
     condition = guard.condition
     action = next(item for item in program.actions if guard in item.guards)
     if not isinstance(condition, nodes.Compare) or len(condition.rest) != 1 or condition.rest[0][0] not in _ORDERS:
@@ -228,11 +228,11 @@ def _budget(program: Program, guard: Guard) -> str | None:
 
 
 Where = tuple[int, str] | None
-"""A parameter by its place and a path below it; None if it is not known, or not one place alone."""
+"""A parameter by its index and a path below it; None if it is unknown or ambiguous."""
 
 
 def names_in(function: Function) -> Mapping[nodes.Slot, Where]:
-    """Return the reference of each slot of a function: parameters, and locals that are assigned once."""
+    """Return the reference in each slot of a function: parameters, and locals that are assigned once."""
     found: dict[nodes.Slot, Where] = {slot: (number, "") for number, slot in enumerate(function.parameters)}
     for item in inside(function.body):
         if isinstance(item, nodes.Assign):
@@ -241,7 +241,7 @@ def names_in(function: Function) -> Mapping[nodes.Slot, Where]:
 
 
 def path_of(place: nodes.Expression, names: Mapping[nodes.Slot, Where]) -> Where:
-    """Return the parameter and the path that a place stands for."""
+    """Return the parameter and the path of a place."""
     match place:
         case nodes.Local():
             return names.get(place.slot)
@@ -257,9 +257,9 @@ def path_of(place: nodes.Expression, names: Mapping[nodes.Slot, Where]) -> Where
 def unshared_bounds(program: Program) -> frozenset[str]:
     """Return the bounds read only by their own guards and effects, and by domains and bags that grow with them.
 
-    A larger constant then makes each of these comparisons true wherever it was. A size of arrays may change what a
-    loop runs over, and a domain of a parameter what is tried, so these count as read elsewhere; so does a domain or a
-    bag that gets less roomy.
+    A larger constant keeps each of these comparisons true that was true. The size of an array may change a loop, and
+    the domain of a parameter the values that are tried, so these count as other reads; so does a domain or a bag that
+    shrinks.
     """
     elsewhere = {
         *shrinking_in_record(program.machine.state),
@@ -269,7 +269,7 @@ def unshared_bounds(program: Program) -> frozenset[str]:
 
 
 def shrinking_in_record(record: type[Record]) -> Iterator[str]:
-    """Yield the constants of which a larger value does more to a record than leave room for more."""
+    """Yield the constants whose larger values do more to a record than add capacity."""
     for _, field in fields(record):
         yield from _shrinking_in(field)
 
@@ -289,14 +289,14 @@ def _shrinking_in(field: FieldType) -> Iterator[str]:
 
 
 def shrinking_in_domain(domain: Domain | InFlight) -> Iterator[str]:
-    """Yield the constants of which a larger value may take numbers out of a domain, or move its start."""
+    """Yield the constants whose larger values may remove numbers from a domain, or move its start."""
     yield from linear(getattr(domain, "low", 0)).names  # the value of the zero state
     for name in ("high", "count"):
         yield from _falling(getattr(domain, name, 0))
 
 
 def _falling(total: Linear | int) -> Iterator[str]:
-    """Yield the constants of which a larger value may make a sum less."""
+    """Yield the constants whose larger values may make a sum smaller."""
     for name, factor in linear(total).terms.items():
         if isinstance(name, Extreme):
             for part in name.parts:
@@ -306,7 +306,7 @@ def _falling(total: Linear | int) -> Iterator[str]:
 
 
 def is_read(program: Program, name: str) -> bool:
-    """Return whether a constant is read where it is not about its own bound."""
+    """Return whether a constant is read other than in comparisons for its own bound."""
     waiting, seen = [*program.roots], set(program.roots)
     while waiting:
         for node in _apart(program, program.functions[waiting.pop()].body, name):
@@ -319,7 +319,7 @@ def is_read(program: Program, name: str) -> bool:
 
 
 def _apart(program: Program, found: Iterable[Node], name: str) -> Iterator[Node]:
-    """Yield these nodes and all that is inside them, but not where a bound is compared with its constant."""
+    """Yield these nodes and all nodes inside them, except comparisons of a bound with its constant."""
     for node in found:
         if isinstance(node, nodes.Require | nodes.Fits) and node.bound == name:
             yield from _apart(program, _others(program, node.condition, name), name)

@@ -1,6 +1,6 @@
 """A whole machine as a typed program: functions, actions with parameters and guards, properties; parts of nodes.
 
-As text, for people, `fencepost.dump(...)` shows it.
+`fencepost.dump(...)` shows it as text.
 """
 
 import dataclasses
@@ -17,16 +17,15 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Scalar
 
 Paths = frozenset[tuple[int, str]]
-"""Places as (parameter, path): `(0, "replica[].log[].epoch")` is in the record that the first parameter refers to."""
+"""Places as (parameter, path): `(0, "replica[].log[].epoch")` is in the record of the first parameter."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effects:
-    """Paths that a function reads and writes, helpers included.
+    """Paths that a function reads and writes, including its helpers.
 
-    Paths are those of scalars. A bag has a path of its own too (`box`): which messages are in it, and in which
-    order. `disorders` are the bags that may be out of canonical order afterwards, `gives` the places where a
-    record that it returns may be.
+    Paths are those of scalars. A bag also has a path (`box`) for its set of messages and their order. `disorders` are
+    the bags that may be out of canonical order afterwards, `gives` the places where a returned record may be.
     """
 
     reads: Paths = frozenset()
@@ -39,8 +38,8 @@ class Effects:
 class Function:
     """A checked function.
 
-    `parameters` leaves out those that stand for the constants, which `Constant` reads anywhere. `slots` are all locals,
-    parameters first, each at the place of its number. `calls` are the functions that it calls itself.
+    `parameters` leaves out those for the constants, which `Constant` reads anywhere. `slots` are all locals by number,
+    parameters first. `calls` are the functions that it calls itself.
     """
 
     number: int
@@ -61,7 +60,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """A parameter of an action: each value of a domain but NONE, or each of the different messages in a bag."""
+    """A parameter of an action: each value of a domain except NONE, or each different message in a bag."""
 
     slot: Slot
     domain: Domain | InFlight
@@ -71,8 +70,8 @@ class Parameter:
 class Guard:
     """A `require` of an action: `number` counts the guards of the program, `text` is its condition as written.
 
-    `parts` are what it asks for, where that is several things at once: what ablation turns off one by one. `reads` is
-    all that it depends on, locals before it included.
+    `parts` are its conjuncts, if it has several: ablation turns them off one by one. `reads` is everything that it
+    depends on, including earlier locals.
     """
 
     number: int
@@ -83,14 +82,14 @@ class Guard:
     parts: tuple[Expression, ...]
     reads: Paths
     bound: str | None = None
-    """The constant that it stands for alone, None if it is a rule of the protocol."""
+    """The constant that alone it stands for, None if it is a rule of the protocol."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Action:
-    """An action: `function` with its parameters, of which the state is the first.
+    """An action: `function` with its parameters, the first of which is the state.
 
-    The first `prefix` statements of its body are those up to the last guard: they write nothing.
+    The first `prefix` statements of its body, up to the last guard, write nothing.
     """
 
     name: str
@@ -111,10 +110,10 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A machine and properties. A function is at the place of its number, after those that it calls.
+    """A machine and properties. Functions are indexed by their number, after those that they call.
 
     `properties` has the function of each property over states or steps: of (state), or of (before, after) and then the
-    parameters of the action that it is on.
+    parameters of its action.
     """
 
     machine: Machine
@@ -126,11 +125,11 @@ class Program:
     properties: Mapping[str, int]
     behaviours: Mapping[str, Behaviour]
     bounds: tuple[str, ...] = ()
-    """The constants that guards or effects stand for, in the order of the constants."""
+    """The constants that guards or effects stand for, in declared order."""
 
     @property
     def guards(self) -> tuple[Guard, ...]:
-        """The guards of all actions, each at the place of its number."""
+        """The guards of all actions, indexed by their number."""
         return tuple(guard for action in self.actions for guard in action.guards)
 
     @property
@@ -153,7 +152,7 @@ _HOLDERS: dict[type[Node], tuple[str, ...]] = {}
 
 
 def _holders(kind: type[Node]) -> tuple[str, ...]:
-    """Return the names of the fields that may hold parts: those that a node or an expression has as such hold none."""
+    """Return the names of the fields that may hold nodes."""
     if kind not in _HOLDERS:
         _HOLDERS[kind] = tuple(item.name for item in dataclasses.fields(kind) if item.name not in _COMMON)
     return _HOLDERS[kind]
@@ -168,13 +167,13 @@ def _nodes(value: Any) -> Iterator[Node]:
 
 
 def parts(node: Node) -> Iterator[Node]:
-    """Yield the parts of a node, in the order of their evaluation where that is the order of its fields."""
+    """Yield the parts of a node; where evaluation follows the order of its fields, in that order."""
     for name in _holders(type(node)):
         yield from _nodes(getattr(node, name))
 
 
 def inside(nodes: Iterable[Node]) -> Iterator[Node]:
-    """Yield these nodes and all that is inside them, each before its parts."""
+    """Yield these nodes and all nodes inside them, each before its parts."""
     for node in nodes:
         yield node
         yield from inside(parts(node))
@@ -186,7 +185,7 @@ def locals_read(node: Node) -> set[Slot]:
 
 
 def rebuilt(node: Kind, change: Callable[[Node], Node], **values: Any) -> Kind:
-    """Return a node with each of its parts changed, and with these values; the same node where nothing is different."""
+    """Return a node with its parts changed, and with these values; the same node if nothing differs."""
     for name in _holders(type(node)):
         old = getattr(node, name)
         new = _changed(old, change)
@@ -205,7 +204,7 @@ def _changed(value: Any, change: Callable[[Node], Node]) -> Any:
 
 
 def text(program: Program) -> str:
-    """Return a program as text: every function, then what the machine makes of them."""
+    """Return a program as text: its functions, then the machine's actions and properties."""
     lines = [f"program {program.machine.name}"]
     for function in program.functions:
         lines += ["", *_function(function)]

@@ -1,7 +1,7 @@
-"""Which numbers an expression may have, and so which checks cannot fail: a pass over a program.
+"""Ranges of expressions, and so the checks that cannot fail: a pass over a program.
 
-Every slot and every function has one span, which holds all that is assigned or returned anywhere. They grow from
-nothing until they hold; an end that keeps growing is let go to 64 bits.
+Every slot and every function has one span of all values assigned or returned anywhere. Spans grow to a fixed point; an
+end that keeps growing is widened to 64 bits.
 """
 
 from collections.abc import Callable
@@ -18,13 +18,13 @@ from fencepost.model.language.domains import Domain
 from fencepost.model.language.records import Scalar, fields
 
 ROUNDS = 3
-"""Rounds in which spans may grow step by step, before an end that still grows is let go."""
+"""Rounds in which spans may grow step by step before a growing end is widened."""
 FAR = 64
-"""Shifts by more than this are all alike."""
+"""Larger shifts are treated alike."""
 
 
 def with_ranges(program: Program) -> Program:
-    """Return a program whose numbers know their ranges and whose nodes have only the checks that may fail."""
+    """Return a program whose numbers have ranges, and whose nodes have only the checks that may fail."""
     found = Ranges(program)
     found.settle()
     return replace(
@@ -33,7 +33,7 @@ def with_ranges(program: Program) -> Program:
 
 
 class Ranges:
-    """The spans of a program's slots and results; None: nothing is assigned or returned there."""
+    """The spans of a program's slots and results; None: nothing is assigned or returned."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -53,7 +53,7 @@ class Ranges:
             self.given(prop)
 
     def given(self, prop: Any) -> None:
-        """Note the possible values of the parameters of a property's functions."""
+        """Set the spans of the parameters of a property's functions."""
         if prop.eventual is not None:
             made = self.program.behaviours[prop.name]
             domains = [domain for _, domain in prop.eventual.params]
@@ -84,7 +84,7 @@ class Ranges:
         self.visit_block(function, function.body)
 
     def grow(self, spans: dict[Any, Span], key: Any, more: Span) -> bool:
-        """Let the span of a slot or of a result hold another one; return whether it was not held yet."""
+        """Extend the span of a slot or of a result by another; return whether it grew."""
         old = spans.get(key)
         if old is not None and self.box.within(more, old):
             return False
@@ -125,7 +125,7 @@ class Ranges:
                         self.of(inner)
 
     def assign(self, slot: Slot, value: nodes.Expression) -> bool:
-        """Let a slot hold a value; return whether it may be another one now."""
+        """Extend a slot's span by a value; return whether the slot changed."""
         span = self.of(value)
         return slot.type == INT and self.grow(self.slots, slot, span)
 
@@ -148,13 +148,13 @@ class Ranges:
     # -- expressions
 
     def of(self, node: nodes.Expression) -> Span:
-        """Return the span of an expression, and note those of its parts."""
+        """Return the span of an expression, and record those of its parts."""
         span = self.span(node)
         self.known[node] = span
         return span
 
     def span(self, node: nodes.Expression) -> Span:
-        """Return the span of an expression before anything is refused for leaving 64 bits."""
+        """Return the span of an expression before the check for 64 bits."""
         match node:
             case nodes.Literal():
                 return Span(node.value, node.value, node.value.bit_length() if node.value >= 0 else None)
@@ -211,7 +211,7 @@ class Ranges:
         return self.box.clamped(Span(max(0, -high), max(-low, high)))
 
     def binary(self, node: nodes.Binary, left: Span, right: Span) -> Span:
-        """Return the span of an operator of two numbers, as mathematics has it."""
+        """Return the mathematical span of an operator of two numbers."""
         match node.operator:
             case nodes.BinaryOp.ADD:
                 return Span(left.low + right.low, left.high + right.high)
@@ -235,7 +235,7 @@ class Ranges:
         return None
 
     def bits(self, node: nodes.Binary, left: Span, right: Span) -> End | None:
-        """Return of how many things the result is a set, if that is known."""
+        """Return the number of members that the resulting set may have, if known."""
         one, other = left.bits, right.bits
         match node.operator:
             case nodes.BinaryOp.AND:
@@ -269,7 +269,7 @@ class Ranges:
         return found
 
     def fold(self, node: nodes.Fold) -> Span:
-        """Return the span of a fold: a sum has as many parts as its loops have rounds at most."""
+        """Return the span of a fold: a sum has at most as many parts as its loops have rounds."""
         for clause in node.clauses:
             self.enter(clause.slot, clause.source)
             for test in clause.tests:
@@ -278,7 +278,7 @@ class Ranges:
         return self.box.clamped(self.total(node)) if node.operator is nodes.FoldOp.SUM else FLAG
 
     def total(self, node: nodes.Fold) -> Span:
-        """Return the span of a sum, as mathematics has it."""
+        """Return the mathematical span of a sum."""
         times = prod(self.rounds(clause.source) for clause in node.clauses)
         value = self.known[node.value]
         return Span(min(0, times * self.box.low(value)), max(0, times * self.box.high(value)))
@@ -299,7 +299,7 @@ class Ranges:
         return self.inlined(node) or self.results.get(node.function, WIDE)
 
     def inlined(self, node: nodes.Call) -> Span | None:
-        """Return the span of a call of a helper that is one expression of numbers, by what it is given here."""
+        """Return the span of a call of a helper that is one numeric expression, given these arguments."""
         function = self.program.functions[node.function]
         if len(function.slots) > len(function.parameters) or any(slot.type != INT for slot in function.slots):
             return None
@@ -314,7 +314,7 @@ class Ranges:
         self.known = known
         return span
 
-    # -- what is known then
+    # results
 
     def settled(self, node: Any) -> Any:
         """Return a node with its range and the checks that may fail."""
@@ -331,7 +331,7 @@ class Ranges:
         return rebuilt(node, self.settled, **values)
 
     def left(self, node: nodes.Node) -> Failures:
-        """Return which of the checks of a node may fail."""
+        """Return the checks of a node that may fail."""
         match node:
             case nodes.Element():
                 assert isinstance(node.array.type, Arr)
@@ -355,7 +355,7 @@ class Ranges:
 
 
 def numeric(operator: nodes.BinaryOp, left: tuple[int, int], right: tuple[int, int]) -> Span:
-    """Return the span of an operator of two numbers between these ends."""
+    """Return the span of an operator of two numbers with these bounds."""
     (a, b), (c, d) = left, right
     match operator:
         case nodes.BinaryOp.MULTIPLY:

@@ -1,4 +1,4 @@
-"""Spans: between which sums of constants a number lies, and what holds of that for all constants of a machine."""
+"""Spans: bounds of numbers as sums of constants, and what follows from them for all constants of a machine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ End = Linear | int
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From one end to the other, both included; an end is a number or a sum of constants.
+    """Numbers from one end to the other, both included; an end is a number or a sum of constants.
 
-    `bits`, if it is known: the number is a set of this many things, so it is not negative and has no bit beyond them.
+    `bits`, if known: the number is a set of at most this many members, so it is not negative and has no higher bit.
     """
 
     low: End
@@ -27,7 +27,7 @@ FLAG = Span(0, 1)
 
 
 class Box:
-    """The values that the constants of a machine may have."""
+    """The possible values of a machine's constants."""
 
     def __init__(self, declared: Mapping[str, Constant[int]]) -> None:
         self.lows = {name: int(item.low) for name, item in declared.items()}
@@ -43,21 +43,21 @@ class Box:
         return end.span(self.lows, self.highs)[side]
 
     def at_most(self, one: End, other: End) -> bool:
-        """Return whether one end is at most the other, whatever the constants are."""
+        """Return whether one end is at most the other for all constants."""
         if isinstance(one, int) and isinstance(other, int):
             return one <= other
         return self._extreme(linear(other) - one, 0) >= 0
 
     def low(self, span: Span) -> int:
-        """Return a number that no value of a span is below."""
+        """Return a lower bound of a span's values."""
         return self.least(span.low)
 
     def high(self, span: Span) -> int:
-        """Return a number that no value of a span is above."""
+        """Return an upper bound of a span's values."""
         return self.most(span.high)
 
     def within(self, span: Span, outer: Span) -> bool:
-        """Return whether a span is inside another one for sure."""
+        """Return whether a span is surely inside another."""
         if not (self.at_most(outer.low, span.low) and self.at_most(span.high, outer.high)):
             return False
         if outer.bits is None or (span.bits is not None and self.at_most(span.bits, outer.bits)):
@@ -87,7 +87,7 @@ class Box:
         return other if self.at_most(one, other) else max(self.most(one), self.most(other))
 
     def hull(self, one: Span, other: Span) -> Span:
-        """Return the least span that is known to hold two."""
+        """Return the smallest span known to cover both."""
         bits = None if one.bits is None or other.bits is None else self.highest(one.bits, other.bits)
         return Span(self.lowest(one.low, other.low), self.highest(one.high, other.high), bits)
 
@@ -99,7 +99,7 @@ class Box:
         return Span(*domain.bounds({}))
 
     def choices(self, domain: Domain) -> Span:
-        """Return a span that holds the values of a parameter: NONE is never one."""
+        """Return a span that covers the values of a parameter, which are never NONE."""
         span = self.domain(domain)
         low = 0 if isinstance(span.low, int) and span.low == NONE else span.low
         if not isinstance(low, int) and not low.terms and low.offset == NONE:

@@ -19,7 +19,7 @@ VALUE: Failures = frozenset([nodes.Failure.VALUE])
 
 
 class Statements:
-    """The body of one function."""
+    """Translator of one function's body."""
 
     def __init__(self, functions: Functions, made: Function, part: int | None = None) -> None:
         self.made, self.part = made, part
@@ -79,7 +79,7 @@ class Statements:
         raise AssertionError(ast.dump(node))
 
     def given(self, node: ast.expr) -> Expression:
-        """Return a helper's result: of several values the one that this function is made for."""
+        """Return a helper's result: of several values, the one that this function is made for."""
         if self.part is None:
             return self.expressions.value(node)
         if isinstance(node, ast.Tuple):
@@ -92,7 +92,7 @@ class Statements:
         return [self.expressions.value(item) for item, kind in zip(node.args, kinds, strict=True) if kind != CONSTS]
 
     def part_of(self, node: ast.Call, arguments: list[Expression], part: int) -> nodes.Call:
-        """Return one of the values of a helper that gives several."""
+        """Return one of the values of a helper with several."""
         callee = self.made.calls[node]
         assert isinstance(callee.returns, Several)
         number = self.expressions.functions.function(callee, part)
@@ -115,7 +115,7 @@ class Statements:
         return nodes.Evaluate(value, at=where(node))
 
     def bag(self, node: ast.stmt, call: ast.expr, slot: Slot | None) -> Statement | None:
-        """Return `add` or `remove` of a bag; None where a call is something else."""
+        """Return `add` or `remove` of a bag; None for any other call."""
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call in self.made.calls:
             return None
         kind = self.made.types.get(call.func.value)
@@ -174,7 +174,7 @@ class Statements:
         ]
 
     def slotted(self, value: Expression, before: list[Statement]) -> Made:
-        """Return an expression that is evaluated once, and may stand anywhere after that."""
+        """Return an expression that is evaluated once and may then be used anywhere."""
         slot = self.expressions.slot("", value.type)
         before.append(nodes.Assign(slot, value, at=value.at))
         return lambda: nodes.Local(slot, at=value.at, type=slot.type)
@@ -222,7 +222,7 @@ class Statements:
         return nodes.For(slot, nodes.Numbers(nodes.Literal(0, at=at), nodes.Length(array(), at=at), at=at), body, at=at)
 
     def channel(self, node: ast.stmt, call: ast.expr, slot: Slot | None) -> list[Statement]:
-        """Return `add`, `popleft` or `clear` of a channel; nothing where a call is something else."""
+        """Return `add`, `popleft` or `clear` of a channel; an empty list for any other call."""
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call in self.made.calls:
             return []
         if not isinstance(self.made.types.get(call.func.value), Queue):
@@ -253,7 +253,7 @@ class Statements:
         return found if slot is None else [*found, nodes.Assign(slot, place(), at=at)]
 
     def view(self, node: ast.For) -> list[Statement]:
-        """Return a loop that goes by number, and gives its variables the items at that number."""
+        """Return a loop over indices that sets its variables to the items there."""
         found: list[Statement] = []
         at = where(node.iter)
         view = view_of(
@@ -312,7 +312,7 @@ class Statements:
         return kind.domain if isinstance(kind, Scalar) else None
 
     def augment(self, node: ast.AugAssign) -> list[Statement]:
-        """Return `x += 1`: the place is found once, read, and written after the value was evaluated."""
+        """Return `x += 1`: the place is found once and read; it is written after the value is evaluated."""
         if isinstance(node.target, ast.Name):
             slot = self.target(node.target)
             old = nodes.Local(slot, at=where(node.target), type=INT)
@@ -329,7 +329,9 @@ class Statements:
         return [*before, self.store(node, place, value)]
 
     def kept(self, value: Expression, before: list[Statement]) -> Expression:
-        """Return an expression that may stand twice: itself if that changes nothing, or a slot assigned before."""
+        """Return an expression that may be used twice: itself if evaluating it twice is harmless, or a slot assigned
+        before.
+        """
         inner = value
         while isinstance(inner, nodes.Field) and inner.type != INT:
             inner = inner.owner

@@ -46,7 +46,7 @@ from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, 
 
 
 def translate(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
-    """Return a machine and properties as a typed program; raise ModelError where the text is outside the language."""
+    """Return a machine and properties as a typed program; raise ModelError if the text is outside the language."""
     checked = check(machine, properties)
     translation = Translation(checked)
     actions = [translation.action(item, checked.actions[item.name]) for item in machine.actions]
@@ -78,7 +78,7 @@ def translate(machine: Machine, properties: tuple[Property, ...] = ()) -> Progra
 
 
 class Translation:
-    """One translation: the functions made so far, each after those that it calls."""
+    """One translation, with the functions made so far, each after those that it calls."""
 
     def __init__(self, checked: SubsetProgram) -> None:
         self.checked = checked
@@ -90,7 +90,7 @@ class Translation:
         """By function: the conditions of its guards, as written."""
 
     def function(self, made: SubsetFunction, part: int | None = None) -> int:
-        """Translate a function unless that was done, and return its number; `part` is one of its values."""
+        """Return the number of a function, translating it if it is new; `part` is one of its values."""
         key = made.python, part
         if key not in self.numbers:
             statements = Statements(self, made, part)
@@ -118,7 +118,7 @@ class Translation:
         return number
 
     def property(self, item: Property, made: SubsetFunction) -> int:
-        """Translate a property of states or steps; with parameters it is about each of their values."""
+        """Translate a property of states or steps; its parameters become a fold over all of their values."""
         number = self.function(made)
         if not item.params:
             return number
@@ -138,7 +138,7 @@ class Translation:
 
 
 def with_guards(program: Program, texts: dict[str, list[str]]) -> Program:
-    """Return a program whose actions know their guards, counted through all actions."""
+    """Return a program whose actions have their guards, numbered through all actions."""
     found = []
     first = 0
     for action in program.actions:
@@ -163,14 +163,14 @@ def with_guards(program: Program, texts: dict[str, list[str]]) -> Program:
 
 
 def parts_of(condition: Expression) -> tuple[Expression, ...]:
-    """Return the parts of a condition that joins several: `a and b`, or `all(a and b for ...)`."""
+    """Return the conjuncts of a condition: `a and b`, or `all(a and b for ...)`."""
     if isinstance(condition, Fold) and condition.operator is FoldOp.ALL:
         condition = condition.value
     return condition.values if isinstance(condition, Logic) and condition.conjunction else ()
 
 
 def with_effects(program: Program) -> Program:
-    """Return a program whose functions know what they call, read and write, and whether they can fail."""
+    """Return a program whose functions have their effects: calls, reads, writes, and whether they can fail."""
     made: list[Function] = []
     for function in program.functions:
         every = list(inside(function.body))
@@ -181,7 +181,7 @@ def with_effects(program: Program) -> Program:
 
 
 def reads_of(program: Program, function: Function, condition: Expression, before: Sequence[nodes.Node]) -> Paths:
-    """Return the dependencies of a condition: its own reads, and those of the locals that it reads."""
+    """Return what a condition depends on: its own reads, and those of the locals that it reads."""
     needed: list[nodes.Node] = [condition]
     slots = locals_read(condition)
     for item in reversed(before):
@@ -195,7 +195,7 @@ def reads_of(program: Program, function: Function, condition: Expression, before
 
 
 class Walk:
-    """One function: where its slots may refer to, whatever way led there, and what happens to those places."""
+    """One function: the places that each slot may refer to on any path, and the effects on them."""
 
     def __init__(self, function: Function, functions: Sequence[Function]) -> None:
         self.function, self.functions = function, functions
@@ -207,18 +207,18 @@ class Walk:
         self.disorders: set[tuple[int, str]] = set()
         self.gives: set[tuple[int, str]] = set()
         before = -1
-        while before != (before := sum(map(len, self.slots.values()))):  # a later round may name a place
+        while before != (before := sum(map(len, self.slots.values()))):  # a later round of a loop may name a place
             self.note(function.body)
 
     def effects(self) -> Effects:
         return Effects(*map(frozenset, (self.reads, self.writes, self.disorders, self.gives)))
 
     def note(self, block: Iterable[nodes.Node]) -> None:
-        """Note the effects of nodes and of everything inside them."""
+        """Record the effects of nodes and of everything inside them."""
         stored: set[nodes.Node] = set()
         for item in inside(block):
             if isinstance(item, nodes.Store):
-                stored.add(item.place)  # which is written and not read
+                stored.add(item.place)  # it is written, not read
             match item:
                 case nodes.Assign():
                     self.refer(item.slot, self.places(item.value))
@@ -257,7 +257,7 @@ class Walk:
             self.slots.setdefault(slot, set()).update(places)
 
     def write(self, places: Iterable[tuple[int, str]]) -> None:
-        """Note that places are written: a message that is changed leaves its bag out of order."""
+        """Record writes to places; changing a message leaves its bag out of order."""
         for of, path in places:
             self.writes.add((of, path))
             bag = bag_around(self.function.parameters[of].type, path)
@@ -265,7 +265,7 @@ class Walk:
                 self.disorders.add((of, bag))
 
     def call(self, node: nodes.Call) -> None:
-        """Carry over what a helper does to the places that it is given."""
+        """Add a helper's effects on the places that it is given."""
         effects = self.functions[node.function].effects
         self.reads |= self.carried(node, effects.reads)
         self.write(self.carried(node, effects.writes))
@@ -281,7 +281,7 @@ class Walk:
         }
 
     def places(self, node: Expression) -> set[tuple[int, str]]:
-        """Return where a place or a reference may be."""
+        """Return the possible places of a node or a reference."""
         match node:
             case nodes.Local():
                 return self.slots.get(node.slot, set())
@@ -325,7 +325,7 @@ def _below(field: FieldType) -> Iterator[str]:
 
 
 def bag_around(kind: Type, path: str) -> str | None:
-    """Return the path of the bag that a place is inside, None if it is in none; bags are fields of the state itself."""
+    """Return the path of the bag that contains a place, or None; bags are fields of the state itself."""
     name, inner, _ = path.partition("[]")
     known = dict(fields(kind.record)) if isinstance(kind, Rec) else {}
     return name if inner and isinstance(known.get(name), BagOf) else None

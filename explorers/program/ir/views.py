@@ -1,9 +1,9 @@
-"""Loops by number: what `enumerate`, `zip`, `reversed`, a range with a step and an array of arrays have at each place.
+"""Loops by index: over `enumerate`, `zip`, `reversed`, a range with a step, or an array of arrays.
 
-No engine knows these. A loop over one of them is a loop over numbers, in which its variables are given
-the items at that number.
+No engine knows these. A loop over one of them becomes a loop over numbers that sets the variables to the items at each
+number.
 
-A channel is the record that engines see: an array of messages, and how many of its places are in use.
+Engines see a channel as a record: an array of messages, and the number of them.
 """
 
 import ast
@@ -18,7 +18,7 @@ from fencepost.explorers.program.subset.sources import step_of
 from fencepost.model.language.records import Nested, Record, Scalar, fields, is_row
 
 Made = Callable[[], nodes.Expression]
-"""Makes an expression: a new one each time, because every node stands in one place."""
+"""Makes an expression: a new one each time, because every node has one place."""
 Items = Made | tuple["Items", ...]
 
 NUMBER = frozenset([nodes.Failure.NUMBER])
@@ -27,7 +27,7 @@ INDEX = frozenset([nodes.Failure.INDEX])
 
 @dataclass
 class View:
-    """How many items there are, and what they are by their number."""
+    """A view: the number of items, and the item for each number."""
 
     count: Made
     item: Callable[[Made], Items]
@@ -79,7 +79,7 @@ def view_of(
 
 
 def element(array: nodes.Expression, index: nodes.Expression, at: nodes.At) -> nodes.Expression:
-    """Return an element of an array; of an array inside it, what it is read through."""
+    """Return an element of an array; of a nested array, the view through which it is read."""
     assert isinstance(array.type, Arr)
     inner = array.type.field.element
     if not isinstance(inner, Nested):
@@ -99,7 +99,7 @@ def _least(counts: list[Made], at: nodes.At) -> nodes.Expression:
 def _by_literal(
     op: nodes.BinaryOp, number: Made, by: int, at: nodes.At, checks: frozenset[nodes.Failure] = frozenset()
 ) -> nodes.Binary:
-    """Return a number by a literal, as a node of its own at each call."""
+    """Return a number combined with a literal, as a new node."""
     return nodes.Binary(op, number(), nodes.Literal(by, at=at), at=at, checks=checks)
 
 
@@ -123,7 +123,7 @@ def _range(args: list[ast.expr], again: Callable[[ast.expr], Made], at: nodes.At
 
 
 def _also(count: Made, start: Made, at: nodes.At) -> Made:
-    """Return a count that evaluates a start too: it may fail where no item reads it."""
+    """Return a count that also evaluates a start: it may fail even if no item reads it."""
 
     def made() -> nodes.Expression:
         found = count()
@@ -145,7 +145,7 @@ VALUE = frozenset([nodes.Failure.VALUE])
 
 
 class Channels:
-    """Operations on one channel, as statements."""
+    """Operations on one channel as statements."""
 
     def __init__(self, channel: Made, at: nodes.At, slot: Callable[[str, nodes.Type], nodes.Slot]) -> None:
         self.channel, self.at, self.slot = channel, at, slot
@@ -165,7 +165,7 @@ class Channels:
         return nodes.Binary(nodes.BinaryOp.ADD, self.end(), nodes.Literal(by, at=self.at), at=self.at, checks=NUMBER)
 
     def count(self, value: nodes.Expression) -> nodes.Statement:
-        """Return a store of the number of messages: it fails where the channel is full, or empty."""
+        """Return a store of the number of messages: it fails if the channel is full or empty."""
         place = field_of(self.channel(), "items_end", self.at)
         assert isinstance(place.owner.type, Rec)
         kind = dict(fields(place.owner.type.record))["items_end"]
@@ -177,7 +177,7 @@ class Channels:
         return nodes.Element(items, index, at=self.at, checks=INDEX, type=Rec(self.message))
 
     def moved(self, last: Made) -> list[nodes.Statement]:
-        """Return a loop that moves all messages but the first a place forward."""
+        """Return a loop that moves all messages but the first one position forward."""
         slot = self.slot("", INT)
         here: Made = lambda: nodes.Local(slot, at=self.at)  # noqa: E731 (a node at each call)
         after = nodes.Binary(nodes.BinaryOp.ADD, here(), nodes.Literal(1, at=self.at), at=self.at, checks=NUMBER)

@@ -1,4 +1,4 @@
-"""Expressions: their types, and what no engine could be trusted with."""
+"""Expressions: their types, and the refusal of those that engines could treat differently."""
 
 import ast
 import builtins
@@ -29,7 +29,7 @@ from fencepost.model.language.records import Nested, Record, Scalar, fields
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 BUILTINS = {"min", "max", "abs", "len", "int", "bool"}
 BITS = MOST.bit_length()
-"""Bits of a number that every engine has, the sign left out."""
+"""Bits of a number on every engine, without the sign."""
 WORDS: dict[type[ast.expr], str] = {
     ast.JoinedStr: "an f-string",
     ast.NamedExpr: "`:=`",
@@ -49,7 +49,7 @@ FOLDS = {"all", "any", "sum"}
 
 
 class Expressions:
-    """Checks expressions in a scope and notes their types."""
+    """Checker of expressions in a scope, which records their types."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope, self.made, self.places, self.refuse = scope, scope.made, scope.places, scope.refuse
@@ -66,7 +66,7 @@ class Expressions:
             self.refuse(node, f"the name {name!r} is taken by the language", "use another name")
 
     def rebind(self, name: ast.Name, kind: Type) -> None:
-        """Check that a name may be given a value of this type."""
+        """Check that a name may get a value of this type."""
         if name.id in self.made.params:
             self.refuse(name, f"this rebinds the parameter {name.id!r}", "use another name")
         if name.id in self.made.drawn:
@@ -82,7 +82,7 @@ class Expressions:
             self.refuse(node, f"{say(kind)} stands where a number belongs", hints.part_of(node, kind))
 
     def truth(self, node: ast.expr, *, negated: bool = False) -> None:
-        """Check a condition: NONE is true for Python, and the first of numbered things is false."""
+        """Check a condition: Python takes NONE as true, and index 0 as false."""
         self.number(node)
         if self.may_be_none(node):
             text = ast.unparse(node)
@@ -154,7 +154,7 @@ class Expressions:
         self.refuse(node, f"{word} is outside the modelling language", hints.expression(node))
 
     def divisor(self, operator: ast.operator, node: ast.expr) -> None:
-        """Require a literal divisor other than 0, so that no engine divides by zero, and no shift that loses bits."""
+        """Require a nonzero literal divisor, so that no engine divides by zero, and no shift that loses bits."""
         literal = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
         if isinstance(operator, ast.FloorDiv | ast.Mod) and not (isinstance(literal, ast.Constant) and literal.value):
             around = ", or go around with `x - n if x >= n else x`" if isinstance(operator, ast.Mod) else ""
@@ -191,7 +191,7 @@ class Expressions:
         return INT
 
     def fitting(self, node: ast.expr, found: int) -> int:
-        """Check a number of the module: it is as large as a literal may be at most."""
+        """Check that a number of the module is in the range of literals."""
         if abs(found) > MOST:
             shown = found if abs(found) < 10**30 else f"a number of {found.bit_length():,} bits"
             self.refuse(node, f"{ast.unparse(node)} is {shown}, which does not fit a number", f"use {-MOST} to {MOST}")
@@ -240,7 +240,7 @@ class Expressions:
         return Rec(owner.message) if isinstance(owner, Queue) else element_of(owner.field)
 
     def literal(self, node: ast.expr) -> int | None:
-        """Return the number that an expression is for sure, or None."""
+        """Return the number that an expression surely is, or None."""
         if isinstance(node, ast.Constant):
             return int(node.value) if isinstance(node.value, int) else None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -287,7 +287,7 @@ class Expressions:
         return INT
 
     def helpers(self, called: ast.expr) -> list[str]:
-        """Return the names of helpers that could stand there, of the same module if one is named."""
+        """Return the names of possible helpers there, of the same module if one is named."""
         known = self.made.python.__globals__
         module = self.scope.global_of(called.value) if isinstance(called, ast.Attribute) else None
         prefix = ""
@@ -363,7 +363,7 @@ class Expressions:
         return tuple(found)
 
     def fits(self, node: ast.Call) -> Type:
-        """Check a condition that leaves something out of an effect where it does not hold."""
+        """Check a condition of an effect that omits something if it does not hold."""
         if len(node.args) != 1 or [item.arg for item in node.keywords] != ["bound"]:
             instead = "write fits(condition, bound=C.in_flight)"
             self.refuse(node, "`fits` takes one condition, and the constant whose room it is about", instead)
@@ -373,7 +373,7 @@ class Expressions:
         return INT
 
     def bound(self, node: ast.expr) -> str:
-        """Return the name of the constant that a guard or an effect stands for."""
+        """Return the constant that a guard or an effect stands for."""
         owner = self.scope.global_of(node.value) if isinstance(node, ast.Attribute) else None
         if not isinstance(node, ast.Attribute) or not (isinstance(owner, type) and issubclass(owner, Constants)):
             instead = "name it by its class, as in bound=C.crashes, not by its value"
@@ -434,7 +434,7 @@ class Expressions:
         return INT
 
     def generator_of(self, node: ast.Call, name: str) -> ast.GeneratorExp:
-        """Return a generator over an array that all, any, sum, min or max are given itself."""
+        """Return the generator over an array that is given directly to all, any, sum, min or max."""
         array = node.args[0]
         kind = self.value(array) if isinstance(array, ast.Name | ast.Attribute | ast.Subscript) else None
         if not isinstance(kind, Arr) or not isinstance(kind.field.element, Scalar):

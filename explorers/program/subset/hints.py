@@ -1,4 +1,4 @@
-"""Advice on what to write instead, the last sentence that ends a refusal, by what a Python programmer meant."""
+"""Advice on what to write instead: the last sentence of a refusal, chosen by what a Python programmer meant."""
 
 import ast
 import os
@@ -51,7 +51,7 @@ STATEMENTS: dict[type[ast.stmt], str] = {
     ast.Delete: "assign what is cleared: 0 to a number, Replica() to a record of class Replica",
 }
 RANDOM = {"random": CHANCE, "secrets": CHANCE, "uuid": CHANCE, "time": CLOCK, "datetime": CLOCK}
-"""Modules whose functions give something else each time, and what to write."""
+"""Modules whose functions return something else each time, and the replacement."""
 
 
 def expression(node: ast.expr) -> str:
@@ -144,7 +144,7 @@ def named(record: type[Record]) -> str:
 
 
 def part_of(node: ast.expr, kind: Type) -> str:
-    """Return which part to read of a value that is used as a number and is not one."""
+    """Return which part to read of a value that is used as a number but is not one."""
     text = ast.unparse(node)
     match kind:
         case Several():
@@ -168,7 +168,7 @@ def is_of_python(found: types.FunctionType) -> bool:
 
 
 def index(node: ast.Subscript, literal: int) -> tuple[str, str]:
-    """Return the problem with an index below 0, and the replacement."""
+    """Return the problem with a negative index, and the replacement."""
     array = ast.unparse(node.value)
     if isinstance(node.slice, ast.UnaryOp):
         back = f"len({array}) - {-literal}"

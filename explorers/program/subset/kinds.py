@@ -1,4 +1,4 @@
-"""Types: what an expression of a model denotes."""
+"""Types of expressions in a model."""
 
 import ast
 from collections.abc import Callable
@@ -71,7 +71,7 @@ INT, CONSTS, NOTHING = Int(), Consts(), Nothing()
 
 
 class Among(Enum):
-    """Things that `in` looks through."""
+    """The items that `in` compares with."""
 
     RANGE = "range"
     ARRAY = "array"
@@ -92,36 +92,36 @@ class Function:
     writes: bool = False
     reads_ghost: str = ""
     gives: frozenset[str] = frozenset()
-    """Where a record that it returns may live, as a path from a parameter: `s.replica[]`."""
+    """Places of a record that it may return, as paths from a parameter: `s.replica[]`."""
     changes: set[str] = field(default_factory=set)
-    """The records it writes fields of or overwrites whole, and the bags it adds to or removes from."""
+    """The records whose fields it writes or that it overwrites whole, and the bags that it changes."""
     overwrites: set[str] = field(default_factory=set)
     adds: set[str] = field(default_factory=set)
     removes: set[str] = field(default_factory=set)
     bags: set[str] = field(default_factory=set)
     """Every bag that it names."""
     reads_gone: set[str] = field(default_factory=set)
-    """The parameters that it reads after it has removed the message from its bag."""
+    """The parameters that it reads after removing the message from its bag."""
     disorders: bool = False
     """Whether a bag may be out of order afterwards."""
     bounds: dict[ast.AST, str] = field(default_factory=dict)
     """The constants that calls of `require` and `fits` stand for."""
     sugar: dict[ast.AST, ast.expr] = field(default_factory=dict)
-    """Expressions that engines have in the place of others: `max(s.ends)` is `max(item for item in s.ends)`."""
+    """Expressions that engines get instead of others: `max(s.ends)` is `max(item for item in s.ends)`."""
     views: set[ast.AST] = field(default_factory=set)
-    """Sources of loops by number: enumerate, zip, reversed, a range with a step, an array of arrays."""
+    """Sources of loops by index: enumerate, zip, reversed, a range with a step, an array of arrays."""
     made: dict[ast.AST, type[records.Record]] = field(default_factory=dict)
     """Records that are written out: `Replica(end=3)`."""
     among: dict[ast.AST, Among] = field(default_factory=dict)
-    """The question of an `in` that does not look through a tuple written out."""
+    """The question of an `in` whose right side is not a tuple display."""
     drawn: list[str] = field(default_factory=list)
-    """The values that an action draws with `choose`."""
+    """The values that an action chooses with `choose`."""
     may_be_none: set[str] = field(default_factory=set)
     """The locals that were read from a place that may be NONE or an index."""
     drops: ast.AST | None = None
-    """A call of `fits`, here or in a helper that is called here."""
+    """A call of `fits`, here or in a helper called here."""
     guards: int = 0
-    """For an action: how many statements of the body belong to the guard part (up to the last `require`)."""
+    """For an action: the number of statements in the guard part (up to the last `require`)."""
 
     @property
     def name(self) -> str:
@@ -157,7 +157,7 @@ def say(kind: Type) -> str:
 
 
 class Checking(Protocol):
-    """A checker of functions: a machine, and what its functions call."""
+    """Checker of functions: a machine, and the functions that its functions call."""
 
     machine: Machine
 
@@ -166,7 +166,7 @@ class Checking(Protocol):
 
 
 class Owner(Protocol):
-    """The owner of the places of a function: it knows the text, and refuses what is not in the language."""
+    """The function that owns places: it has the text, and refuses what is not in the language."""
 
     program: Checking
     made: Function
@@ -174,4 +174,4 @@ class Owner(Protocol):
     stale: dict[str, str]
 
     def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
-        """Raise ModelError: place, line, caret, what is wrong, what to write."""
+        """Raise ModelError with place, line, caret, what is wrong, and what to write."""

@@ -1,7 +1,7 @@
-"""Where the check of a function stands, its names and globals; and where records live: which names refer to one place.
+"""The scope of the check inside a function, and aliases: which names may refer to one record.
 
-A place is a path from a parameter with indices left out: `s.replica[].log[]`. A name may stand for one of several. What
-a helper does to the places it is given is noted once, from its parameters, and carried over to each call.
+A place is a path from a parameter without indices: `s.replica[].log[]`. A name may refer to one of several places. A
+helper's effects on the places it gets are recorded once, from its parameters, and applied to each call.
 """
 
 import ast
@@ -23,7 +23,7 @@ from fencepost.model.language.trees import source_lines
 
 
 class Scope:
-    """Knowledge at one point of a function: what each local name holds, and where the text stands."""
+    """Knowledge at one point of a function: the type of each local name, and the text."""
 
     def __init__(self, program: Checking, made: Function) -> None:
         self.program, self.made = program, made
@@ -33,11 +33,11 @@ class Scope:
         self.locals = made.locals
 
     def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
-        """Raise ModelError: place, line, caret, what is wrong, what to write."""
+        """Raise ModelError with place, line, caret, what is wrong, and what to write."""
         raise refusal(self.made.python, node, what, instead, whole=isinstance(node, ast.FunctionDef))
 
     def refuse_name(self, node: ast.AST, what: str, name: str, known: Iterable[str]) -> NoReturn:
-        """Raise ModelError for a name that is not among those that are known."""
+        """Raise ModelError for an unknown name."""
         listed = list(known)
         several = len(listed) > 1
         instead = f"use one of: {', '.join(listed)}" if several else f"write {listed[0]!r}, the only one"
@@ -49,7 +49,7 @@ class Scope:
         return any(item.function is self.made.python for item in (machine.initial, *machine.actions))
 
     def global_of(self, node: ast.expr) -> Any:
-        """Return the module-level object that a dotted name stands for, or None."""
+        """Return the module-level object of a dotted name, or None."""
         match node:
             case ast.Name():
                 if node.id in self.env or node.id in self.locals:
@@ -62,7 +62,7 @@ class Scope:
         return None
 
     def static(self, node: ast.expr) -> int | None:
-        """Return the number that a global name stands for, or None."""
+        """Return the number of a global name, or None."""
         found = self.global_of(node)
         if not isinstance(found, int):
             return None
@@ -90,11 +90,11 @@ def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, w
 
 
 ADDED = "+"
-"""The place of a message that was just added: nothing else refers to it."""
+"""The place of a message that was just added: no other name refers to it."""
 
 
 def head(place: str) -> str:
-    """Return the parameter that a place is reached from."""
+    """Return the parameter at the start of a place."""
     return re.split(r"[.\[]", place, maxsplit=1)[0]
 
 
@@ -113,7 +113,7 @@ class Known(NamedTuple):
 
 
 class Places:
-    """The places of one function's names, and the bags that its loops run over."""
+    """The places that one function's names refer to, and the bags that its loops run over."""
 
     def __init__(self, scope: Owner) -> None:
         self.scope = scope
@@ -136,7 +136,7 @@ class Places:
         }
 
     def find(self, node: ast.expr) -> frozenset[str]:
-        """Return where a record, an array or a bag may live."""
+        """Return the possible places of a record, an array or a bag."""
         match node:
             case ast.Name():
                 return self.of.get(node.id, frozenset([node.id]))
@@ -155,7 +155,7 @@ class Places:
         return frozenset()
 
     def carried(self, node: ast.Call, callee: Function, places: Iterable[str]) -> frozenset[str]:
-        """Return the places of a helper at a call of it."""
+        """Return a helper's places as places at a call of it."""
         given = dict(zip(callee.params, node.args, strict=True))
         return frozenset(
             found + place[len(head(place)) :]
@@ -164,7 +164,7 @@ class Places:
         )
 
     def name(self, name: str, places: frozenset[str]) -> None:
-        """Let a name refer to these places, and to no others."""
+        """Make a name refer to exactly these places."""
         self.of[name] = places
         self.loops = [(bag, "" if variable == name else variable) for bag, variable in self.loops]
         self.scope.stale.pop(name, None)
@@ -173,7 +173,7 @@ class Places:
         return Known(dict(self.of), dict(self.scope.stale), set(self.added), set(self.gone))
 
     def join(self, other: Known) -> None:
-        """Another way leads here too: names may refer to what they refer to there, and what is stale there is stale."""
+        """Join another path: each name may refer to its places on either path, and is stale if it is stale on one."""
         for name, places in other.of.items():
             self.of[name] = self.of.get(name, frozenset()) | places
         self.scope.stale = {**other.stale, **self.scope.stale}
@@ -195,10 +195,10 @@ class Places:
     def bags(self) -> list[str]:
         return [name for name, kind in fields(self.scope.program.machine.state) if isinstance(kind, BagOf)]
 
-    # -- what happens to places
+    # effects on places
 
     def write(self, node: ast.expr, places: Iterable[str]) -> None:
-        """Note that fields of these records are written."""
+        """Record writes to fields of these records."""
         for place in places:
             if head(place) in self.received:
                 self.scope.refuse(node, "a message that was received is changed", "remove it and add another")
@@ -206,13 +206,13 @@ class Places:
             self.scope.made.disorders |= self.is_in_flight(place)
 
     def overwrite(self, places: Iterable[str], what: str) -> None:
-        """Note that records are overwritten as a whole: names that refer to them or into them are stale."""
+        """Record that records are overwritten whole: names that refer to them or into them become stale."""
         for place in places:
             self.scope.made.overwrites.add(place)
             self.forget(place, what)
 
     def forget(self, place: str, what: str) -> None:
-        """Make the names stale that refer to a place or into it."""
+        """Make stale the names that refer to a place or into it."""
         for name, places in self.of.items():
             if isinstance(self.scope.env.get(name), Rec | Arr) and any(inside(item, place) for item in places):
                 self.scope.stale[name] = what
@@ -223,7 +223,7 @@ class Places:
         self.scope.made.disorders = True
 
     def remove(self, node: ast.Call, bags: Collection[str], what: str) -> None:
-        """Note that a message is removed: those after it move, so that names for messages of the bag are stale."""
+        """Record the removal of a message: later messages move, so names for the bag's messages become stale."""
         direct = isinstance(node.func, ast.Attribute) and isinstance(self.scope.made.types.get(node.func.value), BagRef)
         given = node.args[0].id if direct and isinstance(node.args[0], ast.Name) else ""
         for bag in bags:
@@ -256,13 +256,13 @@ class Places:
             self.scope.made.reads_gone |= self.gone & {head(place) for places in self.held for place in places}
 
     def may_be_messages(self) -> set[str]:
-        """Return the parameters that may be a message of a bag, or a part of one."""
+        """Return the parameters that may be a message of a bag, or part of one."""
         state = Rec(self.scope.program.machine.state)
         params = self.scope.made.params
         return {name for name, kind in params.items() if isinstance(kind, Rec | Arr) and kind != state} - self.received
 
     def require_one_name(self, node: ast.Call, callee: Function) -> None:
-        """Require that a helper knows a bag that it removes from by one name only."""
+        """Require that a helper has only one name for a bag that it removes from."""
         for bag in sorted(callee.removes):
             for other in sorted(callee.bags - {bag}):
                 if self.carried(node, callee, [bag]) & self.carried(node, callee, [other]):
@@ -271,7 +271,7 @@ class Places:
         self.scope.made.bags |= self.carried(node, callee, callee.bags)
 
     def call(self, node: ast.Call, callee: Function) -> None:
-        """Carry over what a helper does to the places that it is given."""
+        """Add a helper's effects on the places that it is given."""
         what = ast.unparse(node)
         self.require_one_name(node, callee)
         self.write(node, self.carried(node, callee, callee.changes))

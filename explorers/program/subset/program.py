@@ -1,4 +1,4 @@
-"""A machine checked against the language: every function it uses, with the type of every expression."""
+"""A machine checked against the language: every function it uses, with a type for every expression."""
 
 import ast
 import textwrap
@@ -25,9 +25,9 @@ from fencepost.model.language.trees import module_of, source_lines, was_edited
 Named = TypeVar("Named")
 Looked = TypeVar("Looked")
 MOST_DEEP = 150
-"""Levels that a statement may be nested."""
+"""Levels to which statements may be nested."""
 MOST_BOUNDS = 62
-"""Bounds that a machine may have: compiled code keeps a set of them in a number."""
+"""Most bounds of a machine: compiled code keeps a set of them in one number."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Program:
         self.normalize = next(iter(normalize.values()), None)
 
     def _each(self, items: Iterable[Named], look: Callable[[Named], Looked]) -> dict[str, Looked]:
-        """Check things one by one and return what was found by name: what is refused in one does not hide the next."""
+        """Check things one by one and return the results by name; report the refusals of all, not only the first."""
         found = {}
         for item in items:
             name = item.name if isinstance(item, Action | Property) else "normalize"
@@ -137,7 +137,7 @@ class Program:
         return made
 
     def _keeps_all(self, made: Function, where: str) -> None:
-        """Only an effect may leave something out because a bag is full: elsewhere it would go unnoticed."""
+        """Require that only an effect omits something because a bag is full: elsewhere it would go unnoticed."""
         if made.drops is not None:
             Scope(self, made).refuse(made.drops, f"`fits` stands {where}", "write the condition alone")
 
@@ -176,7 +176,7 @@ class Program:
         return made
 
     def _behaviour(self, item: Property) -> Behaviour:
-        """Check the predicates of a leads-to or at-most property, and that its actions are those of the machine."""
+        """Check the predicates of a leads-to or at-most property, and that the machine has its actions."""
         about, state = item.behaviour, Rec(self.machine.state)
         costs = about.costs
         known = [action.label for action in self.machine.actions]
@@ -199,7 +199,7 @@ class Program:
 
 
 def _together(refused: Iterable[str]) -> list[str]:
-    """Return refusals with those of the same words as one, with the other lines below it."""
+    """Return refusals with those of the same words merged, the other lines listed below."""
     found: dict[tuple[str, str], list[str]] = {}
     for text in refused:
         said, _, instead = text.partition("\n")
@@ -214,7 +214,7 @@ def _together(refused: Iterable[str]) -> list[str]:
 
 
 def _called(kind: Type) -> str:
-    """Return how a parameter of this type is usually called."""
+    """Return the usual name of a parameter of this type."""
     if kind == CONSTS:
         return "c"
     return "s" if isinstance(kind, Rec) else "number"
@@ -226,7 +226,7 @@ def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
 
 
 def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
-    """Require the parameters and message fields that fairness distinguishes, of one sort in a group."""
+    """Require the parameters and message fields that fairness distinguishes; in a group they must be of one type."""
     sorts: dict[str, tuple[Action, str]] = {}
     for action in (machine.action(named.name) for named in fair.actions):
         params = dict(action.params)
@@ -293,7 +293,7 @@ def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
 
 
 _NODES: WeakKeyDictionary[Callable[..., Any], ast.FunctionDef] = WeakKeyDictionary()
-"""The functions that were read: their text does not change, and many questions are asked of one model."""
+"""The functions that were read: their text does not change, and one model gets many questions."""
 
 
 def _read(python: Callable[..., Any]) -> Function:
@@ -317,7 +317,7 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
     text = textwrap.dedent("".join(lines))
     try:
         node: ast.stmt = module_of(text).body[0]
-    except SyntaxError:  # a lambda stands in the middle of something
+    except SyntaxError:  # a lambda is inside another expression
         node = ast.Pass()
     if not isinstance(node, ast.FunctionDef):
         where, line = f"{path_shown(python.__code__.co_filename)}:{first}", lines[0].strip()
@@ -334,7 +334,7 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def _require_depth(python: Callable[..., Any], node: ast.FunctionDef) -> None:
-    """Refuse a statement that is nested deeper than recursive engines can follow."""
+    """Refuse a statement nested deeper than recursive engines can follow."""
     for statement in node.body:
         level: list[ast.AST] = [statement]
         for _ in range(MOST_DEEP):
@@ -345,7 +345,7 @@ def _require_depth(python: Callable[..., Any], node: ast.FunctionDef) -> None:
 
 
 def _check_guards(program: Program, made: Function) -> None:
-    """Guards stand at the top level, before any write, and read no ghost."""
+    """Require guards at the top level, before any write, and without reads of ghosts."""
     scope = Scope(program, made)
     ends = (place for place, item in enumerate(made.node.body, 1) if is_require(made.python, item))
     made.guards = max(ends, default=0)
@@ -375,7 +375,7 @@ def _check_guards(program: Program, made: Function) -> None:
 
 
 def _ghost_compared(made: Function, node: ast.AST) -> str:
-    """Return a ghost in the records that a comparison is about."""
+    """Return a ghost in the records that a comparison involves."""
     kind = made.types.get(node.left) if isinstance(node, ast.Compare) else None
     if isinstance(kind, Arr) and isinstance(kind.field.element, Nested):
         kind = Rec(kind.field.element.record)
@@ -415,13 +415,13 @@ class Guards:
     """The guards of every action: their text, and which one refused."""
 
     found: dict[str, list[tuple[tuple[int, int], int, str]]]
-    """By action: where the call of `require` starts (line and column), its last line, its condition."""
+    """By action, for each `require`: the start of the call (line and column), its last line, its condition."""
     bounds: dict[str, tuple[str | None, ...]]
-    """By action: the constant that each guard stands for, None for a rule of the protocol."""
+    """By action: the constant of each guard that stands for a bound, None for a rule of the protocol."""
     declared: tuple[str, ...]
     """The constants that guards or effects stand for, in the order of the constants."""
     numbers: dict[tuple[str, int], int] = field(default_factory=dict, compare=False)
-    """The guards that were looked up: the guard of an action that raised at this instruction."""
+    """Guards by the action and the instruction that raised."""
 
     def texts(self, item: Action) -> list[str]:
         """Return the conditions of an action's guards, in order."""
@@ -444,7 +444,7 @@ class Guards:
         positions = item.function.__code__.co_positions()
         line, _, column, _ = next(islice(positions, trace.tb_lasti // 2, None))
         for number, (start, last, _) in enumerate(self.found[item.name]):
-            # Python leaves columns out under `-X no_debug_ranges`: then the line has to do
+            # without columns (`-X no_debug_ranges`) the line must do
             if start == (line, column) or (column is None and start[0] <= trace.tb_lineno <= last):
                 return number
         return -1

@@ -1,6 +1,6 @@
 """Sources of loops and generators: ranges, arrays and bags, and `enumerate`, `zip` and `reversed` of them.
 
-Every number that a machine declares must fit what all engines have: 62 bits and a sign.
+Every number that a machine declares must fit all engines: 62 bits and a sign.
 """
 
 import ast
@@ -20,7 +20,7 @@ WRAPPERS = ("enumerate", "zip", "reversed")
 
 
 class Item(NamedTuple):
-    """The meaning of a loop's variable, and where records that it refers to may live."""
+    """The value of a loop's variable, and the places of records that it may refer to."""
 
     kind: Type
     places: frozenset[str] = frozenset()
@@ -46,11 +46,11 @@ class Reader(Protocol):
         """Check a name."""
 
     def rebind(self, name: ast.Name, kind: Type) -> None:
-        """Check that a name may be given a value."""
+        """Check that a name may get a value."""
 
 
 def called(reader: Reader, node: ast.expr) -> str:
-    """Return which of Python's own functions a source is a call of: range, enumerate, zip, reversed; else nothing."""
+    """Return which of Python's functions a source calls: range, enumerate, zip, reversed; else an empty string."""
     if (
         not isinstance(node, ast.Call)
         or not isinstance(node.func, ast.Name)
@@ -66,13 +66,13 @@ def called(reader: Reader, node: ast.expr) -> str:
 
 
 def iterate(reader: Reader, target: ast.expr, source: ast.expr) -> None:
-    """Check what a loop or a generator runs over, and bind its variables."""
+    """Check the source of a loop or a generator, and bind its variables."""
     found = items(reader, source, inside=False)
     _bind(reader, target, found)
 
 
 def items(reader: Reader, source: ast.expr, *, inside: bool) -> Items:
-    """Check a source and return what its items are; `inside` another one there are no bags."""
+    """Check a source and return its items; `inside` another source, bags are refused."""
     scope = reader.scope
     assert source is not None
     match called(reader, source):
@@ -125,7 +125,7 @@ def _range(reader: Reader, source: ast.expr) -> Item:
 
 
 def step_of(node: ast.expr) -> int | None:
-    """Return the step of a range: a literal that is not 0."""
+    """Return the step of a range: a nonzero literal."""
     negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
     inner = node.operand if isinstance(node, ast.UnaryOp) and negative else node
     if not isinstance(inner, ast.Constant) or type(inner.value) is not int or inner.value == 0:
@@ -205,14 +205,14 @@ def names_in(target: ast.expr) -> list[str]:
 
 
 def arrays_in(reader: Reader, source: ast.expr) -> list[ast.expr]:
-    """Return the arrays and channels that a source goes through."""
+    """Return the arrays and channels that a source iterates over."""
     if called(reader, source):
         return [found for item in _arguments(source)[0] for found in arrays_in(reader, item)]
     return [source] if isinstance(reader.scope.made.types.get(source), Arr | Queue) else []
 
 
 def has_items(reader: Reader, source: ast.expr) -> bool:
-    """Return whether a source that was checked has an item for sure, whatever the constants are."""
+    """Return whether a checked source surely has an item, for all constants."""
     ends = {
         name: (int(item.low), int(item.high))
         for name, item in reader.scope.program.machine.constants.declared().items()
@@ -252,7 +252,7 @@ BITS = MOST.bit_length()
 
 
 def require_numbers(machine: Machine) -> None:
-    """Raise ModelError for a domain that reaches beyond what a number is, for some values of the constants."""
+    """Raise ModelError for a domain that exceeds the range of numbers for some constants."""
     ends = {name: (int(item.low), int(item.high)) for name, item in machine.constants.declared().items()}
     for label, domain in (*domains_of(machine.state).items(), *_parameters(machine)):
         if isinstance(domain, BitSet):
@@ -271,7 +271,7 @@ def require_numbers(machine: Machine) -> None:
 
 
 def ends_of(value: Linear | int, ends: dict[str, tuple[int, int]]) -> tuple[int, int]:
-    """Return the least and the greatest value of a sum, whatever the constants are."""
+    """Return the least and the greatest value of a sum for all constants."""
     lows, highs = ({name: pair[side] for name, pair in ends.items()} for side in (0, 1))
     return linear(value).span(lows, highs)
 

@@ -22,7 +22,7 @@ from fencepost.model.language.acting import is_choice, require
 
 
 class Statements:
-    """Checks the body of one function."""
+    """Checker of one function's body."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope, self.made, self.places, self.refuse = scope, scope.made, scope.places, scope.refuse
@@ -52,7 +52,7 @@ class Statements:
             self.refuse(node, f"{self.made.name}() returns a value on some ways only", instead)
 
     def block(self, statements: list[ast.stmt]) -> bool:
-        """Check statements in order; return whether control always leaves them early."""
+        """Check statements in order; return whether control always leaves the block early."""
         for position, statement in enumerate(statements):
             if self.statement(statement):
                 if position + 1 < len(statements):
@@ -61,7 +61,7 @@ class Statements:
         return False
 
     def statement(self, node: ast.stmt) -> bool:
-        """Check one statement; return whether control never comes past it."""
+        """Check one statement; return whether control never continues after it."""
         match node:
             case ast.Pass():
                 return False
@@ -113,7 +113,7 @@ class Statements:
             self.made.gives |= self.places.find(node.value)
 
     def given(self, node: ast.expr) -> Type:
-        """Check what a helper returns: a value, or several."""
+        """Check a helper's returned values."""
         if not isinstance(node, ast.Tuple):
             return self.expressions.value(node)
         kinds = self.expressions.in_order(node.elts)
@@ -160,7 +160,7 @@ class Statements:
         return "write it at the top level of an action, before all writes"
 
     def meant(self, node: ast.expr) -> str:
-        """Return the probable intention of a line that computes a value and drops it."""
+        """Return the probable intention of a line that computes a value and discards it."""
         last = isinstance(self.made.node.body[-1], ast.Expr) and self.made.node.body[-1].value is node
         if isinstance(node, ast.Name) and self.scope.global_of(node) is require:
             return "write require(condition)"
@@ -200,7 +200,7 @@ class Statements:
             self.bind(target, self.expressions.value(value), value)
             return
         if not isinstance(target, ast.Attribute | ast.Subscript):
-            self.expressions.place(target)  # which refuses it
+            self.expressions.place(target)  # it refuses the target
         record = written.record_of(self.expressions, value)
         if record is not None:
             assert isinstance(value, ast.Call)
@@ -256,7 +256,7 @@ class Statements:
         self.refer(name.id, kind, self.places.find(value), none=self.expressions.may_be_none(value))
 
     def refer(self, name: str, kind: Type, places: frozenset[str], *, none: bool) -> None:
-        """Let a name stand for what lives in these places, or for a number that may be NONE."""
+        """Make a name refer to these places, or to a number that may be NONE."""
         (self.made.may_be_none.add if none else self.made.may_be_none.discard)(name)
         self.places.name(name, places if isinstance(kind, Rec | Arr) else frozenset())
 
@@ -278,7 +278,7 @@ class Statements:
         self.expressions.divisor(node.op, node.value)
 
     def branch(self, node: ast.If) -> bool:
-        """Check an if; a name is assigned after it only if both ways assign it."""
+        """Check an if; a name is assigned after it only if both branches assign it."""
         self.expressions.truth(node.test)
         places = self.places
         before, stale, of, added = dict(self.scope.env), dict(self.scope.stale), dict(places.of), set(places.added)
@@ -306,7 +306,7 @@ class Statements:
             self.refuse(node, "`for ... else` is outside the modelling language", "use a flag")
         before, places = dict(self.scope.env), self.places
         jumped, self.jumped = self.jumped, []
-        while True:  # what a round does holds in the next one; there may be none, and each may be left early
+        while True:  # the effects of a round hold in the next; there may be zero rounds, and each may end early
             start = places.known()
             sources.iterate(self.expressions, node.target, node.iter)
             is_bag = isinstance(self.made.types.get(node.iter), BagRef)

@@ -1,4 +1,4 @@
-"""Records that are written out, records that are compared, and what `in` looks through."""
+"""Records that are written out, compared records, and the right side of `in`."""
 
 import ast
 import builtins
@@ -41,7 +41,7 @@ def write_out(reader: Reader, node: ast.Call, record: type[Record]) -> Type:
 
 
 def same(reader: Reader, node: ast.Compare) -> bool:
-    """Check `==` or `!=` of two records or two arrays; return whether it is that."""
+    """Check `==` or `!=` of two records or two arrays; return whether the comparison is one."""
     if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
         return False
     sides = [node.left, node.comparators[0]]
@@ -66,7 +66,7 @@ def same(reader: Reader, node: ast.Compare) -> bool:
 
 
 def require_no_bags(reader: Reader, node: ast.Compare, kind: Type) -> None:
-    """Check that records which are compared have no bag: two bags are equal only if they are one."""
+    """Check that compared records have no bag: two bags are equal only if they are the same object."""
     bags = [name for name, field in fields(kind.record) if isinstance(field, BagOf)] if isinstance(kind, Rec) else []
     if bags:
         instead = "compare the fields that matter, and the number of messages with len()"
@@ -131,7 +131,7 @@ def among(reader: Reader, node: ast.Compare) -> None:
 
 
 def _found(reader: Reader, others: ast.expr, wanted: str) -> str:
-    """Return how to look for a number in a field of the records of an array, a bag or a channel."""
+    """Return how to look for a number in a field of an array's, a bag's or a channel's records."""
     kind = reader.value(others) if isinstance(others, ast.Attribute | ast.Name | ast.Subscript) else None
     record = None
     if isinstance(kind, Arr) and isinstance(kind.field.element, Nested):
@@ -143,7 +143,7 @@ def _found(reader: Reader, others: ast.expr, wanted: str) -> str:
 
 
 def domain_at(reader: Reader, node: ast.expr) -> Domain | None:
-    """Return the domain of a place that is read as it is written."""
+    """Return the domain of a place."""
     kind: Any = None
     if isinstance(node, ast.Attribute):
         owner = reader.scope.made.types.get(node.value)
