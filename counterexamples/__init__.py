@@ -1,1 +1,1 @@
-"""Counterexamples: written, read, replayed and shown."""
+"""Counterexamples: writing, reading, replaying and showing traces."""

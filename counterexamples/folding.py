@@ -1,23 +1,23 @@
-"""Where a long line is folded: never inside a name or a number, and as far outside of brackets as possible."""
+"""Folding of long lines: never inside a name or a number, and as far outside of brackets as possible."""
 
 from itertools import pairwise
 
 OPENING, CLOSING = "{[(", "}])"
 CHANGE, WORD, FIELD, ITEM = range(4)
-"""Places to fold at, best first: after a change, after a word, after a field of a message, after any item inside."""
+"""Places to fold at, the best first: after a change, after a word, after a message's field, after any inner item."""
 
 
 def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]:
-    """Return a text as indented lines of at most `width` characters, if it can be folded; `more` indents the rest."""
+    """Return a text as indented lines of at most `width` characters, where possible; `more` indents the rest."""
     first = width - len(indent)
     spans = cut(text, first, first - len(more))
     return [f"{indent}{more if start else ''}{text[start:end].rstrip()}" for start, end in spans]
 
 
 def cut(text: str, first: int, rest: int) -> list[tuple[int, int]]:
-    """Return the text as spans, of at most `first` characters and then `rest`, as far as it can be folded.
+    """Return the spans of a text's lines: at most `first` characters, then `rest`, where it can be folded.
 
-    A line takes the best kind of place in its last two thirds, and there the last one.
+    A line ends at the best kind of place in its last two thirds, and there at the last one.
     """
     places, spans, start, room = _places(text), [], 0, first
     while len(text.rstrip()) - start > room:

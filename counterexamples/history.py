@@ -1,6 +1,6 @@
-"""The history of a trace as text, the last part of its file: each step with what its action did, then what was folded.
+"""A trace's path as text, the last part of its file: each step with the changes of its action, then of `normalize`.
 
-What `normalize` drops and renumbers is not part of the protocol, so it stands apart from what the action changed.
+`normalize` is not part of the protocol, so its changes are listed apart from the action's.
 """
 
 from collections import Counter
@@ -14,23 +14,23 @@ from fencepost.model.language.interpreter import Path, Transition
 from fencepost.model.language.records import Key, Record
 
 FEW = 6
-"""Fields that a line on what was folded gives before it counts the others."""
+"""Number of fields that a line about `normalize` lists before it counts the others."""
 UNDER_TITLE = " " * 6
-"""The indentation of a folded title, deeper than that of changes."""
+"""Indentation of a folded title, deeper than that of changes."""
 ROUND = "loop: what follows is repeated for ever"
 STOP = "loop: nothing happens any more"
 FOLDED = "(what nobody can read any more is passed over or dropped, the rest renumbered)"
 
 
 def transitions(trace: Trace, path: Path) -> Iterator[Transition]:
-    """Yield the steps of a path as they happened, each with its state before `normalize` and after."""
+    """Yield the steps of a path, each with its state before and after `normalize`."""
     plain = trace.interpreter()
     for before, step in zip(path.states, path.steps, strict=False):
         yield plain.apply(before, step)
 
 
 def folded(record: type[Record], raw: Key, after: Key) -> str:
-    """Return the changes by `normalize` as a clause, or an empty text; of many fields one of each part."""
+    """Return the changes by `normalize` as a clause, or an empty string; of a part with many fields only one."""
     found = changes(record, raw, after)
     scalars = [item for item in found if not item.is_message]
     nth = Counter[str]()
@@ -48,7 +48,7 @@ def folded(record: type[Record], raw: Key, after: Key) -> str:
 
 
 def _folded_messages(found: list[Change]) -> list[str]:
-    """Return the changes of the messages in a bag; if one replaced another, the fields that differ."""
+    """Return the changes of the messages in a bag; for a replaced message, the fields that differ."""
     gone, come = [item for item in found if item.old], [item for item in found if item.new]
     if len(gone) != 1 or len(come) != 1:
         return [str(item) for item in found]
@@ -61,9 +61,9 @@ def _folded_messages(found: list[Change]) -> list[str]:
 def states_text(
     trace: Trace, path: Path, *, start: str = "initial", ending: str = "", known: frozenset[str] | None = None
 ) -> str:
-    """Return the states part of a trace file, which ends in its finding or in `ending`, the title of a step.
+    """Return the states of a trace file, which end in its finding or in `ending`, the title of a step.
 
-    `start` is what the first state is called. With `known`, fields that other constants brought are left out.
+    `start` is the title of the first state. With `known`, fields that depend on other constants only are left out.
     """
     count = "1 state" if path.length == 1 else f"{path.length} states"
     last = fold(ending, WIDTH, more=UNDER_TITLE) if ending else fold(f"{trace.finding}: {count}", WIDTH)
@@ -71,7 +71,7 @@ def states_text(
 
 
 def way_text(trace: Trace, path: Path) -> str:
-    """Return the last state of a path in full, and the steps that lead there, if there are any."""
+    """Return the last state of a path in full, and the steps to it, if any."""
     count = len(path.steps)
     lines = ["In the state", *_full(parts(trace.protocol.machine.state, path.states[-1]))]
     if count:
@@ -80,7 +80,7 @@ def way_text(trace: Trace, path: Path) -> str:
 
 
 def _lines(trace: Trace, path: Path, start: str = "initial", known: frozenset[str] | None = None) -> list[str]:
-    """Return the first state in full, and each step with what it changed."""
+    """Return the first state in full, and each step with its changes."""
     plain, record = trace.interpreter(), trace.protocol.machine.state
     lines = [start, *_full(parts(record, path.start, known))]
     for number, (before, happened) in enumerate(zip(path.states, transitions(trace, path), strict=False), 1):

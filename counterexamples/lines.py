@@ -1,4 +1,4 @@
-"""The lines of a trace file: header, actions and states, before anybody asks what they mean."""
+"""The lines of a trace file: header, actions and states, not yet interpreted."""
 
 import re
 from collections.abc import Iterator
@@ -35,12 +35,12 @@ HEADERS = (
 A_TRACE = f"A trace is a text file that starts with `format: {FORMAT}`."
 A_HISTORY = "Histories of real clients are played by `fencepost.conform_clients(NAME, traces=FILE)`."
 LONGEST = 1 << 27
-"""Bytes of a trace."""
+"""Most bytes of a trace."""
 AN_EXAMPLE = "counterexamples/archive/kip101-weak-isr.trace"
 
 
 class Line(NamedTuple):
-    """A line of the file, with the lines folded below it."""
+    """A line of the file, joined with the lines folded below it."""
 
     number: int
     text: str
@@ -81,14 +81,14 @@ class Lines:
 
     @contextmanager
     def at(self, number: int) -> Iterator[None]:
-        """Name the line in a UsageError that is raised inside."""
+        """Add the line to a UsageError that is raised inside."""
         try:
             yield
         except UsageError as error:
             raise UsageError(f"{self.path}:{number}: {error}") from None
 
     def look_at_first_line(self) -> None:
-        """Refuse what is not a trace, or one of another format."""
+        """Raise UsageError for a file that is not a trace, or one of another format."""
         first = next((line for line in self.logical(0, len(self.lines))), None)
         if first is None:
             self.refuse(1, f"the file is empty. {A_TRACE}")
@@ -104,7 +104,7 @@ class Lines:
             )
 
     def rules(self) -> tuple[int, int]:
-        """Return where header and actions end, as indices of their `----`."""
+        """Return where header and actions end: the indices of their `----`."""
         found = [index for index, line in enumerate(self.lines) if line.rstrip() == RULE][:2]
         if len(found) < 2:
             where, after = ("actions", "last action") if found else ("header", "header, and one after the actions")
@@ -116,7 +116,7 @@ class Lines:
         return found[0], found[1]
 
     def logical(self, first: int, last: int) -> list[Line]:
-        """Return the lines from `first` up to `last`, without comments and blank ones, the folded ones joined."""
+        """Return the lines from `first` up to `last`, without comments and blank lines, folded ones joined."""
         found: list[Line] = []
         for index in range(first, last):
             text = self.lines[index]
@@ -135,7 +135,7 @@ class Lines:
         return found
 
     def header(self, lines: list[Line]) -> dict[str, Line]:
-        """Return the headers by name; raise UsageError for one that is unknown, given twice, empty or missing."""
+        """Return the headers by name; raise UsageError for one that is unknown, repeated, empty or missing."""
         found: dict[str, Line] = {}
         for line in lines:
             name, colon, value = line.text.partition(":")

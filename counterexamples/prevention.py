@@ -1,9 +1,9 @@
 """Prevention: other settings, or a later protocol, under which the same steps end differently.
 
-Each switch is turned, the steps are taken again on the plain semantics, and the first guard that refuses one of them is
-what the switch enables. The property is asked along the way: steps that show before they are refused what they show
-without the switch are not prevented, and neither are those at which the model raises an error. This says what prevents
-this one history, not that the property holds then.
+Each switch is turned and the steps are taken again on the plain semantics; the first guard that refuses one is the
+effect of the switch. The property is judged along the way: a path that decides it before a step is refused is not
+prevented, and neither is one on which the model raises an error. The result is what prevents this path; the property
+need not hold under it.
 """
 
 import ast
@@ -30,7 +30,7 @@ from fencepost.model.language.records import Key
 from fencepost.model.language.trees import definition_of
 
 FEW = 4
-"""Values of a number that are tried: a version, not a budget."""
+"""Values that are tried of a number: a version, not a budget."""
 
 
 class Line(NamedTuple):
@@ -41,10 +41,10 @@ class Line(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How the steps end otherwise: at which step, counted from 1, and what its action says it is.
+    """How the steps end otherwise: at which step, from 1, and the sentence of its action.
 
-    Where a guard refuses that step, `guard` is its line; else `differs` is what the step does otherwise. The step is 0
-    where only the verdict is another: of a history without end, the sentence then says why it shows nothing.
+    If a guard refuses that step, `guard` is its line; else `differs` is how the step differs. The step is 0 if only the
+    verdict differs: for an infinite behaviour, the sentence then says why it shows no violation.
     """
 
     step: int
@@ -57,8 +57,8 @@ class Ending(NamedTuple):
 class Prevention:
     """A setting, or a protocol, under which the steps end otherwise.
 
-    `is_usual` says that the setting is the usual one, from which the trace departs. `lines` are those of the model that
-    ask for the setting.
+    `is_usual` says that the setting is the usual one, from which the trace departs. `lines` are the lines of the model
+    that read the setting.
     """
 
     setting: str
@@ -69,7 +69,7 @@ class Prevention:
 
 
 def preventions(trace: Trace, path: Path) -> list[Prevention]:
-    """Return the settings that prevent a history: those of its known bug first, then usual ones, then others."""
+    """Return the settings that prevent a path: those of its known bug first, then usual ones, then others."""
     if trace.prop is None or trace.prop.kind is Kind.AT_MOST or not path.steps:
         return []
     guards, reads = _checked(trace.protocol.machine)
@@ -82,7 +82,7 @@ def preventions(trace: Trace, path: Path) -> list[Prevention]:
             constants = trace.protocol.machine.set_constants({**trace.constants.values, name: value})
             other = Interpreter(trace.protocol.machine, constants, normalize=trace.normalize)
         except (UsageError, ModelError):
-            continue  # settings that cannot be combined
+            continue  # these settings cannot be combined
         if not _begins(other, path.start):
             continue
         ended = _replayed(trace, path, raws, other, guards)
@@ -94,7 +94,7 @@ def preventions(trace: Trace, path: Path) -> list[Prevention]:
 
 
 def _begins(other: Interpreter, start: Key) -> bool:
-    """Return whether a history begins in an initial state of a changed machine too."""
+    """Return whether a path starts in an initial state of a changed machine too."""
     try:
         return start in other.initial_states()
     except FencepostError:
@@ -104,8 +104,8 @@ def _begins(other: Interpreter, start: Key) -> bool:
 def is_prevented(
     machine: Machine, constants: Constants, prop: Property, path: Path, values: Mapping[str, int], *, normalize: bool
 ) -> bool:
-    """Return whether other values of some constants prevent a history: a step is refused or the end differs, and
-    the property is not decided on the way there.
+    """Return whether other values of some constants prevent a path: a step is refused or the end differs, and the
+    property is not decided before.
     """
     other = Interpreter(machine, machine.set_constants({**constants.values, **values}), normalize=normalize)
     state = path.start
@@ -125,7 +125,7 @@ def is_prevented(
 
 
 def _decides(other: Interpreter, prop: Property, before: Key, last: Transition | None) -> bool:
-    """Return whether a state or a step shows what a trace of this property shows; the first state has no step."""
+    """Return whether a state or a step decides this property as a trace of it does; the first state has no step."""
     if prop.kind.over_behaviours:
         return False
     states = (before,) if last is None else (before, last.after)
@@ -133,7 +133,7 @@ def _decides(other: Interpreter, prop: Property, before: Key, last: Transition |
 
 
 def known_as(trace: Trace, found: list[Prevention]) -> list[Entry]:
-    """Return the bugs and hypotheses that a trace shows: without what brings one back, the history ends otherwise."""
+    """Return the bugs and hypotheses that a trace shows: without their settings, the path ends otherwise."""
     turned = {prevention.setting.partition("=")[0] for prevention in found}
     return [
         entry for entry in suspects(trace) if not settings_of(trace, entry) or settings_of(trace, entry).keys() & turned
@@ -141,7 +141,7 @@ def known_as(trace: Trace, found: list[Prevention]) -> list[Entry]:
 
 
 def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]]:
-    """Yield every other value of every switch: what is read at run time, and sizes or fills nothing."""
+    """Yield every other value of every switch that is read at run time and is not a size."""
     machine = trace.protocol.machine
     usual = dict(machine.version(trace.version).values) if trace.version else {}
     sizes = {name for total in bounds_of(machine.state) for name in total.names} | _read(
@@ -161,7 +161,7 @@ def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]
 
 
 def _later(trace: Trace, path: Path, raws: Sequence[Key]) -> Iterator[Prevention]:
-    """Yield the protocols of the same state in which the steps end otherwise: one generation after the other."""
+    """Yield the protocols on the same state in which the steps end otherwise: one generation after the other."""
     machine = trace.protocol.machine
     for protocol in PROTOCOLS.values():
         other = protocol.machine
@@ -175,14 +175,14 @@ def _later(trace: Trace, path: Path, raws: Sequence[Key]) -> Iterator[Prevention
 
 
 def parameters(action: Action) -> list[tuple[str, type]]:
-    """Return what must be the same of two actions if one is to take a step of the other."""
+    """Return what two actions must share if one is to take a step of the other."""
     return [(name, type(domain)) for name, domain in action.params]
 
 
 def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter, guards: Guards) -> Ending | None:
     """Take the steps on a changed machine; return where and how they end otherwise, None if they do not.
 
-    `raws` are the states after each step of the history, before they are normalized.
+    `raws` are the states after each step of the path, before `normalize`.
     """
     record, state, states = other.machine.state, path.start, [path.start]
     prop = trace.prop
@@ -208,12 +208,12 @@ def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter,
             found = shown(other, prop, trace.args, replace(path, states=tuple(states)))
             return (first or Ending(0, None, (), found)) if isinstance(found, str) else None
     except FencepostError:
-        return None  # where the model goes wrong nothing is prevented
+        return None  # an error of the model prevents nothing
     return first or Ending(0, None, (), "")
 
 
 def _refused(guards: Guards, step: Step, error: DisabledError, number: int, first: Ending | None) -> Ending:
-    """Return the guard that refuses a step; where something differed before, that is the reason."""
+    """Return the guard that refuses a step; if something differed before, that is the reason."""
     guard = guards.refused(step.action, error)
     if first is not None or guard < 0:
         return first or Ending(number, None, (), step.action.sentence)
@@ -223,7 +223,7 @@ def _refused(guards: Guards, step: Step, error: DisabledError, number: int, firs
 
 
 _CHECKED: dict[int, tuple[Machine, Guards, dict[str, tuple[Line, ...]]]] = {}
-"""By the id of a machine, which is kept here so that no other one can have this id."""
+"""By the id of a machine, which is stored here so that no other machine can get this id."""
 
 
 def _checked(machine: Machine) -> tuple[Guards, dict[str, tuple[Line, ...]]]:

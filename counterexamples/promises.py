@@ -1,4 +1,4 @@
-"""Fairness of an infinite behaviour: the step that keeps each promise, or the state in which nothing is promised."""
+"""Fairness of an infinite behaviour: the step that fulfils each promise, or the state in which it does not apply."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -16,15 +16,14 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 FEW = 3
-"""Values of `each` that a line names of those for which an action is never enabled."""
+"""Number of `each` values for which an action is never enabled that a line names."""
 
 
 def kept(trace: Trace, path: Path) -> list[str]:
-    """Return a line for each promise that the loop of a leads-to or at-most property keeps, and why; none without a
-    loop. Where it is fair only because a bound of the run refuses a step, the first line says so.
+    """Return a line for each promise that the loop of a leads-to or at-most property fulfils, and why; none without a
+    loop. If the loop is fair only because a bound of the run refuses a step, the first line says so.
 
-    Nothing either for a loop that is not fair: it costs more with each round, and a fair behaviour leaves it in the
-    end.
+    The list is also empty for an unfair loop: it costs more with each round, and a fair behaviour eventually leaves it.
     """
     if trace.prop is None or trace.prop.eventual is None or path.loop is None:
         return []
@@ -36,7 +35,7 @@ def kept(trace: Trace, path: Path) -> list[str]:
 
 
 def hanging(plain: Interpreter, prop: Property, path: Path) -> str:
-    """Return on which bounds of the run it hangs that a loop is fair, as a sentence; empty if on none."""
+    """Return a sentence on the bounds of the run without which the loop is unfair; empty without such bounds."""
     if prop.eventual is None or path.loop is None:
         return ""
     found = _Kept(plain.machine, plain, prop, path)
@@ -44,7 +43,7 @@ def hanging(plain: Interpreter, prop: Property, path: Path) -> str:
 
 
 class _Kept:
-    """The promises about one loop: `states` are those of it, by the number of the step that leads there."""
+    """The promises about one loop: `states` are its states, by the number of the step to each."""
 
     def __init__(self, machine: Machine, plain: Interpreter, prop: Property, path: Path) -> None:
         assert path.loop is not None
@@ -62,13 +61,13 @@ class _Kept:
         }
 
     def is_fair(self) -> bool:
-        """Return whether every promise is kept."""
+        """Return whether every promise is fulfilled."""
         often = set().union(*self.enabled.values()) - set(self.taken)
         fair = self.prop.behaviour.fair
         return not any(fair[item[0]].strong or all(item in found for found in self.enabled.values()) for item in often)
 
     def hangs_on(self) -> str:
-        """Return the bounds that refuse steps without which the loop would be unfair, if any."""
+        """Return the bounds whose refusals make the loop fair, if any."""
         held = {number: self.held(key) for number, key in self.states.items()}
         names: dict[str, None] = {}
         labels: dict[str, None] = {}
@@ -103,7 +102,7 @@ class _Kept:
         return found
 
     def lines(self) -> Iterator[str]:
-        """Yield each promise with the reason; values of `each` for which the reason is the same share a line."""
+        """Yield each promise with the reason; values of `each` with the same reason share a line."""
         known = sorted(set().union(*self.enabled.values()), key=repr)
         first = next(iter(self.states))
         for number, fair in enumerate(self.prop.behaviour.fair):
@@ -128,7 +127,7 @@ class _Kept:
             yield from found
 
     def why(self, item: Instance, fair: Fairness) -> str:
-        """Return why one fairness promise is kept: the action is taken, or it is not enabled in some state."""
+        """Return why one fairness promise is fulfilled: the action is taken, or it is disabled in some state."""
         if item in self.taken:
             steps = self.taken[item]
             return f"taken in step {steps[0]}" if len(steps) == 1 else f"taken in steps {', '.join(map(str, steps))}"
@@ -136,7 +135,7 @@ class _Kept:
         return f"not enabled {_after(number)}: {self.refusal(fair, number, item[1])}"
 
     def refusal(self, fair: Fairness, number: int, values: tuple[Any, ...] | None = None) -> str:
-        """Return the guard that keeps actions from happening in a state: the one that is checked last."""
+        """Return the guard that disables actions in a state: the one that is checked last."""
         key = self.states[number]
         where = "" if values is not None else f" {_after(number)}"
         found: list[tuple[int, str]] = []

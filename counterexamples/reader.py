@@ -1,4 +1,4 @@
-"""The strict reader of trace files: whatever it does not understand is an error that names the line."""
+"""The strict reader of trace files: anything that it does not understand is an error that names the line."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -28,23 +28,23 @@ from fencepost.model.language.interpreter import Interpreter, Step
 
 VERDICTS = ("violated", "reached", "deadlock", WORST, DIFFERS, RECORDED)
 UNFOLDED = re.compile(r",\s+")
-"""Where a message was folded: its lines were joined with a blank, which no message has."""
+"""A fold in a message: its lines were joined with a blank, which no message has."""
 
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A trace as written in a file: the lines of its parts, and the recorded states."""
+    """A trace file: the lines of its parts, and the recorded states."""
 
     path: str
     trace: Trace
     head: str
-    """The text up to the states: header and actions as their author left them."""
+    """The text before the states: header and actions as written."""
     steps: tuple[int, ...]
     """The line of each action."""
     verdict: int
-    """The line that says what the trace shows."""
+    """The line with the trace's claim."""
     states: int
-    """The line at which the states begin."""
+    """The line where the states start."""
     recorded: tuple[str, ...]
     """The lines of the states."""
     newline: str = "\n"
@@ -53,18 +53,18 @@ class TraceFile:
 def read(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> TraceFile:
     """Return the trace in a file; raise UsageError with the line of anything that is not understood.
 
-    `lookup` finds a protocol by name. The states are not examined: replay compares them.
+    `lookup` finds a protocol by name. The states are not checked here; replay compares them.
     """
     return read_lines(load(path), lookup)
 
 
 def read_lines(lines: Lines, lookup: Callable[[str], Protocol] = named_protocol) -> TraceFile:
-    """Return the trace that these lines are; see `read`."""
+    """Return the trace of these lines; see `read`."""
     return _Reader(lines, lookup).file()
 
 
 class _Reader:
-    """One reading of one file."""
+    """One reading of a file."""
 
     def __init__(self, lines: Lines, lookup: Callable[[str], Protocol]) -> None:
         self.lines, self.refuse, self.at, self.lookup = lines, lines.refuse, lines.at, lookup
@@ -91,7 +91,7 @@ class _Reader:
         )
 
     def question(self, header: Mapping[str, Line]) -> tuple[Trace, Interpreter]:
-        """Return the trace without its steps, and the interpreter that reads them."""
+        """Return the trace without its steps, and the interpreter for them."""
         with self.at(header["protocol"].number):
             found = self.lookup(header["protocol"].text)
         constants = self.constants(found, header)
@@ -127,7 +127,7 @@ class _Reader:
         return replace(trace, args=self.args(plain, trace.prop, header)), plain
 
     def behaviours(self, prop: Property | None, header: Mapping[str, Line]) -> None:
-        """Refuse a header that says of other behaviours than the property is about."""
+        """Refuse a header about other behaviours than the property's."""
         promised = dict(promises_of(prop))
         for name in ("fairness", "without"):
             if name in header and header[name].text != promised.get(name, ""):
@@ -141,7 +141,7 @@ class _Reader:
                 )
 
     def args(self, plain: Interpreter, prop: Property | None, header: Mapping[str, Line]) -> tuple[int, ...]:
-        """Return the values of the property's parameters that the trace is about."""
+        """Return the values of the property's parameters in the trace."""
         params = prop.eventual.params if prop is not None and prop.eventual is not None else ()
         if "for" not in header:
             if params and prop is not None:
@@ -165,7 +165,7 @@ class _Reader:
         return known[line.text]
 
     def loop(self, trace: Trace, lines: list[Line], header: Mapping[str, Line]) -> int | None:
-        """Return how many steps come before the loop; None if there is no loop."""
+        """Return the number of steps before the loop; None without a loop."""
         places = [place for place, line in enumerate(lines) if line.text == LOOP]
         prop = trace.prop
         if not places:
@@ -190,7 +190,7 @@ class _Reader:
         return places[0]
 
     def constants(self, found: Protocol, header: Mapping[str, Line]) -> Constants:
-        """Return the constants: those of the version, then those that are written out."""
+        """Return the constants: those of the version, with those that are written out."""
         declared = found.machine.constants.declared()
         chosen: dict[str, int] = {}
         if "version" in header:
@@ -215,7 +215,7 @@ class _Reader:
             return found.machine.set_constants(chosen)
 
     def line_of_verdict(self, header: Mapping[str, Line], name: str, goes_with: str, missing: str, given: str) -> str:
-        """Return a line of the header that goes with one verdict, and that verdict with it."""
+        """Return a header line that belongs to one verdict; require it exactly with that verdict."""
         verdict = header["verdict"]
         if verdict.text == goes_with and name not in header:
             self.refuse(verdict.number, f"the verdict is {goes_with!r}, but {missing}.")
@@ -224,7 +224,7 @@ class _Reader:
         return _text(header, name)
 
     def judged(self, found: Protocol, header: Mapping[str, Line]) -> Property | None:
-        """Return the property that the trace is about; None if it leads to a deadlock."""
+        """Return the trace's property; None if it leads to a deadlock."""
         verdict = header["verdict"]
         if verdict.text not in VERDICTS:
             self.refuse(
@@ -279,7 +279,7 @@ class _Reader:
         return line.text == "on"
 
     def removed(self, found: Protocol, header: Mapping[str, Line]) -> Guard | None:
-        """Return the guard that the trace leaves out; its condition must be as when the trace was written."""
+        """Return the guard that the trace leaves out; its condition must still be that in the trace."""
         if "removed" not in header:
             return None
         line = header["removed"]
@@ -295,7 +295,7 @@ class _Reader:
         return guard
 
     def initial(self, plain: Interpreter, header: Mapping[str, Line]) -> tuple[Any, ...] | None:
-        """Return the parameters of the initial action; None if they need not be given."""
+        """Return the parameters of the initial action; None if they can be omitted."""
         item = plain.machine.initial
         starts = list(starting_points(plain))
         several = len({state for _, state in starts}) > 1

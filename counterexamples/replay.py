@@ -1,6 +1,7 @@
-"""Replay of traces on the plain semantics, which is the definition: every step must be possible, the end must show it.
+"""Replay of traces on the plain semantics, which is the definition: every step must be enabled, and the end must show
+the finding.
 
-The states that a file recorded are compared with those of the current model, to say what changed since.
+The recorded states of a file are compared with those of the current model, to report what changed since.
 """
 
 import json
@@ -30,10 +31,9 @@ from fencepost.model.language.records import Key
 
 
 class Difference(NamedTuple):
-    """The first line at which recorded states differ from the model's; None where one of them has ended.
+    """The first line at which recorded states differ from the model's; None if one of them has ended.
 
-    `step` is the number of the step that stands there, where another step was taken, rather than another state reached;
-    else 0.
+    `step` is the number of the step at that line if another step was taken, 0 if another state was reached.
     """
 
     place: str
@@ -55,7 +55,7 @@ class Difference(NamedTuple):
 
 
 def first_difference(file: TraceFile, text: str, *, whole: bool = True) -> Difference | None:
-    """Return where the recorded states and `text` part; unless `whole`, those that were recorded may continue."""
+    """Return where the recorded states and `text` differ first; unless `whole`, the recorded ones may be longer."""
     recorded, given = "\n".join(file.recorded).rstrip().splitlines(), text.splitlines()
     for index, (was, now) in enumerate(zip_longest(recorded, given)):
         place = f"{file.path}:{file.states + index}"
@@ -71,7 +71,7 @@ def first_difference(file: TraceFile, text: str, *, whole: bool = True) -> Diffe
 
 
 def _step_at(lines: Sequence[str], index: int) -> int:
-    """Return the number of the step whose title, which may be folded, stands at a line; 0 if none does."""
+    """Return the number of the step whose title, which may be folded, is at a line; 0 without one."""
     while index and lines[index].startswith(UNDER_TITLE):
         index -= 1
     found = re.match(r"(\d+) \S", lines[index])
@@ -96,12 +96,12 @@ def changes_since(file: TraceFile | None, text: str, *, whole: bool) -> str:
 
 
 SHOWN = 4
-"""Enabled steps that an error message lists: enough to see what was meant, few enough to read."""
+"""Enabled steps that an error message lists: enough to see the intended one, few enough to read."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A trace that was replayed: its history, and the verdict on its property (a witness that is reached holds)."""
+    """A replayed trace: its path, and the verdict on its property (a reached witness holds)."""
 
     trace: Trace
     path: Path
@@ -114,21 +114,20 @@ class Replay:
 
     @property
     def text(self) -> str:
-        """The whole file as Fencepost would write it."""
+        """The whole file as Fencepost writes it."""
         return self.trace.head() + self.states
 
 
 def follow(trace: Trace, file: TraceFile | None = None) -> Replay:
-    """Replay a trace; raise UsageError where a step cannot happen, or where the end does not show what the trace says.
+    """Replay a trace; raise UsageError if a step is disabled, or if the end does not show the trace's claim.
 
-    `file` is where the trace was read: messages then name the line, and what has changed since the states were
-    recorded.
+    `file` is the file of the trace: messages then name the line, and what has changed since the states were recorded.
     """
     return _Replaying(trace, file).run()
 
 
 def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
-    """Replay a trace file, and compare its states with the model's; raise UsageError if anything is not as it says."""
+    """Replay a trace file, and compare its states with the model's; raise UsageError if it does not replay."""
     file = read(path, lookup)
     made = follow(file.trace, file)
     if not any(file.recorded):
@@ -136,7 +135,7 @@ def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol)
             f"{path}:{file.states - 1}: the file ends without states. Write them with `{_rewriting(path, file.trace)}`."
         )
     difference = first_difference(file, made.states)
-    if difference:  # the model may have got constants since, each with fields of its own
+    if difference:  # the model may have gained constants, each with fields of its own
         earlier = states_text(made.trace, made.path, known=frozenset(re.findall(r"(\w+)=", file.head)))
         difference = first_difference(file, earlier) and difference
     if difference:
@@ -149,7 +148,7 @@ def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol)
 
 
 def replay_text(text: str, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
-    """Replay a trace that is given as the text of its file; its states may be left out, and are not compared."""
+    """Replay a trace given as the text of its file; its states may be left out, and are not compared."""
     file = read_lines(Lines("trace", text), lookup)
     return follow(file.trace, file)
 
@@ -160,17 +159,17 @@ def _rewriting(path: str | File, trace: Trace) -> str:
 
 
 def _text(value: object) -> str:
-    """Return a text as a program writes it."""
+    """Return a text with the line ends of a trace file."""
     return json.dumps(str(value), ensure_ascii=False)
 
 
 def own_file(found: Protocol) -> str:
-    """Return the file of a user's own protocol, as it would be named from here; an empty string for one of ours."""
+    """Return the path of a user's own protocol, relative to here; an empty string for a built-in one."""
     return "" if found.name in PROTOCOLS else path_shown(found.machine.initial.function.__code__.co_filename)
 
 
 def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
-    """Replay a trace file and write its states again; header and actions, with their comments, stay as they are."""
+    """Replay a trace file and regenerate its states; header and actions, with their comments, stay."""
     file = read(path, lookup)
     made = follow(file.trace, file)
     _save(path, file.head + made.states, file.newline)
@@ -178,7 +177,7 @@ def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol
 
 
 def write(path: str | File, trace: Trace) -> Replay:
-    """Write a trace to a file, after a replay: no trace is shown that the plain semantics does not confirm.
+    """Write a trace to a file after replaying it: no trace is written that the plain semantics does not confirm.
 
     Raises MismatchError if the trace does not replay, UsageError if the file cannot be written.
     """
@@ -191,7 +190,7 @@ def write(path: str | File, trace: Trace) -> Replay:
 
 
 class _Replaying:
-    """One replay, and how to say where it failed."""
+    """One replay, with the messages of its failures."""
 
     def __init__(self, trace: Trace, file: TraceFile | None) -> None:
         self.trace, self.file = trace, file
@@ -216,14 +215,14 @@ class _Replaying:
         return Replay(self.trace, path, Verdict.HOLDS if witness or self.trace.worst else Verdict.VIOLATED)
 
     def start(self) -> Key:
-        """Return the initial state that the trace names, or the only one."""
+        """Return the initial state named by the trace, or the only one."""
         wanted = self.trace.initial
         if wanted is None:
             return self.plain.initial_states()[0]
         return self.plain.begin(wanted)
 
     def path(self) -> Path:
-        """Return the history so far."""
+        """Return the path so far."""
         whole = len(self.states) == len(self.trace.steps) + 1
         return Path(
             self.states[0],
@@ -233,7 +232,7 @@ class _Replaying:
         )
 
     def take(self, step: Step) -> Transition:
-        """Take one step, or say what refuses it."""
+        """Take one step; raise UsageError with the guard that refuses it."""
         number = len(self.states)
         place = f"{self.file.path}:{self.file.steps[number - 1]}: " if self.file else ""
         try:
@@ -269,7 +268,7 @@ class _Replaying:
         return f"Write a step that is enabled there: {shown}{more}."
 
     def refuse_end(self, path: Path) -> NoReturn:
-        """Raise UsageError: all steps are possible, but the end does not show what the trace says."""
+        """Raise UsageError: all steps are enabled, but the end does not show the trace's claim."""
         trace, count = self.trace, len(self.trace.steps)
         place = f"{self.file.path}:{self.file.verdict}: " if self.file else ""
         earlier = next((length for length in range(1, path.length) if self.shows_after(length)), None)
@@ -289,7 +288,7 @@ class _Replaying:
         )
 
     def refuse_behaviour(self, path: Path, fault: str) -> NoReturn:
-        """Raise UsageError: all steps are possible, but this is not a behaviour that the trace could mean."""
+        """Raise UsageError: all steps are enabled, but the behaviour is not one that the trace can claim."""
         place = f"{self.file.path}:{self.file.verdict}: " if self.file else ""
         since = changes_since(self.file, states_text(self.trace, path), whole=True)
         raise UsageError(
@@ -298,7 +297,7 @@ class _Replaying:
         )
 
     def shows_after(self, length: int) -> bool:
-        """Return whether the first `length` states show it already."""
+        """Return whether the first `length` states already show the claim."""
         path = Path(self.states[0], self.trace.steps[: length - 1], tuple(self.states[:length]))
         last = self.plain.apply(self.states[length - 2], self.trace.steps[length - 2]) if length > 1 else None
         return _shows(self.plain, self.trace.prop, path, last)
@@ -316,7 +315,7 @@ class _Replaying:
 
 
 def _fault(plain: Interpreter, trace: Trace, path: Path) -> str:
-    """Return why a path does not show what its trace says of a property of whole behaviours; empty if it does."""
+    """Return why a path does not show its trace's claim about a property of behaviours; empty if it does."""
     assert trace.prop is not None
     found = shown(plain, trace.prop, trace.args, path)
     if isinstance(found, str):
@@ -332,14 +331,14 @@ def _fault(plain: Interpreter, trace: Trace, path: Path) -> str:
 
 
 def _shows(plain: Interpreter, prop: Property | None, path: Path, last: Transition | None) -> bool:
-    """Return whether the end of a path is what a trace of this property must end in."""
+    """Return whether a path ends as a trace of this property must."""
     if prop is None:
         return next(plain.transitions(path.states[-1]), None) is None
     return holds_at_end(plain, prop, path.states, last) is (prop.kind is Kind.SOMETIMES)
 
 
 def _save(path: str | File, text: str, newline: str = "\n") -> None:
-    """Write a file anew, or leave it as it is."""
+    """Replace a file, or leave it as it is."""
     try:
         write_named(File(path), text.replace("\n", newline).encode())
     except OSError as error:

@@ -1,6 +1,6 @@
-"""Shorter and smaller traces: attempts that leave steps out, and constants that size something, lowered.
+"""Shorter and smaller traces: attempts without some steps, and with lower constants of size.
 
-Each attempt is a replay that passes over what can no longer happen. Constants that choose between behaviours stay.
+Each attempt is a replay that skips disabled steps. Constants that choose between behaviours stay.
 """
 
 import time
@@ -22,7 +22,7 @@ from fencepost.model.language.records import ArrayOf, BagOf, Key, Nested, Record
 
 Steps = tuple[Step, ...]
 PAIRS = 40
-"""Steps of a trace up to which any two of them are left out together: a fault and its repair go only at once."""
+"""Most steps of a trace from which every pair is left out together: a fault and its repair can only go together."""
 
 
 class Attempts:
@@ -36,21 +36,20 @@ class Attempts:
 
     @property
     def late(self) -> bool:
-        """Whether the time for attempts is over."""
+        """Whether time for attempts is over."""
         return time.perf_counter() > self.deadline
 
     def take(self, steps: Steps) -> Steps | None:
-        """Return those of the steps that can happen, up to where they show what the trace says; None if they do not.
+        """Return the enabled ones of the steps, up to where they show the trace's claim; None if they do not.
 
-        A step whose message is no longer in flight takes the message most like it; one that a guard refuses is passed
-        over.
+        A step whose message is no longer in flight takes the most similar one; a step that a guard refuses is skipped.
         """
         if self.start is None:
             return None
         try:
             return self._take(self.start, steps)
         except FencepostError:
-            return None  # under these constants the model, or the property, is not defined there
+            return None  # under these constants the model, or the property, raises an error
 
     def _take(self, state: Key, steps: Steps) -> Steps | None:
         taken: list[Step] = []
@@ -89,7 +88,7 @@ class Attempts:
         return applies and self.plain.holds_step(prop, before, happened) is self.witness
 
     def _fitted(self, state: Key, step: Step) -> Step:
-        """Return the step with messages that are in flight; raise DisabledError where a parameter has no such value."""
+        """Return the step with messages that are in flight; raise DisabledError if a parameter has no such value."""
         arguments: list[Any] = []
         for (_, domain), value in zip(step.action.params, step.args, strict=True):
             if isinstance(domain, InFlight):
@@ -105,14 +104,14 @@ class Attempts:
 
 
 def _alike(one: Any, other: Any) -> int:
-    """Return in how many values two messages agree."""
+    """Return the number of values in which two messages agree."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         return sum(map(_alike, one, other))
     return int(one == other)
 
 
 def without(attempts: Attempts, steps: Steps) -> Steps:
-    """Return the trace's steps without those that it does not need: large pieces first, then single steps and pairs."""
+    """Return the steps without those that the trace does not need: large pieces first, then single steps and pairs."""
     shortest = attempts.take(steps)
     if shortest is None:
         return steps
@@ -133,7 +132,7 @@ def without(attempts: Attempts, steps: Steps) -> Steps:
 
 
 def simpler(attempts: Attempts, steps: Steps) -> Steps:
-    """Return the steps with parameters nearer to 0 where they show the same in as many steps."""
+    """Return the steps with parameters nearer to 0, if they show the claim in as many steps."""
     found = list(steps)
     for place, step in enumerate(steps):
         for number, (_, domain) in enumerate(step.action.params):
@@ -152,7 +151,7 @@ def simpler(attempts: Attempts, steps: Steps) -> Steps:
 
 
 def _nearer_to_0(values: range, value: int) -> range:
-    """Return the values between 0 and this one, those nearest to 0 first."""
+    """Return the values between 0 and this one, the nearest to 0 first."""
     return range(min(values.stop - 1, 0), value, -1) if value < 0 else range(max(values.start, 0), value)
 
 
@@ -168,7 +167,7 @@ def _first(attempts: Attempts, steps: Steps, candidates: Iterator[Steps]) -> Ste
 
 
 def _pieces(steps: Steps, size: int) -> Iterator[Steps]:
-    """Yield the steps without each piece of this size, the last one first: what comes early is needed most."""
+    """Yield the steps without each piece of this size, the last one first: early steps are needed most."""
     for end in range(len(steps), 0, -size):
         yield steps[: max(0, end - size)] + steps[end:]
 
@@ -180,9 +179,9 @@ def _pairs(steps: Steps) -> Iterator[Steps]:
 
 
 def sizes(machine: Machine) -> list[str]:
-    """Return the constants that bound a field or a parameter, in the order of their declaration.
+    """Return the constants that bound a field or a parameter, in declared order.
 
-    Others, such as the version of a request, choose what the protocol does: a smaller one asks another question.
+    Others, such as the version of a request, choose what the protocol does: changing them changes the question.
     """
     used: set[str] = set()
     for total in bounds_of(machine.state):
@@ -202,7 +201,7 @@ def shapes(machine: Machine) -> list[str]:
 
 
 def named(trace: Trace, name: str) -> int:
-    """Return how many different things of a shape the steps of a trace name as parameters."""
+    """Return the number of different things of a shape (such as brokers) that a trace's steps name."""
     found = {
         value
         for step in trace.steps
@@ -213,7 +212,7 @@ def named(trace: Trace, name: str) -> int:
 
 
 def with_constant(trace: Trace, name: str, value: int) -> Trace | None:
-    """Return the trace's question under another constant, its steps as they are; None where that makes no machine."""
+    """Return the trace's question under another constant, with the same steps; None if the machine refuses it."""
     try:
         found = replace(trace, constants=trace.protocol.machine.set_constants({**trace.constants.values, name: value}))
         found.interpreter()
@@ -223,7 +222,7 @@ def with_constant(trace: Trace, name: str, value: int) -> Trace | None:
 
 
 def from_first_start(trace: Trace, deadline: float) -> Trace:
-    """Return the trace from the first initial state from which its steps, or fewer of them, show the same."""
+    """Return the trace from the first initial state from which its steps, or fewer of them, show the claim."""
     if trace.initial is None:
         return trace
     for step, _ in starting_points(trace.interpreter()):
@@ -235,9 +234,9 @@ def from_first_start(trace: Trace, deadline: float) -> Trace:
 
 
 def lower(trace: Trace, deadline: float) -> Trace:
-    """Return the trace under the smallest sizes at which its steps still show what it says.
+    """Return the trace under the smallest sizes at which its steps still show its claim.
 
-    Shapes stay: in a smaller one the things that the steps name do not exist.
+    Shapes stay: a smaller one lacks things that the steps name.
     """
     trace = from_first_start(trace, deadline)
     machine = trace.protocol.machine
@@ -260,7 +259,7 @@ def lower(trace: Trace, deadline: float) -> Trace:
 
 
 def bounds_of(record: type[Record]) -> Iterator[Linear]:
-    """Yield what fields of a record depend on: ends of domains, lengths, rooms."""
+    """Yield the sums that fields of a record depend on: bounds of domains, lengths, capacities."""
     for _, field in fields(record):
         if isinstance(field, Scalar):
             yield from _bounds(field.domain)

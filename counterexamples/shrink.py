@@ -1,4 +1,4 @@
-"""The shortest trace that still fails: fewer steps, smaller constants, and a search whether a shorter one exists."""
+"""The shortest trace with the same finding: fewer steps, smaller constants, and a search for a shorter one."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -18,40 +18,40 @@ from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Path
 
 WALKS = 20_000
-"""Walks that look for a shorter trace where a search does not reach far enough."""
+"""Number of walks that look for a shorter trace if a search does not reach far enough."""
 ROUNDS = 8
-"""Rounds of shortening and searching at most; each ends with a shorter trace, and few need more than three."""
+"""Most rounds of shortening and searching; each ends with a shorter trace, and few traces need more than three."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much to spend. `memory` is in bytes, `seconds` counts everything but compiling."""
+    """Limits of shrinking. `memory` is in bytes, `seconds` counts everything but compiling."""
 
     seconds: float = 60.0
     memory: int = 2 << 30
     workers: int = 0
-    """Threads of a search; 0: as many as there are processors."""
+    """Threads of a search; 0: one per processor."""
 
 
 @dataclass(frozen=True)
 class Shrunk:
-    """A trace that was made shorter, and how far it was checked that there is no shorter one.
+    """A shortened trace, and how far the absence of a shorter one was checked.
 
-    `checked` counts states: no trace of that many states or fewer violates the same property under the final constants,
-    unless it is as long as this one. `searched` is how many different states that took.
+    `checked` counts states: under the final constants, no trace of that many states or fewer violates the same
+    property, unless it is as long as this one. `searched` is the number of different states of that search.
     """
 
     trace: Trace
     path: Path
     before: int
-    """States of the trace that was given."""
+    """Number of states of the original trace."""
     lowered: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     checked: int = 0
     searched: int = 0
     why_stopped: str = ""
     seconds: float = 0.0
     before_lowering: bool = False
-    """Whether the same is certain under the constants that were given, with the shape that was found to do."""
+    """Whether the result also applies to the original constants with the smaller shape."""
 
     @property
     def shortest(self) -> bool:
@@ -65,7 +65,7 @@ class Shrunk:
 
     @property
     def reach(self) -> str:
-        """A sentence on how far that was checked."""
+        """A sentence on the reach of that check."""
         if self.shortest:
             more = ", nor before those were lowered" if self.before_lowering and set(self.lowered) - self.shapes else ""
             return f"No shorter one exists under these constants{more}: {self.searched:,} states were searched."
@@ -78,9 +78,9 @@ class Shrunk:
 
 
 def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], None] | None = None) -> Shrunk:
-    """Return the shortest trace that shows the same; raise UsageError if this one does not replay.
+    """Return the shortest trace with the same finding; raise UsageError if this one does not replay.
 
-    `tell(text)` is called with what is being done. The result is a trace that the plain semantics has replayed.
+    `tell(text)` is called with the current activity. The plain semantics has replayed the result.
     """
     if trace.kafka:
         raise UsageError(
@@ -102,7 +102,7 @@ def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], Non
 
 
 def source_of(trace: Trace) -> Source:
-    """Return the text that is compiled for the shape of a trace's constants."""
+    """Return the module compiled for the shape of a trace's constants."""
     found = trace.protocol
     asked = () if trace.prop is None else (trace.prop,)
     masked = trace.removed is not None
@@ -112,7 +112,7 @@ def source_of(trace: Trace) -> Source:
 
 
 class _Shrinking:
-    """One shrinking."""
+    """One run of shrinking."""
 
     def __init__(self, trace: Trace, limits: Limits, tell: Callable[[str], None]) -> None:
         self.given, self.trace, self.limits, self.tell = trace, trace, limits, tell
@@ -127,7 +127,7 @@ class _Shrinking:
         self.interrupted = self.certain_before = False
 
     def run(self) -> Shrunk:
-        """Leave steps out, search, and lower constants, until a search finds nothing shorter or time is up."""
+        """Leave out steps, search, and lower constants until a search finds nothing shorter or time is up."""
         self.began = time.perf_counter()
         before = follow(self.given).path.length
         self.tell(f"leaving out steps of {before - 1}")
@@ -156,7 +156,7 @@ class _Shrinking:
         )
 
     def found_shorter(self, trace: Trace, share: float) -> bool:
-        """Search for a shorter trace under the constants of another one; take it over and say so if there is one."""
+        """Search for a shorter trace under the constants of another one; adopt it and return whether there is one."""
         if self.certain_before and trace is self.wide:
             return False
         self.tell(f"searching for less than {len(self.trace.steps) + 1} states")
@@ -170,7 +170,7 @@ class _Shrinking:
         return taken
 
     def found_shorter_below(self) -> bool:
-        """Search under lower constants, which become the trace's own, unless the model raises an error under them."""
+        """Search under lower constants; adopt them unless the model raises an error under them."""
         before = self.trace
         self.trace = lower(before, self.until(0.5))
         if self.found_shorter(self.trace, 1.0):
@@ -192,7 +192,7 @@ class _Shrinking:
 
     @property
     def left(self) -> float:
-        """Seconds that are left."""
+        """Remaining seconds."""
         return self.began + self.spent + self.limits.seconds - time.perf_counter()
 
     def until(self, share: float) -> float:
@@ -213,12 +213,13 @@ class _Shrinking:
         if len(steps) <= len(self.trace.steps):
             self.trace = replace(self.trace, steps=steps)
 
-    # -- smaller shapes, shorter ways
+    # smaller shapes, shorter paths
 
     def in_a_smaller_shape(self) -> None:
-        """Search for a trace that is no longer with fewer brokers, replicas and the like, under lower constants first.
+        """Search for a trace of at most the same length with fewer brokers, replicas and the like, lower constants
+        first.
 
-        A shape that would have to be compiled is searched only if it has as many of them as the steps name.
+        A shape that would need compiling is searched only if it has all things that the steps name.
         """
         lowered = lower(self.trace, self.until(0.2))
         for trace in (lowered, self.trace) if lowered.constants != self.trace.constants else (self.trace,):
@@ -240,7 +241,7 @@ class _Shrinking:
         return range(int(trace.protocol.machine.constants.declared()[name].low), int(trace.constants.values[name]))
 
     def search_where_defined(self, trace: Trace, levels: int, seconds: float) -> Result | None:
-        """Search under the constants of a trace; None where the model raises an error under these."""
+        """Search under the constants of a trace; None if the model raises an error under them."""
         try:
             return self.search(trace, levels, seconds)
         except DomainError as error:
@@ -255,7 +256,7 @@ class _Shrinking:
             normalize=trace.normalize,
             stop_on_violation=trace.removed is None or (trace.prop is not None and trace.prop.kind.must_hold),
             deadlock=trace.prop is None,
-            # a deadlock is seen when its level is expanded, a violation when its level is reached
+            # a deadlock is found when its level is expanded, a violation when its level is reached
             max_depth=max(1, levels + (trace.prop is None)),
             budget=max(0.1, seconds),
             memory=self.limits.memory,
@@ -270,7 +271,7 @@ class _Shrinking:
         return result
 
     def take(self, trace: Trace, result: Result) -> bool:
-        """Take over the trace that a search found, if it found one; say whether it did."""
+        """Adopt the trace that a search found, if any; return whether it did."""
         path = result.deadlock if trace.prop is None else result.of(trace.prop.name).path
         if path is None:
             return False
@@ -278,9 +279,10 @@ class _Shrinking:
         return True
 
     def walk(self) -> bool:
-        """Walk at random under the lower constants, where a search does not reach; say if a shorter trace was found.
+        """Walk at random under the lower constants, beyond the reach of a search; return whether a shorter trace was
+        found.
 
-        Walks have all guards, so a trace that lacks one has no walks.
+        Walks have all guards, so a trace without one of them has no walks.
         """
         prop, length = self.trace.prop, len(self.trace.steps)
         if prop is None or self.trace.removed or self.left <= 0 or self.interrupted:
@@ -294,7 +296,7 @@ class _Shrinking:
         try:
             path = sample(walker, plan).of(prop.name).path
         except DomainError:
-            return False  # the model goes wrong under the lower constants
+            return False  # the model raises an error under the lower constants
         if path is None or path.length > length:
             return False
         self.trace = from_start(replace(trace, steps=path.steps, initial=None), path)
@@ -310,10 +312,10 @@ class _Shrinking:
         self.spent += time.perf_counter() - began
         return found
 
-    # -- how far
+    # reach
 
     def checked(self, result: Result) -> int:
-        """Return the length up to which every trace was examined: a deadlock is seen only if its level is expanded."""
+        """Return the length up to which every trace was examined: a deadlock is found only if its level is expanded."""
         if result.complete:
             return len(self.trace.steps) + 1
         return len(result.levels) - (self.trace.prop is None)

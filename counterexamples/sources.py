@@ -1,4 +1,4 @@
-"""Where things are written: the line of an action or a property, and the entries of the catalogue that promise it."""
+"""Source positions: the line of an action or a property, and the catalogue entries that promise it."""
 
 import inspect
 import re
@@ -14,7 +14,7 @@ from fencepost.model.language.actions import Property
 from fencepost.model.language.trees import source_lines
 
 SHOWN = 3
-"""Parts of a path that lies elsewhere that a message shows: `model/lineage/base.py`."""
+"""Number of parts that a message shows of a path elsewhere: `model/lineage/base.py`."""
 PROMISES = ("always", "step", "leads-to", "bound")
 """The kinds of entries that promise something."""
 
@@ -27,26 +27,26 @@ class Place(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The place for people: from the folder where they are, or else the end of the path."""
+        """The position for people: relative to the current folder, or else the end of the path."""
         name = near(self.file)
         return f"{'/'.join(self.file.parts[-SHOWN:]) if Path(name).is_absolute() else name}:{self.line}"
 
 
 def near(file: Path) -> str:
-    """Return a path from the folder where the user is, if the file is in it."""
+    """Return a path relative to the current folder, if the file is in it."""
     return file.relative_to(Path.cwd()).as_posix() if file.is_relative_to(Path.cwd()) else file.as_posix()
 
 
 @lru_cache(1024)
 def place_of(function: Callable[..., Any]) -> Place:
-    """Return where a function is defined: the line of its `def`, below the decorators, or that of a lambda."""
+    """Return where a function is defined: the line of its `def`, below the decorators, or of its lambda."""
     lines, first = source_lines(function)
     offset = next((number for number, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)
     return Place(Path(function.__code__.co_filename), first + offset)
 
 
 def promises(prop: Property) -> tuple[Entry, ...]:
-    """Return the guarantees that a property says it is, or else those that are settled by runs which judge it."""
+    """Return the guarantees that a property states, or else those settled by runs that judge it."""
     known = entries()
     said = re.findall(r"[A-Za-z0-9-]+", (prop.text or inspect.getdoc(prop.function) or "").partition(":")[0])
     named = tuple(known[word] for word in said if word in known)
@@ -57,7 +57,7 @@ def promises(prop: Property) -> tuple[Entry, ...]:
 
 @cache
 def _judged() -> tuple[tuple[Property, str], ...]:
-    """Return every property that a run judges with the id of the entry that the run settles, each pair once."""
+    """Return every property judged by a run, with the id of the entry that the run settles, each pair once."""
     found = {}
     for item in evidence().values():
         for case in item.cases:
@@ -67,7 +67,7 @@ def _judged() -> tuple[tuple[Property, str], ...]:
 
 
 def suspects(trace: Trace) -> tuple[Entry, ...]:
-    """Return the bugs and hypotheses that violate the property in some run, and whose settings the trace has."""
+    """Return the bugs and hypotheses that violate the property in some run and whose settings the trace has."""
     if trace.prop is None:
         return ()
     found = []

@@ -1,10 +1,11 @@
-"""Hypothesis in a test suite of one's own: a machine is tested in one line, and a failure becomes a short trace.
+"""Hypothesis in another test suite: one line tests a machine, and a failure becomes a short trace.
 
-Hypothesis chooses whole schedules, and the compiled machine runs them: it spends its time choosing and shrinking, not
-stepping. A schedule is a string of bytes, one or two for each step. 0 takes no step, so that a smaller schedule is a
-shorter walk; n > 0 is the enabled step with the number (n - 1) modulo how many are enabled, so no schedule is ever
-rejected. An example has several schedules: Hypothesis takes a millisecond or more for an example, in which the core
-walks along all of them. `rule_machine` makes plain rules instead, one for each action: slower, and easy to debug.
+Hypothesis chooses whole schedules, and the compiled machine runs them, so it spends its time choosing and shrinking
+instead of stepping. A schedule is a string of bytes, one or two for each step. 0 takes no step, so that a smaller
+schedule is a shorter walk; n > 0 is the enabled step with the number (n - 1) modulo the number of enabled steps, so no
+schedule is ever rejected. An example has several schedules: Hypothesis takes a millisecond or more for an example, in
+which the core walks along all of them. `rule_machine` makes plain rules instead, one for each action: slower, and easy
+to debug.
 """
 
 from __future__ import annotations
@@ -38,18 +39,16 @@ if TYPE_CHECKING:
 
 
 BYTE = 255
-"""Steps that one byte can distinguish: 0 stands for no step."""
+"""Number of steps that one byte can distinguish: 0 stands for no step."""
 PILOTS, FEW = 500, 0.02
-"""Random walks that tell how long schedules need to be, and the share of them that may be longer."""
+"""Random walks that measure how long schedules must be, and the share of them that may be longer."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """How much Hypothesis tries: `examples` of `schedules` schedules, of `depth` steps at most;
-    `fixed`: always the same ones.
+    """Size of a test: `examples` of `schedules` schedules, of at most `depth` steps; `fixed`: always the same.
 
-    Schedules are no longer than nearly all random walks of the machine are: what lies behind the
-    end of a walk is never read.
+    Schedules are not longer than nearly all random walks of the machine: bytes beyond the end of a walk are never read.
     """
 
     name: str
@@ -60,7 +59,7 @@ class Profile:
 
 
 DEVELOPMENT = Profile("development", 10_000)
-"""The default: other schedules every time."""
+"""The default: new schedules every time."""
 CI = Profile("ci", 40_000, fixed=True)
 """The same schedules every time, and more of them."""
 PROFILES = {item.name: item for item in (DEVELOPMENT, CI)}
@@ -74,7 +73,7 @@ def profile(name: str) -> Profile:
 
 
 def hypothesis() -> ModuleType:
-    """Return Hypothesis; raise UsageError where it is not installed."""
+    """Return Hypothesis; raise UsageError if it is not installed."""
     try:
         import hypothesis
         import hypothesis.strategies
@@ -88,7 +87,7 @@ def hypothesis() -> ModuleType:
 
 @dataclass(frozen=True)
 class ScheduleFailure:
-    """A failure that Hypothesis found: the property, the shrunk schedule, and its confirmed path."""
+    """Hypothesis' failure: the property, the shrunk schedule, and its confirmed path."""
 
     prop: Property
     schedule: bytes
@@ -114,7 +113,7 @@ class ViolatedError(AssertionError):
 
 
 class Driver:
-    """Runs schedules on a machine and reports to Hypothesis how far they came."""
+    """Runs schedules on a machine and reports the results to Hypothesis."""
 
     def __init__(self, walker: Walker, chosen: Profile) -> None:
         self.walker, self.chosen = walker, chosen
@@ -124,15 +123,15 @@ class Driver:
         self.schedules = self.steps = 0
 
     def strategy(self, schedules: int) -> Any:
-        """Return the strategy of this many schedules, one after the other in one string of bytes.
+        """Return the strategy of this many schedules, concatenated in one string of bytes.
 
-        One string, since of several Hypothesis makes examples in which most are equal.
+        A list of strings would make Hypothesis generate examples of mostly equal schedules.
         """
         size = schedules * (self.depth + 1) * self.width.itemsize
         return hypothesis().strategies.binary(min_size=size, max_size=size)
 
     def _depth(self) -> int:
-        """Return how many steps all but a few random walks take."""
+        """Return a number of steps that few random walks exceed."""
         steps = self.walker.walk(0, PILOTS, seed=0, depth=self.chosen.depth).steps
         return max(1, int(np.quantile(steps, 1 - FEW)))
 
@@ -156,7 +155,7 @@ class Driver:
         return np.frombuffer(schedules, self.width).reshape(-1, self.depth + 1)
 
     def aim(self, made: Walks) -> None:
-        """Tell Hypothesis what to seek more of: steps, faults, and logs that differ."""
+        """Set Hypothesis' targets: more steps, faults, and differing logs."""
         target, walker = hypothesis().target, self.walker
         target(float(made.steps.max()), label="steps")
         target(float(walker.faults(made).max()), label="faults used")
@@ -165,7 +164,7 @@ class Driver:
         )
 
     def path(self, found: ViolatedError) -> Path:
-        """Return the path along a schedule that violates a property, as the plain semantics confirms it."""
+        """Return the path along a schedule that violates a property, confirmed by the plain semantics."""
         numbers = self.numbers(found.schedule)
         column = self.walker.properties.index(found.prop)
         steps = int(self.walker.follow(numbers).decided[0, column])
@@ -173,7 +172,7 @@ class Driver:
 
 
 def settings(chosen: Profile, phases: tuple[str, ...], database: Any = None) -> Settings:
-    """Return Hypothesis' settings for a profile and some of Hypothesis' phases."""
+    """Return Hypothesis' settings for a profile and phases."""
     library = hypothesis()
     found: Settings = library.settings(
         max_examples=chosen.examples,
@@ -189,9 +188,9 @@ def settings(chosen: Profile, phases: tuple[str, ...], database: Any = None) -> 
 
 
 def try_schedules(walker: Walker, chosen: Profile = DEVELOPMENT) -> Tried:
-    """Let Hypothesis seek a schedule that violates one of the walker's properties, and shrink it.
+    """Search with Hypothesis for a schedule that violates one of the walker's properties, and shrink it.
 
-    Raises UsageError where Hypothesis is not installed.
+    Raises UsageError if Hypothesis is not installed.
     """
     driver = Driver(walker, chosen)
     hypothesis()
@@ -199,7 +198,7 @@ def try_schedules(walker: Walker, chosen: Profile = DEVELOPMENT) -> Tried:
 
     began = time.perf_counter()
 
-    # no database: it would keep what comes closest to a target too, which costs more than all else
+    # no database: it would also store the examples closest to a target, which costs more than anything else
     @settings(chosen, ("generate", "target"))
     @given(driver.strategy(chosen.schedules))
     def schedules(several: bytes) -> None:
@@ -215,7 +214,7 @@ def try_schedules(walker: Walker, chosen: Profile = DEVELOPMENT) -> Tried:
 
 
 def _shrunk(driver: Driver, found: ViolatedError) -> ViolatedError:
-    """Let Hypothesis shrink the one schedule that violates a property; it finds it in a database made for this."""
+    """Shrink the one schedule that violates a property; Hypothesis finds it in a database made for this."""
     from hypothesis import given
     from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes
 
@@ -241,14 +240,14 @@ def _shrunk(driver: Driver, found: ViolatedError) -> ViolatedError:
 
 MOST_MESSAGES = 1 << 16
 OURS = "do_"
-"""Stands before the names of actions and parameters, so that none means something to Hypothesis."""
+"""Prefix of the names of actions and parameters, so that Hypothesis gives none a meaning."""
 
 
 def rule_machine(machine: Machine, constants: Constants, properties: tuple[Property, ...]) -> Any:
-    """Return a RuleBasedStateMachine: rules draw an action's parameters, and do nothing where a guard refuses.
+    """Return a RuleBasedStateMachine: rules draw an action's parameters, and do nothing if a guard refuses.
 
-    Its class attributes `calls` and `steps` count the rules that were run, and those of them that did something. Raises
-    UsageError for a property of whole behaviours.
+    Its class attributes `calls` and `steps` count the rules that ran, and those that took a step. Raises UsageError for
+    a property of behaviours.
     """
     hypothesis()
     refuse_behaviours(properties, "a run of rules has an end")
@@ -329,10 +328,10 @@ def explore(
     chosen: Profile = DEVELOPMENT,
     limits: Limits | None = None,
 ) -> tuple[Tried, Shrunk | None]:
-    """Let Hypothesis choose schedules of a protocol; return its statistics, and the shortened trace of a violation.
+    """Test a protocol with Hypothesis; return its statistics, and the shortened trace of a violation.
 
-    Without names, all properties are judged but those of whole behaviours, since a schedule has an end. Raises
-    UsageError for constants or properties that do not exist, and where Hypothesis is not installed.
+    Without names, all properties except those of behaviours are judged, since a schedule has an end. Raises UsageError
+    for unknown constants or properties, and if Hypothesis is not installed.
     """
     machine = protocol.machine
     values = machine.set_constants(constants)
@@ -356,7 +355,7 @@ def machine_test(
 ) -> Callable[[], None]:
     """Return a test, for pytest or to be called: Hypothesis chooses schedules, and no property may be violated.
 
-    `use` is a profile or the name of one. A failure's trace is written to `folder`, which is made if need be, as
+    `use` is a profile or its name. A failure's trace is written to `folder`, which is made if missing, as
     machine-property.trace, and its steps are in the message.
     """
 

@@ -1,7 +1,7 @@
-"""The states of a history as small tables: the initial state in full, then what each step changed.
+"""The states of a path as small tables: the initial state in full, then the changes of each step.
 
-Generic over the schema. An array of records is a table with one row per element. An array beside a field that says
-where it ends is a log, written `[offset:epoch/id ...]` up to that end.
+Generic over the schema. An array of records is a table with one row per element. An array with a field beside it for
+its end is a log, written `[offset:epoch/id ...]` up to that end.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from fencepost.model.language.records import ArrayOf, BagOf, Key, Nested, Record
 class Cell(NamedTuple):
     """A field of a record, or of a record inside it (`quorum.leader`), with its value as text.
 
-    `messages` are those of a bag, which has no other text. A log has a `legend`: what its entries consist of.
+    `messages` are those of a bag, which has no other text. A log has a `legend`: the fields of its entries.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Cell(NamedTuple):
 class Part(NamedTuple):
     """The state's own fields (`table` is empty), or one element of an array of records: a row of its table.
 
-    Ghosts and budgets of the state are a part of their own, the last one, without a table too.
+    The state's ghosts and budgets are a separate part, the last one, also without a table.
     """
 
     table: str
@@ -59,24 +59,24 @@ class Change(NamedTuple):
 
     @property
     def is_message(self) -> bool:
-        """Whether a message was sent or taken."""
+        """Whether a message was sent or received."""
         return not (self.old and self.new)
 
     @property
     def is_aside(self) -> bool:
-        """Whether the field is a ghost or a budget, which stand after the protocol's own fields."""
+        """Whether the field is a ghost or a budget; these come after the protocol's own fields."""
         return not self.label and is_aside(self.name)
 
 
 def is_aside(name: str) -> bool:
-    """Return whether a field is not part of the protocol: a ghost, or what is left of a budget."""
+    """Return whether a field is not part of the protocol: a ghost or a budget."""
     return name.startswith(("ghost_", "budget"))
 
 
 def parts(record: type[Record], key: Key, known: frozenset[str] | None = None) -> list[Part]:
     """Return a state as parts: its own fields, each array of records by element, then ghosts and budgets.
 
-    With `known`, a file's constants, fields are left out whose size depends on others alone: they are newer.
+    With `known`, a file's constants, fields are left out whose size depends only on newer constants.
     """
     found: list[Part] = []
     _collect(found, Part("", (), "", ()), record, key, known)
@@ -120,7 +120,7 @@ def tables(state: list[Part]) -> Iterator[tuple[str, list[Part]]]:
 
 
 def log_ends(record: type[Record]) -> dict[str, str]:
-    """Return, for each array field that is a log, the field beside it that says where it ends.
+    """Return, for each array field that is a log, the field beside it with its end.
 
     That field is called `<array>_end`, or for an array of records `end` or `log_end_offset`, and ranges from 0 to the
     array's length.
@@ -138,7 +138,7 @@ def log_ends(record: type[Record]) -> dict[str, str]:
 
 
 def blocks(rows: Sequence[Sequence[str]], width: int = WIDTH) -> Iterator[list[list[str]]]:
-    """Yield a table in pieces of whole columns that are at most `width` wide; each starts with the first column."""
+    """Yield a table in pieces of whole columns, at most `width` wide; each starts with the first column."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     start = 1
     while start < len(widths) or start == 1:
@@ -214,7 +214,7 @@ def _flatten(
 
 
 def _log(field: ArrayOf, value: Key, end: int) -> str:
-    """Return `[0:2/0 1:2/1]`; slots at and after the end, which should be clear, are shown after `|` if not."""
+    """Return `[0:2/0 1:2/1]`; slots from the end on, which should be clear, are shown after `|` if they are not."""
     shown = [f"{offset}:{_entry(field, item)}" for offset, item in enumerate(value)]
     stray = [shown[offset] for offset in range(end, len(value)) if _any(value[offset])]
     return "[" + " ".join([*shown[:end], *(["|", *stray] if stray else [])]) + "]"
@@ -237,11 +237,11 @@ def _legend(field: ArrayOf, value: Key) -> str:
 
 
 def _ordered(record: type[Record], value: Key) -> list[tuple[str, str]]:
-    """Return the fields of a log's record as text, the epoch first, as Kafka people read them."""
+    """Return the fields of a log's record as text, the epoch first, as is usual for Kafka."""
     return sorted(leaves(record, value), key=lambda leaf: "epoch" not in leaf[0])
 
 
 def matrix(name: str, rows: list[Part]) -> list[list[str]]:
-    """Return a table as text: the names of the columns, then the rows."""
+    """Return a table as text: column titles, then the rows."""
     header = [name, *(cell.title for cell in rows[0].cells)]
     return [header, *([index, *(cell.text for cell in cells)] for index, cells in merged(rows))]

@@ -1,6 +1,6 @@
 """A trace for people: its finding, then each step with its sentence and its changes.
 
-Replicas, and whatever else has a log, are shown as a table after each step that touches one of them: leader and
+Replicas, and other records with logs, are shown as a table after each step that touches one of them: leader and
 followers side by side. Other changes are a line each. Lines and tables fit any terminal without breaking a name or a
 value.
 """
@@ -30,12 +30,12 @@ HANG = 2
 
 @dataclass(frozen=True)
 class Folded:
-    """A line that is folded between changes, words or fields of a message, never inside them."""
+    """A line that folds between changes, words or fields of a message, never inside them."""
 
     text: Text
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """Yield the lines, those after the first indented."""
+        """Yield the lines, indented from the second on."""
         for start, end in cut(self.text.plain, options.max_width, options.max_width - HANG):
             part = self.text[start:end]
             part.rstrip()
@@ -44,14 +44,14 @@ class Folded:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table whose titles fold between words if it then fits, or else it is shown in pieces of whole columns.
+    """A table whose titles fold between words to make it fit, and which is otherwise split into groups of columns.
 
     Each piece starts with the first column.
     """
 
     header: Sequence[str]
     rows: Sequence[tuple[Sequence[Text], str]]
-    """The cells of each row, and its style."""
+    """The cells of each row, and the row's style."""
     header_style: str = ""
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
@@ -65,7 +65,7 @@ class Sheet:
             yield table
 
     def widths(self, *, whole: bool) -> list[int]:
-        """Return how wide each column must be for its values, and for its title or for each word of it."""
+        """Return the width that each column needs for its values, and for its title or each word of it."""
         return [
             max(
                 *(len(word) for word in ([title] if whole else title.split())),
@@ -76,7 +76,7 @@ class Sheet:
 
 
 def _pieces(whole: list[int], least: list[int], room: int) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield columns that fit side by side, with their widths."""
+    """Yield groups of columns that fit side by side, with their widths."""
     every = list(range(len(whole)))
     gaps = GAP * (len(whole) - 1)
     if sum(whole) + gaps > room >= sum(least) + gaps:
@@ -98,18 +98,18 @@ ARROW = " → "
 OLD, NEW, QUIET, NAME = "red", "bold green", "dim", "cyan"
 INDENT = 5
 MANY = 8
-"""Columns of a table that a terminal shows side by side."""
+"""Number of columns that a terminal shows side by side."""
 PROGRESS = ("end", "log_end_offset", "high_watermark", "leader_epoch", "leader", "isr")
 """Columns that are always shown beside the log."""
 FOLDING = (
     "Folded is what `normalize` of the model changed after a step, "
     "so that states without an observable difference are one."
 )
-"""A note below the first step that is folded."""
+"""A note below the first step with changes by `normalize`."""
 
 
 def render(trace: Trace, path: Path) -> RenderableType:
-    """Return a trace for a terminal: header, initial state, steps, and what the end shows."""
+    """Return a trace for a terminal: header, initial state, steps, and the finding at the end."""
     record = trace.protocol.machine.state
     promises = kept(trace, path)
     shown: list[RenderableType] = [*_header(trace, explained=bool(promises)), Text()]
@@ -178,7 +178,9 @@ def _own(cells: Sequence[Cell]) -> Iterator[RenderableType]:
 
 
 def _step(trace: Trace, before: Key, happened: Transition) -> Iterator[RenderableType]:
-    """Yield the action's sentence, its changes line by line, the tables with logs that changed, and what was folded."""
+    """Yield the action's sentence, its changes line by line, the tables with logs that changed, and what `normalize`
+    did.
+    """
     yield _indented(Text(happened.step.action.sentence, f"italic {QUIET}"))
     record, after = trace.protocol.machine.state, happened.raw
     was, now = parts(record, before), parts(record, after)
@@ -222,9 +224,9 @@ def _message(change: Change) -> Text:
 
 
 def _compared(name: str, pairs: list[tuple[Part, Part]]) -> Sheet:
-    """Return a table after a step: rows that it left alone are dim, in the others what changed stands out.
+    """Return a table after a step: unchanged rows are dim, and in the others the changes are highlighted.
 
-    Of many columns, those are kept that tell how far replicas are, and those that changed.
+    With many columns, only those that show a replica's progress, and changed ones, are kept.
     """
     cells = pairs[0][1].cells
     kept = [
@@ -254,7 +256,7 @@ def _cell(before: Cell, after: Cell) -> Text:
 
 
 def _log(before: str, after: str) -> Text:
-    """Return a log that changed: records that stayed, then `-` for each one dropped and `+` for each one appended."""
+    """Return a log that changed: records that stayed, then `-` for each dropped and `+` for each appended one."""
     old, new = before[1:-1].split(), after[1:-1].split()
     same = next(
         (index for index, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new))
@@ -273,7 +275,7 @@ def _end(trace: Trace, path: Path) -> Iterator[RenderableType]:
 
 
 def _sentences(prop: Property | None) -> list[str]:
-    """Return the sentence of a property, and the paragraph after it if there is one."""
+    """Return the sentence of a property, and its next paragraph, if any."""
     if prop is not None and prop.eventual is not None:
         return [prop.sentence]
     text = (inspect.getdoc(prop.function) or "") if prop else ""

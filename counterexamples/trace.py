@@ -1,7 +1,7 @@
-"""A trace: the question it answers, and the steps that answer it. Its text is written here, and read in `reader`.
+"""A trace: a question, and the steps that answer it. Its text is written here and read in `reader`.
 
-The file has a header, the actions, and the states, with a line `----` after each of the first two. A person may edit
-header and actions; the states are regenerated (`states`).
+The file has a header, the actions, and the states, with a line `----` after each of the first two. Header and actions
+may be edited by hand; the states are regenerated (`states`).
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ if TYPE_CHECKING:
 FORMAT = "1"
 RULE = "----"
 LOOP = "loop:"
-"""The line before the actions that are repeated for ever; with none after it, nothing happens any more."""
+"""The line before the repeated actions; with none after it, no further step is taken."""
 WORST = "worst"
-"""The verdict of a trace that follows the most expensive path that an at-most property allows."""
+"""The verdict of a trace along the most expensive path that an at-most property allows."""
 DIFFERS = "differs"
-"""The verdict of a history after which Kafka departs from the model."""
+"""The verdict of a path after which Kafka departs from the model."""
 RECORDED = "recorded"
-"""The verdict of a history of a cluster, which need not violate anything."""
+"""The verdict of a cluster's history, which need not violate anything."""
 WIDTH = 100
-"""Columns after which the writer folds a line."""
+"""Width at which the writer folds a line."""
 ARCHIVE = File(__file__).parent / "archive"
 """One shortest trace for each expected violation, named protocol-property.trace."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """Steps of a protocol from an initial state, and what they show.
+    """Steps of a protocol from an initial state, and their finding.
 
-    `prop` is violated at the last state, or reached if it is a witness; None: no action is enabled there. A property of
-    whole behaviours is violated for the values `args` of its parameters, and the trace goes round for ever from the
-    state at place `loop` on; or the trace is the `worst` way that the property allows. `initial` holds the parameters
-    of the machine's initial action; None where there is one initial state. `removed` is the guard without which the
-    steps are taken; None: of the protocol as it is. `kafka` is the release that departs from the model at the last
-    step; then there is no property. `recorded` names the partition of a history of a cluster, and offsets of its
-    metadata log; that has no property either.
+    `prop` is violated in the last state, or reached if it is a witness; None: no action is enabled there. A property of
+    behaviours is violated for the values `args` of its parameters, and the trace repeats for ever from the state with
+    index `loop` on; or the trace is the `worst` path that the property allows. `initial` holds the parameters of the
+    machine's initial action; None if there is one initial state. `removed` is a guard that is left out; None: the
+    protocol is complete. `kafka` is the release that departs from the model at the last step; then there is no
+    property. `recorded` names the partition of a cluster's history, and offsets of its metadata log; then there is no
+    property either.
     """
 
     title: str
@@ -73,9 +73,7 @@ class Trace:
 
     @property
     def judged_by_its_end(self) -> bool:
-        """Whether the end must show something: not if Kafka departs from the model, nor if a cluster went through
-        it.
-        """
+        """Whether the end must show a finding: not if Kafka departs from the model, nor in a cluster's history."""
         return not self.kafka and not self.recorded
 
     @property
@@ -102,22 +100,22 @@ class Trace:
 
     @property
     def args_told(self) -> str:
-        """The values of the property's parameters that the trace is about."""
+        """The values of the property's parameters in the trace, as text."""
         return self.prop.behaviour.shown(self.args) if self.prop is not None and self.args else ""
 
     @property
     def constants_text(self) -> str:
-        """The constants that matter to a reader: all numbers, and the switches that are not as they usually are."""
+        """The constants that matter to a reader: all numbers, and the switches with unusual values."""
         return self._constants()[0]
 
     def interpreter(self, *, bounded: bool = False) -> Interpreter:
-        """Return the plain semantics that the trace is replayed on; without a guard, domains bound it in any case."""
+        """Return the plain semantics for replaying the trace; if a guard is removed, domains bound it in any case."""
         machine = self.protocol.machine if self.removed is None else without(self.protocol.machine, self.removed)
         bounded = bounded or self.removed is not None
         return Interpreter(machine, self.constants, normalize=self.normalize, bounded=bounded)
 
     def start(self, plain: Interpreter) -> str:
-        """Return the parameters of the initial state as text; empty where there is one only."""
+        """Return the parameters of the initial state as text; empty if there is only one."""
         if self.initial is None:
             return ""
         return plain.show(Step(self.protocol.machine.initial, self.initial)).partition(" ")[2]
@@ -153,7 +151,7 @@ class Trace:
         yield "why", self.why
 
     def _constants(self) -> tuple[str, str]:
-        """Return the constants that the reader wants to see, and the switches that are as they usually are.
+        """Return the constants that matter to a reader, and the switches with their usual values.
 
         Both are written out, so that the trace keeps its meaning when a default changes.
         """
@@ -170,14 +168,14 @@ class Trace:
 
 
 def verdict_of(prop: Property | None) -> str:
-    """Return the claim of a trace about a property at its end, or about the end itself."""
+    """Return the verdict of a trace of this property, or of a deadlock."""
     if prop is None:
         return "deadlock"
     return "reached" if prop.kind is Kind.SOMETIMES else "violated"
 
 
 def promises_of(prop: Property | None) -> tuple[tuple[str, str], ...]:
-    """Return the headers that say which behaviours a property of whole behaviours is about."""
+    """Return the headers that define the behaviours of a property."""
     if prop is None or prop.eventual is None:
         return ()
     return ("fairness", prop.eventual.fairness_text), ("without", prop.eventual.without_text)
@@ -197,7 +195,7 @@ def trace_of(
 ) -> Trace:
     """Return the trace that an exploration found for a property, or for a deadlock without `prop`.
 
-    Raises UsageError if the exploration found none.
+    Raises UsageError if the exploration has no such trace.
     """
     path = result.deadlock if prop is None else result.of(prop).path
     if path is None:
@@ -239,9 +237,9 @@ def trace_of_path(
     item: PropertyResult | None = None,
     removed: Guard | None = None,
 ) -> Trace:
-    """Return the trace that goes along a path and shows a property at its end, or a deadlock without `prop`.
+    """Return the trace along a path that decides a property at its end, or a deadlock without `prop`.
 
-    `item` is the verdict on the property, if the path does not say all of it; `removed` is the guard that the path
+    `item` is the verdict on the property, if the path does not contain all of it; `removed` is the guard that the path
     leaves out.
     """
     judged = found.select((prop,))[0] if prop else None
@@ -268,7 +266,7 @@ def trace_of_path(
 
 
 def from_start(trace: Trace, path: Path) -> Trace:
-    """Return the trace with the parameters of the initial state of `path`, if there are several to choose from."""
+    """Return the trace with the parameters of its initial state, if there are several to choose from."""
     plain = trace.interpreter()
     starts = list(starting_points(plain))
     if len({state for _, state in starts}) == 1:
@@ -277,7 +275,7 @@ def from_start(trace: Trace, path: Path) -> Trace:
 
 
 def starting_points(plain: Interpreter) -> Iterator[tuple[Step, Key]]:
-    """Yield every step of the initial action that is enabled, with the state that it gives."""
+    """Yield every enabled step of the initial action, with its state."""
     for step in plain.steps(plain.machine.initial, plain.zero):
         try:
             yield step, plain.begin(step.args)

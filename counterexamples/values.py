@@ -1,4 +1,4 @@
-"""Values as traces hold them: numbers, words, sets and whole messages, read back by the schema."""
+"""Values in traces: numbers, words, sets and whole messages, read by the schema."""
 
 import re
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nes
 
 NUMBER = re.compile(r"0|-?[1-9][0-9]{0,39}", re.ASCII)
 WORD = re.compile(r"[^\s{}\[\],=]+")
-"""A name or a value: letters of any language, up to a sign of the message."""
+"""A name or a value: letters of any language, up to a delimiter of messages."""
 
 
 def arguments(plain: Interpreter, item: Action, label: str, text: str) -> tuple[Any, ...]:
-    """Return the parameters of an action from `name=value name=value`; `label` is what it is called in messages."""
+    """Return the parameters of an action from `name=value name=value`; `label` names the action in messages."""
     domains = dict(item.params)
     usage = " ".join([label, *(f"{name}=..." for name in domains)])
     given: dict[str, Any] = {}
@@ -50,21 +50,21 @@ def pairs(text: str, example: str) -> Iterator[tuple[str, str]]:
 
 
 def quoted(text: str) -> str:
-    """Return the text in quotes, shortened to what fits into a message."""
+    """Return the text in quotes, shortened to fit in a message."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def parameter(schema: Schema, what: str, domain: Domain, text: str) -> int:
-    """Return the value of a parameter; raise UsageError where an explorer would never try it.
+    """Return the value of a parameter; raise UsageError for a value that is never explored.
 
-    A parameter ranges over what is there: where its domain starts at NONE, NONE itself is not tried.
+    A parameter never takes NONE, even if its domain starts there.
     """
     low, high = schema.bounds(domain)
     return _scalar(what, domain, text, 0 if low == NONE else low, high)
 
 
 def message(schema: Schema, what: str, record: type[Record], text: str) -> Key:
-    """Return the key of a message written as `{field=value,...}`; raise UsageError where it is malformed."""
+    """Return the key of a message written as `{field=value,...}`; raise UsageError if it is malformed."""
     reader = _Message(schema, what, text)
     key = reader.record(record)
     if reader.at != len(text):
@@ -73,7 +73,7 @@ def message(schema: Schema, what: str, record: type[Record], text: str) -> Key:
 
 
 def describe(domain: Domain, low: int, high: int) -> str:
-    """Return the spellings of a domain's values: `a number from 0 to 2`."""
+    """Return a description of a domain's values: `a number from 0 to 2`."""
     if isinstance(domain, Flag | Member):
         return "one of: " + ", ".join(domain.spellings())
     if isinstance(domain, BitSet):
@@ -108,7 +108,7 @@ def _number(domain: Domain, text: str) -> int | None:
     if text in words:
         return words[text]
     if text == "none" and isinstance(domain, Range):
-        return NONE  # a range below -1 once read so too: such traces replay as they are
+        return NONE  # ranges below -1 once accepted it too, so such traces still replay
     if isinstance(domain, Flag | Member) or not NUMBER.fullmatch(text) or (text == str(NONE) and words):
         return None
     return int(text)
@@ -124,14 +124,14 @@ def _bits(text: str) -> int | None:
 
 
 class _Message:
-    """A message's text and how far it has been read. The schema says what must come next."""
+    """A message's text and the position read so far. The schema determines what must come next."""
 
     def __init__(self, schema: Schema, what: str, text: str) -> None:
         self.schema, self.what, self.text, self.at = schema, what, text, 0
         self.top: type[Record] | None = None
 
     def refuse(self, why: str) -> NoReturn:
-        """Raise UsageError: what was given, why it is refused, what a message of this bag looks like."""
+        """Raise UsageError: what was given, why it is refused, and the form of this bag's messages."""
         example = show_message(self.top, _zero(self.schema, self.top)) if self.top else "{}"
         raise UsageError(f"{self.what} was given {self.text!r}, where {why}. Write a message such as {example}.")
 
@@ -142,7 +142,7 @@ class _Message:
             self.refuse(f"{sign!r} is missing {place}")
 
     def comes(self, sign: str) -> bool:
-        """Read one character if it is this one, and say whether it was."""
+        """Read one character if it is this one; return whether it was."""
         found = self.text.startswith(sign, self.at)
         self.at += found
         return found
@@ -156,7 +156,7 @@ class _Message:
         return found.group()
 
     def record(self, record: type[Record]) -> Key:
-        """Read `{field=value,...}` with every field once, in any order; one that has a single value may be left out."""
+        """Read `{field=value,...}` with every field once, in any order; a field with only one value may be left out."""
         self.top = self.top or record
         known, values = dict(fields(record)), dict[str, Any]()
         self.expect("{")
@@ -175,7 +175,7 @@ class _Message:
         return tuple(values[name] for name in known)
 
     def only(self, name: str, record: type[Record], field: FieldType) -> int:
-        """Return the one value of a field that was left out: it has no other, as of a constant that came later."""
+        """Return the one value of an omitted field, such as one of a newer constant."""
         low, high = self.schema.bounds(field.domain) if isinstance(field, Scalar) else (0, 1)
         if low < high:
             self.refuse(f"field {name!r} of {record.__name__} is missing")
@@ -192,7 +192,7 @@ class _Message:
         return self.array(name, field)
 
     def array(self, name: str, field: ArrayOf) -> Key:
-        """Read `[value,...]` with as many values as the array is long."""
+        """Read `[value,...]` with as many values as the array has elements."""
         self.expect("[")
         values: list[Any] = []
         while not self.comes("]"):
@@ -217,7 +217,7 @@ class _Message:
 
 
 def _question(hint: str) -> str:
-    """Turn ` Did you mean 'x'?` into words that may stand inside a sentence."""
+    """Turn ` Did you mean 'x'?` into words for the inside of a sentence."""
     return hint.replace(" Did you mean ", " (did you mean ").replace("?", "?)")
 
 

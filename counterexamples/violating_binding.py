@@ -1,9 +1,9 @@
-"""The violating values: for which leader, which member, which offset a property is false.
+"""The violating values: for which leader, member or offset a property is false.
 
-The text of the property is evaluated once more at the end of the trace, and where it says `all` or `any`, what decided
-it is noted; helpers are followed. Findings are named as there: `leader=1, offset=0`. If one name means several
-variables, its value is that of the variable which the shown condition reads. Only what the property itself comes to is
-evaluated, and no error of an explanation hides what it explains.
+The property is evaluated again at the end of the trace, and for each `all` or `any` the deciding values are recorded;
+helpers are followed. Findings are named as there: `leader=1, offset=0`. If one name means several variables, its value
+is that of the variable in the shown condition. Only what the property itself reaches is evaluated, and an error of an
+explanation never hides the violation.
 """
 
 import ast
@@ -29,10 +29,10 @@ Scope = dict[str, Any]
 
 
 class ViolatingBinding(NamedTuple):
-    """Values by name, and the innermost condition that is not as it must be, with its operands as numbers.
+    """Values by name, and the innermost deciding condition, with its operands as numbers.
 
     `is_so` says that the condition is true and must not be; else it is false. `is_hidden` says that an outer variable
-    has the name of an inner one, which is the one in the condition.
+    has the same name as an inner one, which is the one in the condition.
     """
 
     values: tuple[tuple[str, str], ...]
@@ -47,9 +47,9 @@ class ViolatingBinding(NamedTuple):
 
 
 def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
-    """Return for which values the property of a trace is violated at its end; None where no predicate is false there.
+    """Return the values that violate a trace's property at its end; None if no predicate is false there.
 
-    Where the explanation itself fails, it ends with what has been found until then.
+    If the explanation itself fails, it ends with what it has so far.
     """
     prop = trace.prop
     if prop is None or not prop.kind.must_hold:
@@ -76,7 +76,7 @@ def violated_for(trace: Trace, path: Path) -> str:
 
 
 def unmet(condition: str, scope: Scope) -> tuple[ViolatingBinding, list[tuple[str, Scope]]]:
-    """Return why a condition is false among these names, and each part that decides it with the names that it reads."""
+    """Return why a condition is false among these names, and each deciding part with the names that it reads."""
     explained = _Explained(alternatives=True)
     with suppress(Exception):
         _Frame(explained, scope, set(scope)).explain(_expression(condition), scope, wanted=True)
@@ -98,7 +98,7 @@ def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
 
 
 class _Explained:
-    """Knowledge about one evaluation. With `alternatives` an `or` of false operands is shown as a whole."""
+    """One evaluation to be explained. With `alternatives` an `or` of false operands is shown as a whole."""
 
     def __init__(self, *, alternatives: bool = False) -> None:
         self.alternatives = alternatives
@@ -115,12 +115,12 @@ class _Explained:
 
     @property
     def binding(self) -> ViolatingBinding:
-        """The values and the condition that were found."""
+        """The values and the condition of the explanation."""
         shown = tuple((name, text) for name, (text, _) in self.values.items())
         return ViolatingBinding(shown, self.condition, self.operands, self.is_so, self.is_hidden)
 
     def call(self, function: Callable[..., Any], arguments: list[Any], *, wanted: bool) -> None:
-        """Explain why a function does not return what is wanted."""
+        """Explain why a function does not return the wanted value."""
         node = _definition(function)
         names = [item.arg for item in node.args.args]
         scope = {**function.__globals__, **dict(zip(names, arguments, strict=True))}
@@ -135,13 +135,13 @@ class _Explained:
             frame.explain(frame.result, scope, wanted=wanted)
 
     def note(self, name: str, text: str, value: Any) -> None:
-        """Note a value, the innermost of a name."""
+        """Record a value under a name; inner ones replace outer ones."""
         self.is_hidden |= self.values.get(name, (text, value))[0] != text
         self.values[name] = text, value
 
 
 class _Frame:
-    """One call: its statements are run until it returns."""
+    """One call: its statements run until it returns."""
 
     def __init__(self, explained: _Explained, scope: Scope, parameters: set[str]) -> None:
         self.explained, self.scope, self.parameters = explained, scope, parameters
@@ -175,7 +175,7 @@ class _Frame:
                 exec(code_of(node, "<property>"), self.scope)  # noqa: S102 (the user's own text)
 
     def loop(self, node: ast.For) -> None:
-        """Run a loop; the values of its variable are explained if the function returns from inside."""
+        """Run a loop; the values of its variable are recorded if the function returns from inside."""
         for scope, values in _rounds(node.target, node.iter, self.scope):
             self.scope.update(scope)
             self.block(node.body)
@@ -187,7 +187,7 @@ class _Frame:
                 return
 
     def explain(self, node: ast.expr, scope: Scope, *, wanted: bool) -> None:
-        """Note why an expression is not as wanted: what decided it."""
+        """Record what makes an expression differ from the wanted value."""
         match node:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 self.explain(operand, scope, wanted=not wanted)
@@ -222,8 +222,9 @@ class _Frame:
                 self.explained.operands = _operands(node, scope)
 
     def each(self, node: ast.BoolOp, scope: Scope, *, wanted: bool) -> None:
-        """Explain every operand. The last condition is shown with its own values, or the whole without those in
-        which its operands differ.
+        """Explain every operand.
+
+        The last condition is shown with its values, or the whole without the values in which its operands differ.
         """
         explained = self.explained
         outer, found, differing = explained.values, dict[str, tuple[str, Any]](), set[str]()
@@ -240,7 +241,7 @@ class _Frame:
             explained.values = {name: value for name, value in found.items() if name not in strange}
 
     def names(self, node: ast.expr, scope: Scope) -> None:
-        """Give names that a condition reads the values that they have in it."""
+        """Record the values of the names that a condition reads."""
         self.explained.read = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
         for name in sorted(self.explained.read):
             value, known = scope.get(name), self.explained.values.get(name)
@@ -250,7 +251,7 @@ class _Frame:
                 self.explained.note(name, _shown(value, "", None), value)
 
     def indices(self, node: ast.expr, scope: Scope) -> None:
-        """Note which element of an array is meant, where the text does not use a loop's variable for it."""
+        """Record the index of an array element, unless the text uses a loop's variable for it."""
         for item in _reached(node, scope):
             if isinstance(item, ast.GeneratorExp):
                 return
@@ -269,7 +270,7 @@ def _says_what_is_wrong(node: ast.expr) -> bool:
 
 
 def _bindings(generators: list[ast.comprehension], scope: Scope) -> Iterator[tuple[Scope, dict[str, str]]]:
-    """Yield every scope that a generator expression gives its element, with the values of its variables as text."""
+    """Yield every scope that a generator expression gives its element, with its variables' values as text."""
     if not generators:
         yield scope, {}
         return
@@ -281,7 +282,7 @@ def _bindings(generators: list[ast.comprehension], scope: Scope) -> Iterator[tup
 
 
 def _rounds(target: ast.expr, over: ast.expr, scope: Scope) -> Iterator[tuple[Scope, dict[str, str]]]:
-    """Yield the scope of each round of a loop, with its variables as text: a record of an array by its place."""
+    """Yield the scope of each round of a loop, with its variables as text: a record of an array by its index."""
     items = _value(over, scope)
     for index, item in enumerate(items):
         place = f"{ast.unparse(over).partition('.')[2]}[{index}]" if isinstance(items, Array) else ""

@@ -1,7 +1,7 @@
-"""States computed beforehand, around a history, for pages without an engine: what is the same is stored once.
+"""States computed in advance, around a path, for pages without an engine; equal ones are stored once.
 
-A trace's page has those within two steps of its history, to explore from there. A story is an archived history in an
-engineer's words, and the same steps with the fix; the files are in `tours/`.
+A trace's page has the states within two steps of its path, to explore from there. A story is an archived trace in an
+engineer's words, with the same steps under the fix; the files are in `tours/`.
 """
 
 import json
@@ -26,16 +26,15 @@ from fencepost.model.language.interpreter import Path as History
 from fencepost.model.language.records import Key
 
 MOST = 3_000_000
-"""Characters that a book takes at most."""
+"""Most characters of a book."""
 
 
 class Book:
-    """States by number, each with the arrivals to which its steps lead: a state, and the changes of the step to it.
+    """Numbered states, each with the arrivals of its steps: a successor, and the changes of the step.
 
-    Several steps may lead to one state, and each changes something else: what depends on the step is kept by the
-    arrival. States of the history come first, then those one step from it, in full; those two steps from it show what
-    they are, and the book ends there. Where it is full it ends earlier, and says of which states it does not know where
-    they lead.
+    Several steps may lead to one state with different changes, so those are stored with the arrival. States of the path
+    come first, then those one step away, in full; those two steps away are shown without their steps. A full book ends
+    earlier, and says which states have unknown successors.
     """
 
     def __init__(self, setting: Setting, most: int = MOST) -> None:
@@ -47,7 +46,7 @@ class Book:
         self.size = 0
 
     def history(self, start: Key, steps: Iterable[str], *, alone: bool = False) -> None:
-        """Put in a history, and the states within two steps of it, or the history alone."""
+        """Add a path, with the states within two steps of it unless `alone`."""
         keys = [start]
         self.arrive(start)
         for text in steps:
@@ -61,7 +60,7 @@ class Book:
             self.around(key, acts=False)
 
     def around(self, key: Key, *, acts: bool) -> list[Key]:
-        """Put in the states one step away, and say of this one where its steps lead."""
+        """Add the successors of a state and its arrivals."""
         if self.size >= self.most:
             return []
         leads: dict[str, int] = self.states[self.numbers[key]]["leads"]
@@ -74,7 +73,7 @@ class Book:
         return found
 
     def arrive(self, key: Key, *came: Any, acts: bool = True) -> int:
-        """Put in a state and what the step to it changed; return the number of the arrival."""
+        """Add a state and the changes of the step to it; return the number of the arrival."""
         shown = arrival(self.setting, key, *came)
         text = json.dumps(
             {name: self._kept(value) for name, value in shown.items()} | {"state": self.add(key, acts=acts)}
@@ -85,7 +84,7 @@ class Book:
         return self.arrivals[text]
 
     def add(self, key: Key, *, acts: bool) -> int:
-        """Put in a state, and return its number."""
+        """Add a state, and return its number."""
         if key not in self.numbers:
             shown = itself(self.setting, key, explained=acts, acts=acts)
             self.numbers[key] = len(self.states)
@@ -95,7 +94,7 @@ class Book:
         return self.numbers[key]
 
     def _kept(self, value: Any) -> Any:
-        """Return a value with every item of a list by its number among the texts."""
+        """Return a value with the items of each list replaced by their numbers among the texts."""
         if isinstance(value, list):
             return [self._number(json.dumps(item)) for item in value]
         return self._number(json.dumps(value))
@@ -107,7 +106,7 @@ class Book:
         return self.texts[text]
 
     def data(self) -> View:
-        """Return the book as JSON has it."""
+        """Return the book as JSON values."""
         texts = [json.loads(text) for text in self.texts]
         return {
             "about": about(self.setting),
@@ -121,13 +120,13 @@ class Book:
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = ("book.js", "past.js", "render.js", "embedded.js")
 MOST_STATES = 2_500_000
-"""Characters of states; with what else there is, a page stays below 3 MB."""
+"""Characters of states; with the rest, a page stays below 3 MB."""
 MODULE = re.compile(r"^import .*;\n|^export ", re.MULTILINE)
-"""The marks of a module, which has no place inside a page."""
+"""Module syntax, which has no place inside a page."""
 
 
 def section(trace: Trace, path: History) -> str:
-    """Return the piece, with its style and script; it stands where the page of the trace ends."""
+    """Return the explorer as a section, with its style and script, for the end of the trace's page."""
     setting = of_trace(trace)
     book = Book(setting, MOST_STATES)
     steps = [setting.plain.show(step) for step in path.steps]
@@ -170,7 +169,7 @@ explore({data});
 
 
 def framed(page: str) -> str:
-    """Return a page as a piece of a notebook, in a frame of its own."""
+    """Return a page for a notebook, in a frame of its own."""
     return f'<iframe title="Explorer" srcdoc="{escape(page)}" style="width: 100%; height: 46rem; border: 0"></iframe>'
 
 
@@ -186,12 +185,12 @@ class Story:
 
     @property
     def title(self) -> str:
-        """The title, in a line."""
+        """The title in one line."""
         return str(self.data["title"])
 
     @cached_property
     def told(self) -> Mapping[str, Any]:
-        """The archived trace, as the page describes it."""
+        """The archived trace in the form of the page."""
         return described(read(ARCHIVE / f"{self.data['trace']}.trace").trace)
 
     @cached_property
@@ -201,31 +200,29 @@ class Story:
 
     @cached_property
     def repaired(self) -> Setting:
-        """The setting with the fix, and the steps that are taken then; the last one is refused if the story stops
-        there.
-        """
+        """The setting with the fix, and the steps taken then; if the story stops, the last one is refused."""
         repair, steps = self.data["repair"], self.broken.link.steps
         taken = tuple(steps[number - 1] for number in self.order)
         return set_up(replace(self.broken.link, constants={**self.broken.link.constants, **repair["set"]}, steps=taken))
 
     @property
     def order(self) -> list[int]:
-        """The steps of the trace that are taken with the repair, by number."""
+        """The numbers of the trace's steps that are taken with the fix."""
         every = list(range(1, len(self.broken.link.steps) + 1))
         return list(self.data["repair"].get("order", every))
 
     @property
     def stops(self) -> bool:
-        """Whether the repair refuses the last of its steps."""
+        """Whether the fix refuses the last of its steps."""
         return bool(self.data["repair"].get("stops"))
 
     @property
     def way(self) -> tuple[str, ...]:
-        """The steps that can be taken with the repair."""
+        """The steps that are enabled with the fix."""
         return self.repaired.link.steps[: -1 if self.stops else None]
 
     def refused(self) -> dict[str, Any]:
-        """Return the guard that refuses the step at which the repaired history stops; raise ModelError without one."""
+        """Return the guard that refuses the step at which the fixed path stops; raise ModelError without one."""
         setting, key = self.repaired, self.repaired.initial()
         for text in self.way:
             key = setting.plain.apply(key, setting.step(text)).after
@@ -240,7 +237,7 @@ class Story:
         )
 
     def page(self) -> dict[str, Any]:
-        """Return the story as the page shows it, with every state on its two ways."""
+        """Return the story as the page shows it, with every state on both paths."""
         repair, steps = self.data["repair"], self.data["steps"]
         says = repair.get("says_at", {})
         repaired = [{**steps[number - 1], "wrong": False, "believes": {}} for number in self.order]

@@ -1,4 +1,4 @@
-"""Permanent links into the explorer: protocol, version, constants, removed guards and steps, as a trace has them.
+"""Permanent links into the explorer: protocol, version, constants, removed guards and steps of a trace.
 
 `#replication?version=kafka-4.1&brokers=3&steps=broker-crashes+broker=1;controller-fences-broker+broker=1`
 """
@@ -18,12 +18,15 @@ TRACE, STORY = "trace", "story"
 KEYS = (VERSION, START, REMOVED, STEPS, TRACE)
 BETWEEN_STEPS, BETWEEN_GUARDS = ";", ","
 PLAIN = "=;,:{}[]"
-"""Signs of steps that a link holds as they are: browsers leave them alone behind `#`."""
+"""Characters of steps that a link keeps unescaped: browsers leave them alone behind `#`."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """The content of a link. Constants are those set beside the version, as text; `start` chooses an initial state."""
+    """The content of a link.
+
+    Constants are those that differ from the version, as text; `start` chooses an initial state.
+    """
 
     protocol: str
     version: str = ""
@@ -48,7 +51,7 @@ def link(
     removed: Iterable[str] = (),
     steps: Iterable[str] = (),
 ) -> str:
-    """Return the part of an address behind `explore/` that opens a protocol after these steps.
+    """Return the part of an address after `explore/` that opens a protocol after these steps.
 
     `removed` are guards by name, such as `follower-fetch 1`. Raises UsageError for unknown names.
     """
@@ -62,7 +65,7 @@ def link(
 
 
 def differing(machine: Machine, shown: Mapping[str, object], version: str = "") -> dict[str, str]:
-    """Return the constants, as they read in JSON, that differ from a version, or else from the machine's defaults."""
+    """Return the constants, as in JSON, that differ from a version, or else from the machine's defaults."""
     base = dict(machine.version(version).values) if version else {}
     found = {}
     for name, item in machine.constants.declared().items():
@@ -83,7 +86,7 @@ def link_of_story(name: str) -> str:
 
 
 def read(text: str) -> Link:
-    """Return the contents of a link; raise UsageError for a name that it cannot hold. Its steps are not examined."""
+    """Return the contents of a link; raise UsageError for an unknown key. Its steps are not checked."""
     name, _, asked = text.removeprefix("#").partition("?")
     machine = named_protocol(name).machine
     given = dict(parse_qsl(asked))

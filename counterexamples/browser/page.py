@@ -1,6 +1,6 @@
-"""The explorer as files: the page, our sources as one archive, states computed beforehand, and Pyodide.
+"""The explorer as files: the page, our sources as one archive, states computed in advance, and Pyodide.
 
-Pyodide, the Python of browsers, comes from npm; it is checked, and cached by its version.
+Pyodide, the Python of browsers, comes from npm; it is verified, and cached by its version.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ def copy_pyodide(folder: Path) -> None:
 
 
 def find_pyodide() -> Path:
-    """Return a folder with these files: what FENCEPOST_PYODIDE names, what was kept, or what npm installs."""
+    """Return a folder with these files: FENCEPOST_PYODIDE, the cache, or a fresh installation from npm."""
     named = os.environ.get(NAMED)
     if named:
         _require_pyodide(Path(named), f"{NAMED} names another folder with the npm package pyodide {VERSION}, or none")
@@ -62,7 +62,7 @@ def find_pyodide() -> Path:
 
 
 def _install(kept: Path) -> None:
-    """Install the npm package aside, and keep the files that are needed."""
+    """Install the npm package aside, and cache the needed files."""
     otherwise = (
         f"Install Node.js with npm and a way to its registry, or name a folder with the package: {NAMED}=FOLDER."
     )
@@ -101,7 +101,7 @@ def _require_pyodide(folder: Path, otherwise: str) -> None:
 
 
 def _is_right(file: Path) -> bool:
-    """Return whether the expected file is there and complete."""
+    """Return whether the file is there and has the expected digest."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest() == FILES[file.name]
     except OSError:
@@ -123,14 +123,13 @@ MODULES = {
 }
 """The modules that the browser loads, by package; None means all of them."""
 BEGINNING = (1980, 1, 1, 0, 0, 0)
-"""The time of every file in the archive: the same sources give the same bytes."""
+"""The time of every file in the archive, so that the same sources give the same bytes."""
 
 
 def write(folder: Path, site: dict[str, Any] | None = None) -> None:
     """Write the complete explorer into a folder; raise UsageError if Pyodide cannot be had.
 
-    `site` has the places of the first page and of protocols and properties, seen from here, if the explorer is part of
-    a site.
+    `site` has the relative addresses of the home page, protocols and properties, if the explorer is part of a site.
     """
     folder.mkdir(parents=True, exist_ok=True)
     copy_pyodide(folder / "pyodide")
@@ -164,7 +163,7 @@ def archive(file: Path) -> None:
 
 
 def first(name: str) -> dict[str, Any]:
-    """Return a protocol's first states at its default constants, to show before the engine is there."""
+    """Return a protocol's initial states at its default constants, shown until the engine is loaded."""
     setting = set_up(Link(name))
     book = Book(setting)
     book.history(setting.initial(), ())

@@ -1,4 +1,4 @@
-"""Why a step cannot happen: the guard that refuses it, the part of it that decides, and the values in that part."""
+"""Why a step is disabled: the guard that refuses it, the deciding part, and the values in that part."""
 
 import ast
 import copy
@@ -23,10 +23,9 @@ NO_ROOM, WRONG = "a value would be out of its domain", "the model raises an erro
 
 
 class Refusal(NamedTuple):
-    """A guard by its number in the action (-1: none), its condition, the part that decides, and the values read in it.
+    """A guard by its number in the action (-1: no guard), its condition, the deciding part, and the values read in it.
 
-    `bound` is the constant that the guard stands for, where it is not a rule of the protocol but the end of what a run
-    explores.
+    `bound` is the constant of a guard that is not a rule of the protocol, but a bound of the run.
     """
 
     number: int
@@ -39,7 +38,7 @@ class Refusal(NamedTuple):
 def refusal(setting: Setting, step: Step, error: FencepostError, *, explained: bool = True) -> Refusal:
     """Return why a step was refused, from the error that refused it; without `explained` only by which guard.
 
-    It must be asked at once: the values are those that the guard has read, in a state that is used again.
+    Call it at once: the values are in a state that is reused.
     """
     number = number_of(setting, step.action, error)
     if number < 0:
@@ -58,7 +57,7 @@ def refusal(setting: Setting, step: Step, error: FencepostError, *, explained: b
 
 
 def number_of(setting: Setting, item: Action, error: FencepostError) -> int:
-    """Return which guard of an action refused; -1 if it was none of them."""
+    """Return which guard of an action refused; -1 without one."""
     return setting.guards.refused(item, error) if isinstance(error, DisabledError) else -1
 
 
@@ -72,7 +71,7 @@ def _frame(item: Action, error: FencepostError) -> FrameType:
 
 
 def _read_by(parts: list[tuple[str, dict[str, Any]]]) -> list[str]:
-    """Return the values that parts of a condition read. A name for several numbers is written as its number."""
+    """Return the values that parts of a condition read. Names of numbers are resolved."""
     found: dict[str, set[int]] = {}
     for part, names in parts:
         for item in ast.walk(expression_of(part)):
@@ -87,7 +86,7 @@ def _read_by(parts: list[tuple[str, dict[str, Any]]]) -> list[str]:
 
 
 class _Numbers(ast.NodeTransformer):
-    """Numbers in the place of names."""
+    """Scope in which names become numbers."""
 
     def __init__(self, numbers: dict[str, int]) -> None:
         self.numbers = numbers
@@ -97,7 +96,7 @@ class _Numbers(ast.NodeTransformer):
 
 
 class Place(NamedTuple):
-    """Something that a condition reads: its text, how to have its value, and for a field how to have its record."""
+    """Something that a condition reads: its text, its value, and for a field its record."""
 
     text: str
     code: CodeType
@@ -106,9 +105,9 @@ class Place(NamedTuple):
 
 
 def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
-    """Yield the values that a condition reads, as `name=value`: fields in their domains' words, and plain numbers.
+    """Yield the values that a condition reads, as `name=value`: fields with their domain's names, and plain numbers.
 
-    What has no value is left out: the condition did not come to it.
+    Values that the condition did not reach are left out.
     """
     for place in _places(condition):
         shown = None
@@ -120,7 +119,7 @@ def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
 
 @cache
 def _places(condition: str) -> tuple[Place, ...]:
-    """Return the places that a condition reads, but not their parts, its loop variables, and constants of a module."""
+    """Return the places that a condition reads, without their parts, loop variables, and constants of a module."""
     tree = expression_of(condition)
     loops = {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
     inner: set[ast.AST] = set()
@@ -139,7 +138,7 @@ def _places(condition: str) -> tuple[Place, ...]:
 
 
 def _shown(place: Place, names: dict[str, Any]) -> str | None:
-    """Return the value of a place as text; None where it is not a single value, or says so itself."""
+    """Return the value of a place as text; None unless it is a single value and not obvious from the text."""
     value = eval(place.code, names)  # noqa: S307 (the model's own text)
     if not isinstance(value, int) or isinstance(value, IntEnum):
         return None

@@ -1,4 +1,4 @@
-"""The explorer on this machine: a server of files for its own address alone, and the page kept for the next time."""
+"""The explorer on this machine: a file server for local requests, and the cached page."""
 
 import hashlib
 import re
@@ -26,11 +26,11 @@ from fencepost.model.language.errors import UsageError, nearest
 HOST = "127.0.0.1"
 PREFIX = "explorer-"
 LOCAL = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
-"""Hosts that mean this machine, directly or through a tunnel, as the header of a request names them."""
+"""Hosts in request headers that mean this machine, directly or through a tunnel."""
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Serves files with the types that browsers ask of modules and of WebAssembly, and says nothing on the terminal."""
+    """Serve files with the types that browsers require of modules and WebAssembly, without logging."""
 
     extensions_map = SimpleHTTPRequestHandler.extensions_map | {
         ".mjs": "text/javascript",
@@ -39,10 +39,10 @@ class Handler(SimpleHTTPRequestHandler):
     }
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (as its base has it)
-        """Say nothing of each file."""
+        """Suppress the log of requests."""
 
     def send_head(self) -> Any:
-        """Begin the answer; what cannot be the name of a file is not found.
+        """Start the answer; an invalid file name is not found.
 
         A request to another host is refused: a foreign site may have made its name resolve to this machine (DNS
         rebinding).
@@ -57,22 +57,22 @@ class Handler(SimpleHTTPRequestHandler):
             return None
 
     def list_directory(self, path: Any) -> None:  # noqa: ARG002 (as its base has it)
-        """Say that a folder is not a file."""
+        """Answer that a folder is not a file."""
         self.send_error(HTTPStatus.NOT_FOUND)
 
 
 class Server(ThreadingHTTPServer):
-    """Serves several files at a time, and says nothing of a browser that does not wait for one."""
+    """Server of several files at a time, which ignores browsers that disconnect."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Report a failure, unless the other end is gone."""
+        """Report a failure, unless the client has disconnected."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
 
 @contextmanager
 def server(folder: Path, port: int = 0) -> Iterator[ThreadingHTTPServer]:
-    """Listen on this machine; raise UsageError if the port is taken."""
+    """Listen on this machine; raise UsageError if the port is in use."""
     try:
         made = Server((HOST, port), partial(Handler, directory=str(folder)))
     except OSError as error:
@@ -114,7 +114,7 @@ def address(what: str | None) -> str:
 
 @contextmanager
 def prepared() -> Iterator[Path]:
-    """Hold a folder with the page, made again only if its sources have changed; no other process removes it."""
+    """Hold a folder with the page, rebuilt only if its sources have changed; no other process removes it."""
     kept = cache_folder()
     folder = kept / f"{PREFIX}{_digest()}"
     while (held := lock_folder(folder, shared=True)) is None:
@@ -124,7 +124,7 @@ def prepared() -> Iterator[Path]:
 
 
 def _make(folder: Path) -> None:
-    """Write the page aside, remove older ones that are not held, and put it in its place unless it is there."""
+    """Write the page aside, remove unused older ones, and rename it unless it exists."""
     aside = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
         page.write(aside)
@@ -140,7 +140,7 @@ def _make(folder: Path) -> None:
 
 
 def _digest() -> str:
-    """Return a mark of all that the page is made of."""
+    """Return a digest of everything that the page is made of."""
     found = hashlib.sha256()
     for package in page.MODULES:
         for root in import_module(f"fencepost.{package}").__path__:

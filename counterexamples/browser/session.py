@@ -1,4 +1,4 @@
-"""Questions of the page to the engine, JSON both ways: open a link, take a step, explain a refusal, read or write a
+"""The page's requests to the engine, JSON both ways: open a link, take a step, explain a refusal, read or write a
 trace.
 """
 
@@ -20,7 +20,7 @@ from fencepost.model.language.records import Key
 
 
 class Opened:
-    """One setting. A state keeps its number as long as the setting is open."""
+    """One open setting. A state's number stays valid while the setting is open."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -36,7 +36,7 @@ class Opened:
         return {"id": self.numbers[key], **view(self.setting, key, *came), "far": self.far.get(key)}
 
     def _key(self, state: int) -> Key:
-        """Return a state by its number; raise UsageError for a number that this setting has not given."""
+        """Return a state by its number; raise UsageError for an unknown number."""
         if not 0 <= state < len(self.keys):
             raise UsageError(
                 f"state {state} is not one of the {len(self.keys)} that were opened here: reload the page, whose "
@@ -58,11 +58,11 @@ class Opened:
         return self.shown(came.after, before, came) | {"step": shown}
 
     def refusals(self, state: int, action: str) -> View:
-        """Return why each step of an action cannot happen."""
+        """Return why each step of an action is disabled."""
         return {"refusals": refusals(self.setting, self._key(state), action)}
 
     def save(self, steps: list[str]) -> View:
-        """Return a history as a trace file: it must end in a violation, a reached witness, or a deadlock."""
+        """Return a path as a trace file: it must end in a violation, a reached witness, or a deadlock."""
         setting = self.setting
         path, shown = self._path(steps)
         told = {item["name"]: item["status"] for item in shown["properties"]}
@@ -85,13 +85,13 @@ class Opened:
         }
 
     def measure(self, traces: Iterable[Trace]) -> View:
-        """Add archived traces under the same constants: along them the distance to a violation is known."""
+        """Add archived traces under the same constants: the distance to a violation is known along them."""
         for trace in traces:
             self._measure(trace)
         return {"far": {number: self.far[key] for key, number in self.numbers.items() if key in self.far}}
 
     def _path(self, texts: Iterable[str]) -> tuple[Path, View]:
-        """Return the history that these steps make, and its last state as it is shown."""
+        """Return the path of these steps, and its last state as it is shown."""
         setting = self.setting
         keys, steps = [setting.initial()], []
         shown = self.shown(keys[0])
@@ -103,7 +103,7 @@ class Opened:
         return Path(keys[0], tuple(steps), tuple(keys)), shown
 
     def _measure(self, trace: Trace) -> None:
-        """Note for each state of a trace how many steps are left to its violation: archived ones are shortest."""
+        """Record for each state of a trace the number of steps to its violation: archived traces are shortest."""
         setting, prop = self.setting, trace.prop
         if (
             prop is None
@@ -112,7 +112,7 @@ class Opened:
             or trace.removed
             or trace.constants != setting.constants
         ):
-            return  # a way that breaks a property of whole behaviours is not the shortest one to any state
+            return  # a path that violates a property of behaviours need not be shortest to any state
         plain = trace.interpreter()
         key = setting.initial()
         for left, step in zip(range(len(trace.steps), -1, -1), (*trace.steps, None), strict=True):
@@ -123,21 +123,21 @@ class Opened:
                 try:
                     key = plain.apply(key, step).after
                 except FencepostError:
-                    return  # it begins in another initial state
+                    return  # it starts in another initial state
 
 
 MOST = 30
-"""Settings that stay open; the one that was opened longest ago is closed for another."""
+"""Number of settings that stay open; the oldest is closed for a new one."""
 
 
 class Session:
-    """One page. Each question about a state names the setting by its link, so that questions may come in any order."""
+    """One page. Each request about a state names the setting by its link, so requests may come in any order."""
 
     def __init__(self) -> None:
         self.opened: dict[str, Opened] = {}
 
     def answer(self, text: str) -> str:
-        """Answer one question; an error is an answer too, with the message as `error`."""
+        """Answer one request; an error is also an answer, with the message as `error`."""
         question = json.loads(text)
         asked: dict[str, Callable[..., Any]] = {
             "open": self.open,
@@ -155,7 +155,7 @@ class Session:
             return json.dumps({"error": str(error)})
 
     def open(self, link: str) -> View:
-        """Set a protocol up and take the steps of a link, as far as possible."""
+        """Open a protocol and take the steps of a link, as far as possible."""
         found = links.read(link)
         base = replace(found, steps=()).text
         made = self.opened.pop(base, None) or Opened(set_up(replace(found, steps=())))
@@ -178,7 +178,7 @@ class Session:
 
 
 def described(trace: Trace) -> View:
-    """Return a trace as a link, with what it says of itself."""
+    """Return a trace as a link, with its description."""
     if not trace.normalize:
         raise UsageError(
             "the trace has `normalize: off`, and the explorer merges states that cannot be distinguished: leave the "

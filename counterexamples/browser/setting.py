@@ -1,4 +1,4 @@
-"""A protocol as the explorer runs it: under the constants of a link, without the guards that were taken out."""
+"""A protocol as the explorer runs it: under the constants of a link, without the removed guards."""
 
 import re
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ from fencepost.model.language.records import Key
 from fencepost.model.language.trees import source_lines
 
 SPENDS = re.compile(r"\bbudget\.")
-"""In the text of an action that may happen only as often as a budget allows."""
+"""Marks the text of an action that a budget limits."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A protocol under constants, with the plain semantics of it."""
+    """A protocol under constants, with its plain semantics."""
 
     link: Link
     protocol: Protocol
@@ -36,21 +36,21 @@ class Setting:
 
     @cached_property
     def guards(self) -> Guards:
-        """The guards that are left, by action."""
+        """The remaining guards, by action."""
         return guards_of(check(self.plain.machine))
 
     @cached_property
     def parties(self) -> Parties:
-        """Who takes part."""
+        """The parties of the protocol."""
         return parties(self.plain)
 
     @cached_property
     def taken_out(self) -> tuple[Guard, ...]:
-        """The guards that are taken out: as a whole where all parts of one are."""
+        """The removed guards: a guard as a whole if all of its parts are."""
         return _taken_out(self.protocol.machine, self.removed)
 
     def guard_name(self, item: Action, number: int) -> str:
-        """Return the name by which a guard is removed, given its place among those left; empty if it has none."""
+        """Return the name under which a guard is removed, given its index among those left; empty if it has no name."""
         if number < 0:
             return ""
         out = {guard.number for guard in self.taken_out if guard.action == item.label and not guard.part}
@@ -72,7 +72,7 @@ class Setting:
         return found
 
     def starts(self) -> list[str]:
-        """Return the parameters of every initial state as text, where there are several."""
+        """Return the parameters of every initial state as text, if there are several."""
         found = {state: self.plain.show(step).partition(" ")[2] for step, state in starting_points(self.plain)}
         return list(found.values()) if len(found) > 1 else []
 
@@ -89,7 +89,7 @@ class Setting:
 
 
 def set_up(link: Link) -> Setting:
-    """Return a protocol as a link says; raise UsageError if its names or values are unknown or cannot be combined."""
+    """Open a protocol as a link says; raise UsageError if its names or values are unknown or cannot be combined."""
     found = protocol(link.protocol)
     machine, declared = found.machine, found.machine.constants.declared()
     base = machine.version(link.version).values if link.version else {}
@@ -98,18 +98,18 @@ def set_up(link: Link) -> Setting:
     )
     removed = tuple(dict.fromkeys(find_guard(machine, name) for name in link.removed))
     for guard in sorted(_taken_out(machine, removed), key=lambda item: (item.number, item.part), reverse=True):
-        machine = without(machine, guard)  # the last guards of an action first, so that the others keep their numbers
+        machine = without(machine, guard)  # the last guard of an action first, so that the others keep their numbers
     return Setting(link, found, constants, removed, Interpreter(machine, constants, bounded=True))
 
 
 def of_trace(trace: Trace) -> Setting:
-    """Return the protocol of a trace, which may be a user's own, as the trace has it."""
+    """Open the protocol of a trace, which may be a user's own, with the trace's constants and guards."""
     removed = (trace.removed,) if trace.removed else ()
     return Setting(link_of(trace), trace.protocol, trace.constants, removed, trace.interpreter(bounded=True))
 
 
 def _taken_out(machine: Machine, removed: tuple[Guard, ...]) -> tuple[Guard, ...]:
-    """Return the removed guards. A whole guard stands in for its parts if it is named too, or if all of them are."""
+    """Return the removed guards. A whole guard replaces its parts if it is named too, or if all of them are."""
     found: list[Guard] = []
     every = guards(machine) if removed else ()
     for whole in (item for item in every if not item.part):
@@ -120,7 +120,7 @@ def _taken_out(machine: Machine, removed: tuple[Guard, ...]) -> tuple[Guard, ...
 
 
 def link_of(trace: Trace) -> Link:
-    """Return a trace as a link: what differs from its version, or from what the protocol declares, and its steps."""
+    """Return a trace as a link: its steps, and what differs from its version or from the protocol's declaration."""
     plain, machine = trace.interpreter(), trace.protocol.machine
     constants = differing(machine, trace.constants.shown, trace.version)
     removed = (trace.removed.name,) if trace.removed else ()
@@ -129,7 +129,7 @@ def link_of(trace: Trace) -> Link:
 
 
 def fault_of(item: Action) -> str:
-    """Return the kind of an action that spends a budget, `fault` or `operator`; empty for the protocol's own."""
+    """Return `fault` or `operator` for an action that spends a budget; an empty string for the protocol's own."""
     if not SPENDS.search("".join(source_lines(item.function)[0])):
         return ""
     return "operator" if "operator" in item.name.split("_") else "fault"

@@ -1,4 +1,4 @@
-"""A state as the page shows it, JSON values only: cards, messages, enabled and refused steps, and every property."""
+"""A state as the page shows it, in JSON values: cards, messages, enabled and refused steps, and every property."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ VIOLATED, HOLDS, REACHED, NOT_HERE, NO_STEP, WHOLE, WRONG = (
     "whole behaviours",
     "raises an error",
 )
-"""Verdicts on a property in one state; one of whole behaviours is not decided by a state."""
+"""Verdicts on a property in one state; a state does not decide a property of behaviours."""
 
 PARAMETERS = {
     "kept": "how many records of its log it still has afterwards",
@@ -40,7 +40,7 @@ PARAMETERS = {
     "target": "the replicas that there should be",
     "members": "the replicas that it asks to remove from the ISR",
 }
-"""Parameters of actions that do not say by their names what they mean."""
+"""Parameter names that need an explanation."""
 
 
 def view(
@@ -52,17 +52,16 @@ def view(
     explained: bool = False,
     acts: bool = True,
 ) -> View:
-    """Return a state; `came` is the step that led there from `before`, whose changes then stand out.
+    """Return a state; `came` is the step from `before` that led there, whose changes are highlighted.
 
-    With `explained` each guard that refuses says the values for which it does; without `acts` nothing is claimed about
-    actions.
+    With `explained` each refusing guard shows its values; without `acts` actions are left out.
     """
     found = itself(setting, key, explained=explained, acts=acts) | arrival(setting, key, before, came)
     return found | {"properties": found["properties"] + found.pop("of_step")}
 
 
 def itself(setting: Setting, key: Key, *, explained: bool = False, acts: bool = True) -> View:
-    """Return the view of a state that does not depend on the step before it."""
+    """Return the part of a state's view that does not depend on the step before it."""
     return {
         "messages": [
             (f"{part.label}.{cell.name}" if part.label else cell.name, text)
@@ -78,7 +77,7 @@ def itself(setting: Setting, key: Key, *, explained: bool = False, acts: bool = 
 
 
 def arrival(setting: Setting, key: Key, before: Key | None = None, came: Transition | None = None) -> View:
-    """Return the view of the step that led to a state: its changes, and the properties of steps."""
+    """Return the view of the step to a state: its changes, and the properties of steps."""
     raw = came.raw if came is not None else key
     of_steps = [item for item in setting.protocol.every_property if item.over_steps]
     return {
@@ -95,14 +94,14 @@ def _changes(setting: Setting, before: Key, after: Key) -> list[str]:
 
 
 def _action(setting: Setting, item: Action, key: Key, *, explained: bool) -> View:
-    """Return an action: its enabled steps, and for each guard how many steps it refuses, with the first of them."""
+    """Return an action: its enabled steps, and for each guard the number of refused steps, with the first of them."""
     can: list[str] = []
     cannot: dict[int, View] = {}
     for step, found in setting.plain.attempts(item, key):
         if isinstance(found, Transition):
             can.append(setting.plain.show(step))
             continue
-        # at once: the state that a guard has read is used again for the next step
+        # at once, as the state that a guard has read is reused for the next step
         number = number_of(setting, item, found)
         if number not in cannot:
             why = refusal(setting, step, found, explained=explained)
@@ -113,12 +112,12 @@ def _action(setting: Setting, item: Action, key: Key, *, explained: bool) -> Vie
 
 def _refused(setting: Setting, item: Action, why: Refusal) -> View:
     """Return the refusal of an action, with the name of the guard."""
-    # a bound stays: without it the step would leave a domain, while one more of its constant allows the step
+    # a bound cannot be removed, as the step would leave a domain; a larger constant allows the step
     return why._asdict() | {"name": "" if why.bound else setting.guard_name(item, why.number)}
 
 
 def refusals(setting: Setting, key: Key, label: str) -> list[View]:
-    """Return why each step of an action cannot happen, those that come furthest first."""
+    """Return why each step of an action is disabled, those that get furthest first."""
     item = setting.plain.machine.action(label)
     found = [
         (step, refusal(setting, step, error))
@@ -132,12 +131,12 @@ def refusals(setting: Setting, key: Key, label: str) -> list[View]:
 def properties(
     setting: Setting, asked: Iterable[Property], key: Key, before: Key | None = None, came: Transition | None = None
 ) -> list[View]:
-    """Return the verdicts of properties on this state, and on the step that led there."""
+    """Return the verdicts of properties on this state, and on the step to it."""
     return [_property(setting, prop, key, before, came) for prop in asked]
 
 
 def _property(setting: Setting, prop: Property, key: Key, before: Key | None, came: Transition | None) -> View:
-    """Return the verdict of a property, with the values for which it is violated, or the error that it raises."""
+    """Return the verdict on a property, with the values that violate it, or the error that it raises."""
     try:
         status = _status(setting, prop, key, before, came)
     except DomainError as error:
@@ -161,13 +160,13 @@ def _status(setting: Setting, prop: Property, key: Key, before: Key | None, came
 
 
 def _values(setting: Setting, prop: Property, key: Key, before: Key | None, came: Transition | None) -> str:
-    """Return for which values a property is violated: `leader=1, offset=0`."""
+    """Return the values that violate a property: `leader=1, offset=0`."""
     path = Path(key, (), (key,)) if before is None or came is None else Path(before, (came.step,), (before, key))
     return str(violating_binding(setting.trace("", prop=prop), path) or "")
 
 
 def about(setting: Setting) -> View:
-    """Return the parts that all states share: actions and properties with their sentences."""
+    """Return what all states share: actions and properties with their sentences."""
     machine = setting.plain.machine
     return {
         "protocol": setting.protocol.name,
@@ -193,5 +192,5 @@ def about(setting: Setting) -> View:
 
 
 def mark_of(constants: Constants) -> str:
-    """Return a short mark of constants: traces under the same ones are found by it."""
+    """Return a short digest of constants, by which traces under the same ones are found."""
     return hashlib.sha256(json.dumps(dict(constants.values)).encode()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""Counterexamples in the formats of other programs: a module each, imported when its format is asked for."""
+"""Traces in the formats of other programs: one module each, imported when its format is requested."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ FORMATS = {
 }
 """Formats besides text for a terminal."""
 _MODULES = {"pytest": "pasted"}
-"""The modules that are not called like their format."""
+"""Modules whose names differ from their formats."""
 
 
 def render(form: str, made: Replay, model: str = "") -> str:
-    """Return a replayed trace in one of the formats; `model` is the file of its protocol, if it is the user's own."""
+    """Return a replayed trace in one of the formats; `model` is the file of a user's own protocol."""
     if form not in FORMATS:
         raise UsageError(
             f"there is no format {form!r}.{nearest(form, list(FORMATS))} Formats are: "

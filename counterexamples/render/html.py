@@ -1,8 +1,7 @@
 """A trace as one self-contained page: a space-time diagram to click or step through, each state as pictures.
 
-The page asks for nothing from elsewhere: style and script are in it. Without a script it shows every step at once. In
-the diagram time goes down, with a lane for every party and messages as slanted arrows; coordinates are in pixels of the
-drawing.
+The page loads nothing else: it contains its style and script. Without a script it shows every step at once. In the
+diagram time goes down, with a lane for every party and messages as slanted arrows; coordinates are in pixels.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 LABELS, LANE, ROW, TOP = 290, 140, 40, 46
-"""Width of the actions' column, distance of lanes and of steps, height of the lanes' names."""
+"""Width of the actions' column, distance between lanes and between steps, height of the lanes' names."""
 GAP = 13
-"""How far an arrow stays away from the middle of a step's disc."""
+"""Distance of an arrow from the middle of a step's disc."""
 
 
 class Disc(NamedTuple):
@@ -51,7 +50,7 @@ class Disc(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """A message or a signal: from step `start` to step `end`, from which on it is drawn as arrived."""
+    """A message or a signal: from step `start` to step `end`, where it is drawn as arrived."""
 
     kind: str
     start: int
@@ -78,12 +77,12 @@ class Drawing:
 
     @property
     def bottom(self) -> int:
-        """Where lanes end."""
+        """The y coordinate where lanes end."""
         return self.height - 14
 
 
 def drawing(history: story.Story) -> Drawing:
-    """Return the diagram of a history."""
+    """Return the diagram of a path."""
     lanes = [lane.title for lane in history.parties.lanes]
     if not lanes or any(
         item is None for item in (*(e.actor for e in history.events), *(f.sender for f in history.flights))
@@ -100,21 +99,21 @@ def drawing(history: story.Story) -> Drawing:
 
 
 class _Drawing:
-    """Places in one drawing."""
+    """Coordinates in one drawing."""
 
     def __init__(self, history: story.Story, count: int) -> None:
         self.history, self.count = history, count
 
     def at(self, place: int) -> float:
-        """Return where a lane is."""
+        """Return the x coordinate of a lane."""
         return LABELS + LANE * (place + 0.5)
 
     def x(self, lane: Lane | None) -> float:
-        """Return where a party's lane is; the last one is for everything else."""
+        """Return the x coordinate of a party's lane; the last one is for everything else."""
         return self.at(self.count - 1 if lane is None else lane.place)
 
     def y(self, step: int) -> int:
-        """Return where a step is; 0 is the initial state."""
+        """Return the y coordinate of a step; 0 is the initial state."""
         return TOP + ROW * step + ROW // 2
 
     def discs(self) -> Iterator[Disc]:
@@ -137,7 +136,7 @@ class _Drawing:
             yield self.flight(flight)
 
     def flight(self, flight: story.Flight) -> Arrow:
-        """Return the arrow of one message, which ends in nothing if no one received it."""
+        """Return the arrow of one message; without a receiver it ends in empty space."""
         last = flight.ended or len(self.history.events) + 1
         x, y, end_y = self.x(flight.sender), self.y(flight.sent), self.y(last)
         to = self.x(flight.receiver) if flight.fate == story.RECEIVED else x + LANE * 0.35
@@ -166,7 +165,7 @@ TEMPLATE, FIGURE = "page.html.jinja", "figure.html.jinja"
 
 
 class Scene(NamedTuple):
-    """One state with the step that led to it; `number` 0 is the initial state."""
+    """One state with the step to it; `number` 0 is the initial state."""
 
     number: int
     label: str
@@ -183,7 +182,7 @@ class Scene(NamedTuple):
 
 
 def render(made: Replay, _model: str = "", *, more: str = "") -> str:
-    """Return the page as text; `more` is a piece of HTML that stands at its end."""
+    """Return the page as text; `more` is HTML for its end."""
     return _filled(TEMPLATE, {**_content(made, story.story(made.trace, made.path)), "more": more})
 
 
@@ -201,7 +200,7 @@ def _filled(template: str, content: dict[str, Any]) -> str:
 
 @cache
 def _templates() -> Environment:
-    """Return the templates, each compiled once in a process."""
+    """Return the templates, compiled once per process."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
@@ -243,7 +242,7 @@ def _content(made: Replay, history: story.Story) -> dict[str, Any]:
 
 
 def _ending(made: Replay) -> tuple[str, str]:
-    """Return a heading and a sentence about the end of a history that is about no property."""
+    """Return a heading and a sentence about the end of a path without a property."""
     trace = made.trace
     if trace.kafka:
         return "Difference", f"After these steps Kafka {trace.kafka} does not do what the model does."
@@ -253,7 +252,7 @@ def _ending(made: Replay) -> tuple[str, str]:
 
 
 def _broken(made: Replay) -> list[tuple[Property, int]]:
-    """Return the properties that must hold and that a history violates, each with the step at which it first does."""
+    """Return the violated properties of a path that must hold, each with the first step that violates it."""
     trace, path = made.trace, made.path
     plain, taken = trace.interpreter(), [None, *transitions(trace, path)]
     found = []
@@ -320,7 +319,7 @@ def _source(function: Callable[..., Any]) -> str:
 
 
 def _code(line: Line) -> str:
-    """Return the line of a model as it stands there."""
+    """Return a line of the model as written."""
     return linecache.getline(str(line.place.file), line.place.line).strip()
 
 

@@ -19,9 +19,9 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Record, Scalar, fields
 
 ACTION = "mbt::actionTaken"
-"""The variable in which Quint and tools that replay traces look for the action that led to a state."""
+"""Variable in which Quint and tools that replay traces look for the action before a state."""
 CONSTANT = "c::"
-"""Before the names of constants, which may be those of fields too."""
+"""Prefix of the names of constants, as fields may have the same names."""
 DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 
 
@@ -31,7 +31,7 @@ def render(made: Replay, _model: str = "") -> str:
     record = plain.machine.state
     constants = dict(_constants(trace))
     loop, last = made.path.loop, made.path.length - 1
-    kept = last if loop is not None and loop < last else last + 1  # the state that closes a loop is told once
+    kept = last if loop is not None and loop < last else last + 1  # the state that closes a loop is written once
     data: dict[str, Any] = {
         "#meta": _meta(made, plain),
         "params": list(constants),
@@ -48,7 +48,7 @@ def render(made: Replay, _model: str = "") -> str:
 
 
 def _text(data: dict[str, Any]) -> str:
-    """Return JSON with one state a line."""
+    """Return JSON with one state per line."""
     states = ",\n  ".join(json.dumps(state, ensure_ascii=False) for state in data["states"])
     head = "".join(
         f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)},\n"
@@ -76,7 +76,7 @@ def _meta(made: Replay, plain: Interpreter) -> dict[str, Any]:
 
 
 def _taken(made: Replay, plain: Interpreter) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield for each state what led to it: its number with the parameters, and the name of the action."""
+    """Yield for each state the step to it: its number with the parameters, and the name of the action."""
     yield {"index": 0}, "initial"
     for number, step in enumerate(made.path.steps, 1):
         yield (
@@ -102,7 +102,7 @@ def _constants(trace: Trace) -> Iterator[tuple[str, Any]]:
 
 
 def record_as_itf(record: type[Record], key: Key) -> dict[str, Any]:
-    """Return a record, such as a state, by the names of its fields."""
+    """Return a record, such as a state, as an object by the names of its fields."""
     ends, names = log_ends(record), [name for name, _ in fields(record)]
     found = {}
     for (name, field), value in zip(fields(record), key, strict=True):

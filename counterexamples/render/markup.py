@@ -1,16 +1,16 @@
-"""A card as HTML: what one party has, its logs as cells. The same on every page that shows a state."""
+"""A card as HTML: the state of one party, with logs as cells. All pages that show a state use it."""
 
 from html import escape
 
 from fencepost.counterexamples.render.pictures import DROPPED, Card, Entry, Log, Value
 
 COLOURS = 8
-"""Colours of epochs; they come round again."""
+"""Colours of epochs, used in turn."""
 MARK, AT_START = '<span class="mark"></span>', '<span class="mark start"></span>'
 
 
 def card_html(card: Card, *, marked: bool = True) -> str:
-    """Return a card; `marked` says that it stands out if a step changed it."""
+    """Return a card; `marked` highlights it if a step changed it."""
     changed = " changed" if marked and card.is_changed else ""
     title = escape(card.title)
     logs, values = "".join(map(_log, card.logs)), "".join(map(_value, card.values))
@@ -35,7 +35,7 @@ def _log(log: Log) -> str:
 
 
 def _marked(log: Log, place: int, entry: Entry) -> str:
-    """Return an entry, after the high watermark if that is where it stands."""
+    """Return an entry, preceded by the high watermark if that is its offset."""
     if log.mark == 0 and not place:
         return AT_START + _entry(entry)
     here = log.mark is not None and place and entry.offset == str(log.mark) and entry.kind != DROPPED

@@ -1,7 +1,7 @@
-"""A trace as a Mermaid sequence diagram: a participant for every party, an arrow where something is sent or received.
+"""A trace as a Mermaid sequence diagram: a participant for every party, an arrow for each message received.
 
-Mermaid draws no slanted arrows, so a message is drawn where it arrives, which is what delays are about; where it was
-sent, a note says so.
+Mermaid draws no slanted arrows, so a message is drawn at its arrival, since delays matter there; a note marks where it
+was sent.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,13 +15,13 @@ from fencepost.counterexamples.states import Change
 from fencepost.counterexamples.violating_binding import violated_for
 
 NOTE = 56
-"""Characters after which a line in the diagram is folded."""
+"""Width at which a line in the diagram is folded."""
 SPECIAL = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "%": "#37;", "\n": " "}
-"""Characters with a meaning to Mermaid inside a text."""
+"""Characters that are syntax to Mermaid inside a text."""
 
 
 def render(made: Replay, _model: str = "") -> str:
-    """Return the diagram as text; a page shows it in a block ```mermaid."""
+    """Return the diagram as text, for a block ```mermaid in a page."""
     history = story(made.trace, made.path)
     lines = ["sequenceDiagram", *(f"    {line}" for line in _lines(made, history))]
     return "\n".join(lines) + "\n"
@@ -61,7 +61,7 @@ def _lines(made: Replay, history: Story) -> Iterator[str]:
 
 
 def _event(event: Event) -> Iterator[str]:
-    """Yield one step: what the actor receives, then what it does, then what it sends to others."""
+    """Yield one step: what the actor receives, does, and sends to others."""
     actor = event.actor
     for flight in event.takes:
         yield from _arrival(event, flight)
@@ -96,7 +96,7 @@ def _arrival(event: Event, flight: Flight) -> Iterator[str]:
 
 
 def _changed(found: Iterable[Change], lane: Lane | None) -> list[str]:
-    """Return changes as text; those in the lane of a broker need not name the broker."""
+    """Return changes as text; in the lane of a broker, the broker's name is left out."""
     number = lane.title.rpartition(" ")[2] if lane else ""
     lines = []
     for change in found:
@@ -107,7 +107,7 @@ def _changed(found: Iterable[Change], lane: Lane | None) -> list[str]:
 
 
 def _over(lanes: tuple[Lane, ...]) -> str:
-    """Return the participants that a note over everybody spans."""
+    """Return the participants of a note over all lanes."""
     if not lanes:
         return _id(None)
     return _id(lanes[0]) if len(lanes) == 1 else f"{_id(lanes[0])},{_id(lanes[-1])}"

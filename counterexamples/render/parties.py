@@ -1,7 +1,7 @@
-"""Who takes part in a protocol: brokers, the controller, clients. Each has a lane in a diagram.
+"""The parties of a protocol: brokers, the controller, clients. Each has a lane in a diagram.
 
-Generic over the schema. An array of records (or of values) that is indexed by the one who acts is a lane per element;
-a record of the state is a lane too, unless the cast names an owner of everything that has no other owner.
+Generic over the schema. An array of records (or of values) that is indexed by the acting party is a lane per element; a
+record of the state is a lane too, unless the cast names an owner of everything without another owner.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,11 +17,11 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import ArrayOf, Channel, Key, Nested, Record, Scalar, fields
 
 ELSEWHERE = "environment"
-"""The lane of steps that no party of the protocol takes: what the network or an operator does."""
+"""The lane of steps that no party takes: those of the network or an operator."""
 
 
 class Lane(NamedTuple):
-    """One party, with its place in the diagram."""
+    """One party, with its position in the diagram."""
 
     place: int
     title: str
@@ -29,7 +29,7 @@ class Lane(NamedTuple):
 
 @dataclass(frozen=True)
 class Parties:
-    """The lanes of a machine under given constants, and how to distinguish them."""
+    """The lanes of a machine under given constants, and how to find them."""
 
     plain: Interpreter
     lanes: tuple[Lane, ...]
@@ -39,16 +39,16 @@ class Parties:
     """By field of the state."""
     owner: Lane | None
     counts: dict[str, dict[int, Lane]]
-    """By what indexes the lanes, as text."""
+    """By the domain that indexes the lanes, as text."""
 
     def indexed(self, domain: Domain | InFlight, value: Any) -> Lane | None:
-        """Return the lane that a value of a domain names."""
+        """Return the lane of a domain's value."""
         if not isinstance(domain, Index) or value == NONE:
             return None
         return self.counts.get(_text(domain.count), {}).get(int(value))
 
     def named(self, step: Step) -> dict[str, Lane]:
-        """Return the lanes that the parameters of a step name, and the fields of its message, by their names."""
+        """Return the lanes named by the parameters of a step and the fields of its message, by their names."""
         found: dict[str, Lane] = {}
         for (name, domain), value in zip(step.action.params, step.args, strict=True):
             pairs = [(name, domain, value)]
@@ -66,7 +66,7 @@ class Parties:
         return found
 
     def of_field(self, label: str, name: str) -> Lane | None:
-        """Return whose field this is: `label` is the element of an array (`replica[1].follower[0]`) or empty."""
+        """Return the owner of a field: `label` is the element of an array (`replica[1].follower[0]`) or empty."""
         if label:
             array, _, rest = label.partition("[")
             index = int(rest.partition("]")[0])
@@ -75,11 +75,11 @@ class Parties:
         return self.records.get(field, None if self.is_nobodys(field) else self.owner)
 
     def is_nobodys(self, field: str) -> bool:
-        """Return whether a field of the state belongs to no party: a ghost, a budget, or what the cast says."""
+        """Return whether a field of the state belongs to no party: a ghost, a budget, or one that the cast excludes."""
         return is_aside(field) or field in self.plain.machine.cast.nobodys
 
     def meant(self, text: str, step: Step, state: Key) -> Lane | None:
-        """Return the party that the cast means: itself, a parameter, a field of the message, or a path of the state."""
+        """Return the party of a text in the cast: a name, a parameter, a message's field, or a path of the state."""
         named = self.named(step)
         titles = {lane.title: lane for lane in self.lanes}
         return (
@@ -108,7 +108,7 @@ class Parties:
         return None if domain is None else self.indexed(domain, value)
 
     def actor(self, step: Step, touched: list[Lane], before: Key) -> Lane | None:
-        """Return who takes a step: the first that the cast or the action's name names, or else whose state changes."""
+        """Return the party that takes a step: the first in the cast or the action's name, or else one that changes."""
         declared = self.plain.machine.cast.actors.get(step.action.name)
         if declared is not None:
             return self.meant(declared, step, before)
@@ -133,11 +133,11 @@ class Parties:
         return any(word in LOSING for word in step.action.name.split("_"))
 
     def sender(self, record: type[Record], key: Key) -> Lane | None:
-        """Return from whom a message comes, by what the cast says."""
+        """Return the sender of a message according to the cast."""
         return self._declared(self.plain.machine.cast.senders, record, key)
 
     def receiver(self, record: type[Record], key: Key) -> Lane | None:
-        """Return to whom a message goes, by what the cast says."""
+        """Return the receiver of a message according to the cast."""
         return self._declared(self.plain.machine.cast.receivers, record, key)
 
     def _receiver_of(self, step: Step) -> Lane | None:
@@ -157,7 +157,7 @@ class Parties:
 
 
 LOSING = ("lose", "loses", "lost", "loss", "drop", "drops", "dropped")
-"""Words in the names of actions that lose messages, where the cast does not say which do."""
+"""Words in the names of actions that lose messages, for casts that do not list them."""
 
 
 def parties(plain: Interpreter) -> Parties:
@@ -208,7 +208,7 @@ def _is_party(name: str, field: Nested, cast: Cast) -> bool:
 
 
 def _acting(plain: Interpreter, item: Action) -> Iterator[tuple[str, Index]]:
-    """Yield the parameters that name who takes an action: the first, and those that its name mentions."""
+    """Yield the parameters that name the acting party: the first, and those in the action's name."""
     words = item.name.split("_")
     for place, (name, domain) in enumerate(item.params):
         if isinstance(domain, Index) and (place == 0 or name in words):

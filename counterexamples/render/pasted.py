@@ -1,4 +1,4 @@
-"""A trace as a test to paste into a suite of one's own: it needs no file but that of one's own protocol."""
+"""A trace as a test to paste into another suite; its only dependency is the file of a user's own protocol."""
 
 import re
 import textwrap
@@ -11,7 +11,7 @@ WIDTH = 100
 
 
 def render(made: Replay, model: str = "") -> str:
-    """Return a Python module with one test; `model` is the user's own file of the protocol, as seen from the test."""
+    """Return a Python module with one test; `model` is the user's protocol file, relative to the test."""
     trace = made.trace
     subject = f"{trace.protocol.name} {trace.prop.name if trace.prop else 'deadlock'}"
     name = re.sub(r"\W+", "_", subject).strip("_").lower()
@@ -37,12 +37,12 @@ def test_{name}_is_{"shown" if trace.worst else trace.verdict}_by_this_history()
 
 
 def _beside(model: str) -> str:
-    """Return the place of a model as Python: wherever the test is run from, the file lies where it does now."""
+    """Return Python code for a model's path that works wherever the test is run from."""
     return repr(model) if File(model).is_absolute() else f"Path(__file__).parent / {File(model).as_posix()!r}"
 
 
 def _fair(made: Replay) -> str:
-    """Return the promises that a loop keeps, each with its reason, as lines of a docstring."""
+    """Return the promises that a loop fulfils, each with its reason, as lines of a docstring."""
     lines = [
         textwrap.fill(_quoted(line), WIDTH, initial_indent="    - ", subsequent_indent="      ", break_long_words=False)
         for line in kept(made.trace, made.path)

@@ -1,6 +1,6 @@
-"""A state as pictures: a card for each party, with its log as cells and the fields that tell how far it is.
+"""A state as pictures: a card for each party, with its log as cells and the fields that show its progress.
 
-The changes of a step stand out: records that it appended or dropped, fields with their old value.
+Changes of the step are highlighted: records appended or dropped, fields with their old value.
 """
 
 import re
@@ -14,7 +14,7 @@ from fencepost.counterexamples.states import Cell, Part, parts
 from fencepost.model.language.records import Key
 
 MANY = 10
-"""Fields that a card shows in full; of more, those that tell how far a replica is, and those that changed."""
+"""Most fields that a card shows in full; beyond that, only those that show a replica's progress, and changed ones."""
 VITAL = (
     "life",
     "leader",
@@ -27,14 +27,14 @@ VITAL = (
     "broker_epoch",
 )
 KNOWN = ("leader", "leader_epoch")
-"""The knowledge of a party, as its card shows it."""
+"""Fields of a party's knowledge of others, as its card names them."""
 ELEMENT = re.compile(r"\{[^}]*\}|[^,]+")
-"""An element of an array of numbers as a state shows it; a set has commas inside."""
+"""An element of an array of numbers in a state's text; a set contains commas."""
 SAME, ADDED, DROPPED, STRAY = "same", "added", "dropped", "stray"
 
 
 class Entry(NamedTuple):
-    """A record of a log: its offset, its epoch (empty if records have none), its other fields, and its fate."""
+    """A record of a log: its offset, its epoch (empty without epochs), its other fields, and its fate."""
 
     offset: str
     epoch: str
@@ -76,7 +76,7 @@ class Card:
 
 
 def cards(found: Parties, before: Key, after: Key) -> list[Card]:
-    """Return a state as cards, lane by lane, compared with the one before."""
+    """Return a state as cards, lane by lane, compared with the state before."""
     record, current = found.plain.machine.state, found.plain.machine.cast.current
     was, now = parts(record, before), parts(record, after)
     old_rows, new_rows = (
@@ -107,7 +107,7 @@ def cards(found: Parties, before: Key, after: Key) -> list[Card]:
 
 
 def _own_field(made: dict[Lane | None, Card], found: Parties, old: Cell, new: Cell) -> None:
-    """Put a field of the state on the card of its owner; an array with a value for each party on all their cards."""
+    """Put a field of the state on its owner's card; an array with a value for each party goes to all their cards."""
     lanes = found.arrays.get(new.name, {})
     before, after = (ELEMENT.findall(cell.text[1:-1]) for cell in (old, new))
     if not new.legend and lanes and len(lanes) == len(after):
@@ -120,7 +120,7 @@ def _own_field(made: dict[Lane | None, Card], found: Parties, old: Cell, new: Ce
 
 
 def _seen(rows: dict[str, Part], label: str, name: str, array: str) -> list[Cell]:
-    """Return a party's own element of an array: who leads, and since when."""
+    """Return a party's own element of an array: its leader, and that leader's epoch."""
     index = next((cell.text for cell in rows[label].cells if cell.name == name), "none")
     part = rows.get(f"{array}[{index}]")
     return [cell for cell in part.cells if cell.name in KNOWN] if part else []
@@ -156,7 +156,7 @@ def _value(card: Card, old: Cell, new: Cell, name: str, *, shown: bool) -> None:
 
 
 def _log(name: str, old: Cell, new: Cell, mark: str) -> Log:
-    """Return a log as cells: what stayed, what was dropped, what was appended."""
+    """Return a log as cells: records kept, dropped, and appended."""
     was, now = old.text[1:-1].split(), new.text[1:-1].split()
     entries = list(_entries(was, now, has_epoch="epoch" in new.legend))
     return Log(name, new.legend, entries, int(mark) if mark.isdigit() else None)

@@ -1,7 +1,7 @@
-"""A history as diagrams tell it: who acts in each step, what changes where, and which messages go from whom to whom.
+"""A path as diagrams show it: who takes each step, what changes where, and which messages go from whom to whom.
 
-A message is followed from the step that puts it into a bag or a channel to the step that takes it out, through what
-`normalize` renumbers. If one party reads another's state without a message in a bag, that is a signal within one step.
+A message is followed from the step that adds it to a bag or a channel to the step that removes it, through the
+renumbering of `normalize`. If one party reads another's state without a message, that is a signal within one step.
 """
 
 from collections import Counter
@@ -19,8 +19,8 @@ from fencepost.model.language.printing import show_message
 from fencepost.model.language.records import ArrayOf, BagOf, Channel, FieldType, Key, Nested, Record, Scalar, fields
 
 RECEIVED, FORGOTTEN, LOST, IN_FLIGHT, GONE = "received", "forgotten", "lost", "in flight", "taken out"
-"""The fate of a message: an action took it by its parameter (`lost` where that loses it), `normalize` dropped it, it
-is still there at the end, or a step took it out that was about something else."""
+"""The fate of a message: an action received it as its parameter (`lost` if that loses it), `normalize` dropped it,
+it is still in flight at the end, or a step about something else removed it."""
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Signal(NamedTuple):
 
 @dataclass
 class Event:
-    """One step: its text, who takes it, its changes by party (None: ghosts, budgets), and those of `normalize`."""
+    """One step: its text, its actor, its changes by party (None: ghosts, budgets), and those of `normalize`."""
 
     number: int
     step: Step
@@ -68,7 +68,7 @@ class Event:
     changed: dict[Lane | None, list[Change]]
     folded: str
     brief: str = ""
-    """The parameters, where a message is called by its name: `m=AlterPartition 1`."""
+    """The parameters, with a message by its name: `m=AlterPartition 1`."""
     signals: list[Signal] = field(default_factory=list)
     sends: list[Flight] = field(default_factory=list)
     takes: list[Flight] = field(default_factory=list)
@@ -112,7 +112,7 @@ def event_of(found: Parties, number: int, before: Key, happened: Transition) -> 
 
 
 def _by_lane(found: Parties, record: type[Record], before: Key, after: Key) -> Iterator[tuple[Lane | None, Change]]:
-    """Yield each change with its owner; an array that has a value per party is taken apart."""
+    """Yield each change with its owner; an array with a value per party is split."""
     kinds, places = dict(fields(record)), {name: place for place, (name, _) in enumerate(fields(record))}
     for change in changes(record, before, after):
         if change.is_message:
@@ -128,7 +128,7 @@ def _by_lane(found: Parties, record: type[Record], before: Key, after: Key) -> I
 
 
 def _signals(found: Parties, event: Event, before: Key, after: Key) -> Iterator[Signal]:
-    """Yield the flows of information: the party whose state an action reads, and the party whose state it changes."""
+    """Yield the flows of information: from the party whose state is read to the party whose state changes."""
     actor = event.actor
     if actor is None:
         return
@@ -155,7 +155,7 @@ def _signals(found: Parties, event: Event, before: Key, after: Key) -> Iterator[
 
 
 class Way(NamedTuple):
-    """A bag or a channel: its name, the class of its messages, and where a state has it."""
+    """A bag or a channel: its name, the class of its messages, and its path in a state."""
 
     name: str
     record: type[Record]
@@ -163,15 +163,15 @@ class Way(NamedTuple):
     in_order: bool
 
     def messages(self, state: Key) -> Key:
-        """Return its contents in a state."""
+        """Return its messages in a state."""
         for place in self.at:
             state = state[place]
         return state[0][: state[1]] if self.in_order else state
 
 
 def _ways(name: str, kind: FieldType, at: tuple[int, ...], start: Key) -> Iterator[Way]:
-    """Yield the bag or the channels of a field, also in arrays; `start` is a state, from which arrays have their
-    length.
+    """Yield the bag or the channels of a field, also in arrays; `start` is a state, from which the lengths of arrays
+    are taken.
     """
     if isinstance(kind, BagOf):
         yield Way(name, kind.record, at, in_order=False)
@@ -204,14 +204,14 @@ class Mail:
                 self.send(way.name, way.record, key, None, 0)
 
     def send(self, bag: str, record: type[Record], key: Key, sender: Lane | None, number: int) -> Flight:
-        """Note a new message."""
+        """Record a new message."""
         self.counts[record] += 1
         sender = self.parties.sender(record, key) or sender
         self.flights.append(Flight(self.counts[record], bag, record, key, sender, number, first=key))
         return self.flights[-1]
 
     def follow(self, event: Event, before: Key, happened: Transition) -> tuple[list[Flight], list[Flight]]:
-        """Note which messages a step takes out of the bags and puts into them; return both."""
+        """Record which messages a step removes from the bags and adds to them; return both."""
         taken: list[Flight] = []
         sent: list[Flight] = []
         params = zip(happened.step.action.params, happened.step.args, strict=True)
@@ -232,7 +232,7 @@ class Mail:
         return taken, sent
 
     def fate(self, event: Event, *, is_taken: bool) -> str:
-        """Return the fate of a message that a step takes out: by its parameter, or from a channel, or otherwise."""
+        """Return the fate of a message that a step removes: by its parameter, from a channel, or otherwise."""
         losses = self.parties.plain.machine.cast.losses
         if self.parties.may_lose(event.step) and (losses is not None or event.actor is None):
             return LOST
@@ -245,7 +245,7 @@ class Mail:
             yield f"{name}={text}"
 
     def normalize(self, bag: str, raw: Iterable[Key], after: Iterable[Key], number: int) -> None:
-        """Follow messages that `normalize` renumbers, each to the one most like it, and end those that it drops."""
+        """Follow messages that `normalize` renumbers, each to the most similar one, and end those that it drops."""
         gone, come = _difference(raw, after)
         for key in come:
             old = max(gone, key=lambda item: sum(a == b for a, b in zip(item, key, strict=True)))
