@@ -1,4 +1,4 @@
-"""Brokers, times, durations and counts in a form for reports."""
+"""Brokers, times, durations and counts in the form of reports."""
 
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -9,7 +9,7 @@ EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_000
 
 @lru_cache(maxsize=1 << 14)
 def show_brokers(brokers: tuple[int, ...]) -> str:
-    """Return brokers as printed by Kafka's tools."""
+    """Return brokers in the format of Kafka's tools."""
     return f"[{','.join(map(str, brokers))}]"
 
 

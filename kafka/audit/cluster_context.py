@@ -48,11 +48,11 @@ LEVELS = (
 """The versions of the model by the level of metadata.version: each below its level."""
 NEWEST = MACHINE.versions[-1].name
 TOPIC, BROKER = 2, 4
-"""Types of resources in a ConfigRecord."""
+"""Types of resources in a ConfigRecord, by number."""
 FOREVER = 1 << 62
 WHOLE = re.compile(r"[0-9]{1,9}", re.ASCII)
 TOGETHER = 1000
-"""Milliseconds between the records of one event, such as a broker that is fenced and the partitions that it leaves."""
+"""Milliseconds between the records of one event, such as fencing a broker and removing it from its partitions."""
 
 
 class LogRecord(NamedTuple):
@@ -66,7 +66,7 @@ class LogRecord(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A broker from an offset on: whether it is fenced and shutting down, and its number of registrations."""
+    """A broker's state from an offset on: whether it is fenced or shutting down, and its number of registrations."""
 
     offset: int
     time: int
@@ -76,7 +76,7 @@ class Standing(NamedTuple):
 
 
 class Away(NamedTuple):
-    """A range of offsets and times in which a broker is fenced, shutting down or not registered."""
+    """A range of offsets and times during which a broker is fenced, shutting down or unregistered."""
 
     first: int
     since: int
@@ -86,7 +86,7 @@ class Away(NamedTuple):
 
 @dataclass
 class Presence:
-    """A broker: its absences, the registrations of new incarnations, and its states. It begins unregistered."""
+    """A broker's absences, registrations and states. It begins unregistered."""
 
     away: list[Away] = field(default_factory=lambda: [Away(-1, -1, FOREVER, FOREVER)])
     registered: list[tuple[int, int]] = field(default_factory=list)
@@ -116,7 +116,7 @@ class Presence:
         self._offsets = [offset for offset, _ in self.registered]
 
     def why_away(self, offset: int, time: int) -> str:
-        """Return why the broker is away at a change of a partition; empty if it is not.
+        """Return why the broker is away at a change of a partition; an empty string if it is present.
 
         The change may be written just before that of the broker.
         """
@@ -158,7 +158,7 @@ class Moment(NamedTuple):
     clears: bool
     removed: bool
     whose: str = ""
-    """Where unclean elections were allowed, and since when."""
+    """Where unclean elections were allowed, and from which offset on."""
     unclean_offset: int = -1
     unclean_time: int = -1
 
@@ -183,7 +183,7 @@ class ClusterContext:
     end: int = 0
     until: int = 0
     min_isr: int = 1
-    """The value in server.properties, for topics and clusters without one."""
+    """The value of min.insync.replicas in server.properties, for topics and clusters without one."""
     own: dict[str, list[tuple[int, int, str, Any]]] = field(default_factory=dict)
     """Events of topics by their names."""
     common: list[tuple[int, int, str, Any]] = field(default_factory=list)
@@ -225,7 +225,7 @@ class ClusterContext:
         for offset, time, kind, value, is_own in events:
             values[(is_own, kind)] = value
             since[(is_own, kind)] = (offset, time)
-            if kind == "removed":  # the configurations of a topic go with it, without records of their own
+            if kind == "removed":  # deleting a topic removes its configuration without further records
                 values = {key: item for key, item in values.items() if not key[0]}
             min_isr = _whole(values.get((True, MIN_ISR))) or _whole(values.get((False, MIN_ISR))) or self.min_isr
             unclean = values.get((True, UNCLEAN)) or values.get((False, UNCLEAN)) or "false"

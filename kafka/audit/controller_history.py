@@ -20,11 +20,11 @@ from fencepost.model.language.errors import UsageError
 
 NAME = "replication"
 MOST = 5
-"""The most brokers that `replication` may have."""
+"""Most brokers of `replication`."""
 ABSENT = -2
-"""A broker of the model that the cluster does not have: the model has at least two, and one may have no replica."""
+"""A broker that only the model has: the model has at least two, one of which may have no replica."""
 ENDS = ("deleted", "unjudged")
-"""Rows of a history after which the partition is unknown."""
+"""Kinds of rows after which the partition's state is unknown."""
 
 
 class ControllerState(NamedTuple):
@@ -69,10 +69,10 @@ class ControllerHistory:
     values: dict[str, int]
     version: str
     left_out: str = ""
-    """Why it begins late; empty if it begins with the partition."""
+    """Why it begins late; empty if it begins when the partition is created."""
 
     def describe(self, last: int) -> str:
-        """Return the identity of this history up to one of its places."""
+        """Return a description of this history up to one of its points."""
         return f"{self.topic}-{self.partition}, offsets {self.points[0].offset} to {self.points[last].offset}"
 
     def constants(self, version: str) -> Constants:
@@ -101,9 +101,9 @@ class _Item(NamedTuple):
 
 
 def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | None) -> ControllerHistory:
-    """Return the history of a partition from its rows, as far back as the model can begin and has room.
+    """Return the history of a partition from its rows, as far back as the model can start and has capacity.
 
-    Raises UsageError if the model cannot begin anywhere.
+    Raises UsageError if the model cannot start anywhere.
     """
     piece, end = _last_piece(
         [row for row in rows if until is None or row["offset"] <= until], _end(rows, around, until)
@@ -126,13 +126,13 @@ def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, u
 
 
 def _end(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | None) -> int:
-    """Return the last offset that counts: a topic takes its settings along when it is deleted."""
+    """Return the last offset that counts: deleting a topic also deletes its settings."""
     topic = around.topics.get(rows[0]["topic_id"])
     return min(around.end if until is None else until, topic.removed - 1 if topic else around.end)
 
 
 def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows since the partition was last created, or known again after a gap, and the last offset of them.
+    """Return the rows since the partition was last created, or known again after a gap, and their last offset.
 
     A deletion ends the rows.
     """
@@ -148,7 +148,7 @@ def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, An
 
 
 def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> ControllerHistory | str:
-    """Return a history that begins with the first of these rows, or why the model cannot begin there."""
+    """Return a history that starts with the first of these rows, or why the model cannot start there."""
     first = rows[0]
     everybody = set().union(*(row["replicas"] for row in rows))
     if len(everybody) > MOST:
@@ -186,10 +186,9 @@ def _targets(rows: list[dict[str, Any]]) -> list[Brokers]:
 
 
 def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]) -> tuple[Brokers, int]:
-    """Return the brokers in an order that most replica lists agree with, and how many of them are moved.
+    """Return an order of the brokers that agrees with most replica lists, and how many of them are moved.
 
-    Those that are moved come first, and among them those without a replica in the beginning come last, as the model has
-    it.
+    Moved brokers come first, and among them those without an initial replica come last, as in the model.
     """
     begun = lists[0]
     moved = {broker for broker in everybody if any(broker not in one for one in (*lists, *targets))}
@@ -222,7 +221,7 @@ def _items(rows: list[dict[str, Any]], around: ClusterContext, order: Brokers, e
 
 
 def _points(items: Iterator[_Item], first: dict[str, Any], order: Brokers) -> Iterator[Point]:
-    """Yield the controller's state from the first row on, whenever it changes."""
+    """Yield the controller's states from the first row on, one per change."""
     names = Names(order)
     everyone = bits.everyone(len(order))
     now = ControllerState(NONE, 0, 0, 0, NONE, 0, 0, 0, 0, 0, 1, elr_on=False, registered=(0,) * len(order))
@@ -244,7 +243,7 @@ def _points(items: Iterator[_Item], first: dict[str, Any], order: Brokers) -> It
 
 
 def _after(now: ControllerState, item: _Item, names: Names, everyone: int, epoch: int) -> Iterator[ControllerState]:
-    """Yield the controller's state after an event: min ISR goes by one at a time, as in the model."""
+    """Yield the controller's states after an event: min ISR changes in steps of one, as in the model."""
     if item.kind == "change":
         row = item.what
         last = row["last_known"]
@@ -267,7 +266,7 @@ def _after(now: ControllerState, item: _Item, names: Names, everyone: int, epoch
         now = now._replace(elr_on=rules.elr)
         while now.min_isr != wanted:
             now = now._replace(min_isr=now.min_isr + (1 if wanted > now.min_isr else -1))
-            if rules.elr:  # the ClearElrRecord comes after it, in the same batch
+            if rules.elr:  # the ClearElrRecord follows in the same batch
                 now = now._replace(elr=0, last_known=NONE)
             yield now
         yield now
@@ -278,7 +277,7 @@ def _with(group: int, member: int, *, is_in: bool) -> int:
 
 
 def _values(points: list[Point], movable: int, *, unclean: bool) -> dict[str, int] | str:
-    """Return the constants that a search begins with, or what there is more of than the model has room for."""
+    """Return the constants for a search, or what exceeds the model's capacity."""
     begun = points[0].state
     counted = dict.fromkeys(("raises", "lowers", "reassignments", "elr_disables", "registrations", "fences"), 0)
     for one, other in pairwise(point.state for point in points):

@@ -1,4 +1,4 @@
-"""Output of `kafka-dump-log.sh --cluster-metadata-decoder`, checked and converted into our decoder's lines."""
+"""Output of `kafka-dump-log.sh --cluster-metadata-decoder`, checked and converted into our decoder's format."""
 
 import json
 import re
@@ -16,7 +16,7 @@ RECORD = re.compile(r"\|? ?offset: (\d{1,18}) ", re.ASCII)
 TIME = re.compile(r"(?:CreateTime|LogAppendTime): (-?\d{1,18}) ", re.ASCII)
 PAYLOAD = "payload:"
 MOST = 5
-"""Notes of a kind."""
+"""Most notes of one kind."""
 OTHERS = {
     "damaged": "batches that are not valid",
     "refused": "records that do not belong to the metadata log",
@@ -24,7 +24,7 @@ OTHERS = {
 }
 """The subject of each kind of note."""
 LONGEST = 1 << 24
-"""The most characters of a line."""
+"""Most characters of a line."""
 
 
 def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], after: int = -1) -> Iterator[bytes]:
@@ -80,7 +80,7 @@ def _batch(line: str) -> tuple[int, int, int, bool] | None:
 
 
 def _record(line: str) -> tuple[int, int, str] | None:
-    """Return the offset of a record, its time, and what it holds."""
+    """Return the offset of a record, its time, and its content."""
     found = RECORD.match(line)
     time = TIME.search(line, found.end()) if found else None
     at = line.find(PAYLOAD, time.end()) if time else -1
@@ -93,7 +93,7 @@ def _payload(text: str) -> tuple[str, int, str, str] | None:
     try:
         found = json.loads(text)
         kind, version, data = found["type"], found["version"], found["data"]
-        json.dumps(data, ensure_ascii=False).encode()  # text that is none raises UnicodeEncodeError
+        json.dumps(data, ensure_ascii=False).encode()  # invalid text raises UnicodeEncodeError
         if not fits(kind, version, data):
             return None
         about = f"{data.get('topicId', '')}\t{data.get('partitionId', -1)}"
@@ -103,7 +103,7 @@ def _payload(text: str) -> tuple[str, int, str, str] | None:
 
 
 def _note(notes: list[Note], what: str, path: Path, at: int, said: str) -> None:
-    """Add a note about a line; the last of many of a kind has the number of those that are left."""
+    """Add a note about a line; after many of one kind, the last one counts the rest."""
     same = [note for note in notes if note.what == what]
     if len(same) < MOST - 1:
         notes.append(Note(what, f"{path}, line {at}: {said}"))
@@ -147,7 +147,7 @@ def _or_none(shape: Shape) -> Shape:
 
 _INT8, _INT16, _INT32, _INT64 = (_number(-(1 << bits - 1), 1 << bits - 1) for bits in (8, 16, 32, 64))
 _EPOCH = _number(-1, 1 << 30)
-"""An epoch rises by one at a time, and never to the end of its numbers."""
+"""The range of epochs; each rises by one at a time and never reaches the end."""
 _BROKER = _number(0, 1 << 31)
 _SOME = _or_none(_brokers)
 WHERE: dict[str, Shape] = {"topicId": _text, "partitionId": _INT32}
@@ -188,7 +188,7 @@ FIELDS: dict[str, tuple[dict[str, Shape], dict[str, Shape]]] = {
 
 
 def fits(kind: object, version: object, data: object) -> bool:
-    """Return whether this may be a record: its type, its version and its fields as JSON."""
+    """Return whether JSON is a valid record: its type, its version and its fields."""
     if not (isinstance(kind, str) and NAME.fullmatch(kind) and isinstance(data, dict)):
         return False
     needed, optional = FIELDS.get(kind, ({}, {}))

@@ -5,10 +5,10 @@ from typing import Literal, NamedTuple
 
 Severity = Literal["critical", "high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
-"""The worst first."""
+"""Severities, the worst first."""
 GUARANTEES = "docs/kafka/replication.md"
 REPAIRED = {**dict.fromkeys(("G-S6b", "HYP-1", "HYP-10", "HYP-11", "HYP-12", "HYP-13", "HYP-14"), ""), "HYP-17": "4.3"}
-"""The release that has the repair of a finding; empty if no release up to 4.4.0 has it."""
+"""The release that fixes a finding; empty if no release up to 4.4.0 does."""
 VIOLATION, EXPOSURE = True, False
 
 
@@ -28,9 +28,9 @@ class Sort:
     """The condition that must hold."""
     sentence: str
     look: str
-    """Advice: where to look, and what to do."""
+    """Advice: where to look, and how to respond."""
     of_copies: bool = False
-    """Whether copies of brokers' logs are needed to see it."""
+    """Whether it can be seen only in copies of brokers' logs."""
     before: tuple[str, str] = ("", "")
     """A release, and the rule before it: by metadata.version for 3.x, otherwise by the controllers."""
 
@@ -43,7 +43,7 @@ class Sort:
 
     @property
     def needs_elr(self) -> bool:
-        """Whether it needs eligible leader replicas that are or were on."""
+        """Whether it requires that eligible leader replicas are or were on."""
         return "elr" in self.name or self.name.startswith(("late-", "cleared-", "removed-"))
 
     def rule_of(self, version: str, in_force: str) -> str:
@@ -62,7 +62,7 @@ class Sort:
 
 
 class Found(NamedTuple):
-    """A finding about a partition and some of its brokers. `lasted` is in milliseconds, -1 for a moment."""
+    """A finding about a partition and some of its brokers. `lasted` is in milliseconds, -1 for a single moment."""
 
     sort: str
     severity: Severity

@@ -24,12 +24,12 @@ from fencepost.kafka.audit.judging import (
 from fencepost.kafka.formatting import show_brokers, when
 
 SETTLES = 1000
-"""The milliseconds that a change of many partitions may take, since the controller writes it in several batches."""
+"""Most milliseconds between the batches in which the controller writes a change of many partitions."""
 
 OF_A_CHANGE = ("elr-not-by-rule", "not-electable")
-"""Faults of a change, not of the resulting partition: reported for each change."""
+"""Faults of a change, not of the resulting partition: each change is reported."""
 OF_BROKERS = ("inactive-member", "stale-member", "nobody-elected")
-"""Faults of brokers between the records of a partition."""
+"""Faults of brokers between two records of a partition."""
 
 
 class Row(NamedTuple):
@@ -61,7 +61,7 @@ class Row(NamedTuple):
 class Follower:
     """One partition.
 
-    `within`: the milliseconds after a change of min ISR or of the leader in which another is suspicious.
+    `within`: changes this many milliseconds after a change of min ISR or of the leader are suspicious.
     """
 
     def __init__(
@@ -81,19 +81,19 @@ class Follower:
         self._found: list[Found] = []
         self._tainted: dict[int, str] = {}
         self._cleared: dict[int, int] = {}
-        """Brokers left in the controller's index of the ELR although a change of min ISR cleared it, with its offset
-        (HYP-13)."""
+        """Brokers that stayed in the controller's index of the ELR after a change of min ISR cleared it, with its
+        offset (HYP-13)."""
         self._emptied: tuple[int, Brokers] | None = None
-        """The offset at which a directory assignment emptied the ELR, and its members (HYP-17)."""
+        """The offset at which assigning a directory emptied the ELR, and its members (HYP-17)."""
         self._turned_off = -1
         self._lost: dict[int, tuple[int, int]] = {}
         self._raised: tuple[int, int, int] | None = None
         self._spells = Conditions()
         self._blamed: set[tuple[str, Brokers]] = set()
-        """Ongoing reported conditions, each with its brokers."""
+        """Reported conditions that still hold, each with its brokers."""
 
     def take(self, offset: int, time: int, epoch: int, text: str, *, creates: bool, snapshot: bool) -> Iterator[Row]:
-        """Follow a record; yield a row for it, and for what happened to the partition before it."""
+        """Process a record; yield a row for it, and for events of the partition before it."""
         yield from self._pass(offset, time)
         self._epoch = epoch
         if creates:
@@ -114,17 +114,17 @@ class Follower:
         yield self._change(offset, time, judge_change(self._core, change_of(text), self._now.rules), text)
 
     def finish(self) -> Iterator[Row]:
-        """Yield the findings that are still open at the end of the log."""
+        """Yield the findings that still hold at the end of the log."""
         yield from self._pass(self._around.end + 1, self._around.until)
         self._look_around(self._around.end + 1, self._around.until)
         self._close(self._around.end, self._around.until, "until the end of the log")
         if self._found and self._core is not None:
             yield self._row(self._around.end, self._around.until, "end")
 
-    # What happens between records of the partition
+    # events between records of the partition
 
     def _pass(self, offset: int, time: int) -> Iterator[Row]:
-        """Let time pass up to a record: configurations, deletions, brokers, gaps."""
+        """Advance to the time of a record: configurations, deletions, brokers, gaps."""
         while self._next < len(self._moments) and self._moments[self._next].offset < offset:
             moment = self._moments[self._next]
             self._next += 1
@@ -165,14 +165,14 @@ class Follower:
             self._say("min-isr-above-isr", moment.offset, moment.time, self._core.isr, text)
 
     def _leave_behind(self, core: Core, moment: Moment) -> None:
-        """Note that ELR is turned off and the partition's stays."""
+        """Record that ELR was turned off while the partition's ELR stays."""
         self._turned_off = moment.offset
         self._tainted.update(dict.fromkeys(core.elr, "stale-elr-elected"))
         text = f"{show_brokers(core.elr)} may still be elected; ISR {show_brokers(core.isr)}, leader {core.leader}"
         self._say("elr-left-behind", moment.offset, moment.time, core.elr, text)
 
     def _delete(self, core: Core, moment: Moment) -> None:
-        """Say who stays in the controller's index of a topic that no longer exists."""
+        """Report who stays in the controller's index of a deleted topic."""
         left = {broker: at for broker, at in self._cleared.items() if broker not in core.elr}
         if left:
             text = (
@@ -198,7 +198,7 @@ class Follower:
         return row
 
     def _look_around(self, end: int, time: int) -> None:
-        """Judge the partition as it is up to a record by what its brokers did meanwhile."""
+        """Judge the partition's state up to the next record by the changes of its brokers."""
         core, rules = self._core, self._now.rules
         if core is None:
             return
@@ -305,7 +305,7 @@ class Follower:
         return self._row(offset, time, made.election, why)
 
     def _why_left(self, before: Core, after: Core, offset: int, time: int) -> str:
-        """Return why brokers left the ISR, as far as the log has it."""
+        """Return why brokers left the ISR, as far as the log shows it."""
         reasons: dict[str, Brokers] = {}
         for broker in before.isr:
             if broker in after.isr:
@@ -320,7 +320,7 @@ class Follower:
         return "; ".join(f"{show_brokers(who)[1:-1]}: {told}" for told, who in reasons.items() if told)
 
     def _blame(self, broken: tuple[str, ...], offset: int, time: int, core: Core) -> None:
-        """Report a broken rule, once for as long as it stays broken."""
+        """Report a broken rule, once while it stays broken."""
         told = (
             f"replicas {show_brokers(core.replicas)}, leader {core.leader}, ISR {show_brokers(core.isr)}, ELR "
             f"{show_brokers(core.elr)}, min ISR {self._now.rules.min_isr}"
@@ -362,7 +362,7 @@ class Follower:
             self._lost[before.leader] = (offset, time)
 
     def _allowed(self) -> str:
-        """Say by what an unclean election was allowed."""
+        """Return which setting allowed an unclean election."""
         now = self._now
         if now.unclean:
             return f"{UNCLEAN}=true {now.whose} since offset {now.unclean_offset:,}, {when(now.unclean_time)}"
@@ -372,13 +372,13 @@ class Follower:
         )
 
     def _is_doubtful(self, leader: int, offset: int) -> bool:
-        """Return whether a tainted broker may lack records: if ELR was turned off, only if it has registered again."""
+        """Return whether a tainted broker may lack records: after ELR was turned off, only if it registered again."""
         presence = self._around.brokers.get(leader)
         stale = self._tainted[leader] == "stale-elr-elected"
         return not stale or (presence is not None and bool(presence.registered_within(self._turned_off, offset)))
 
     def _shrink(self, before: Core, after: Core, offset: int, time: int) -> None:
-        """Follow who becomes eligible, and why."""
+        """Record who becomes eligible, and why."""
         if self._tainted:
             self._tainted = {broker: sort for broker, sort in self._tainted.items() if broker in after.elr}
         if self._raised and after.elr and after.leader == before.leader:
@@ -401,7 +401,7 @@ class Follower:
     def _close(self, offset: int, time: int, why: str) -> None:
         self._found += self._spells.close(offset, time, why)
 
-    # What is said
+    # texts
 
     def _say_once(self, sort: str, offset: int, time: int, broker: int, text: str) -> None:
         if (sort, (broker,)) not in self._blamed:
@@ -426,7 +426,7 @@ _NOTHING = Core((), (), (), (), NO_LEADER, 0, (), ())
 
 
 def _in_itself(text: str) -> str:
-    """Describe a change that cannot be judged, since the state before is not known."""
+    """Describe a change that cannot be judged, as the state before it is unknown."""
     change = change_of(text)
     leader = (
         [] if change.leader == SAME_LEADER else [f"leader {'none' if change.leader == NO_LEADER else change.leader}"]

@@ -1,9 +1,8 @@
-"""A partition built from records, after Kafka's PartitionRegistration, with each change judged by the model's own
-rules.
+"""A partition built from records as in Kafka's PartitionRegistration, with each change judged by the model's rules.
 
 The predicates of `invariants.replication` about the controller's image, and the rules of
-`model.cluster.partition_change`, read a state by its attributes. `Held` has those of the controller; brokers are
-numbered by their place in the replica list, which is the order in which the controller elects.
+`model.cluster.partition_change`, read a state's attributes. `Held` provides those of the controller. Brokers are
+numbered by their position in the replica list, the order in which the controller elects.
 """
 
 import json
@@ -24,7 +23,7 @@ from fencepost.model.language import NONE, bits
 
 NO_LEADER = -1
 SAME_LEADER = -2
-"""The leader in a change that keeps the leader and its epoch."""
+"""The value of `leader` in a change that keeps the leader and its epoch."""
 RECOVERING = 1
 Brokers = tuple[int, ...]
 
@@ -43,7 +42,7 @@ class Core(NamedTuple):
 
 
 class PartitionChange(NamedTuple):
-    """Changes of a record; None for unchanged fields. `leader` is SAME_LEADER if unchanged."""
+    """Changes in a record; None for unchanged fields. `leader` is SAME_LEADER if unchanged."""
 
     replicas: Brokers | None
     isr: Brokers | None
@@ -54,16 +53,16 @@ class PartitionChange(NamedTuple):
     elr: Brokers | None
     last_known: Brokers | None
     assigns: bool = False
-    """Whether it names directories: a broker has assigned its replica to one."""
+    """Whether it names directories: a broker has assigned its replica to a directory."""
 
 
 CLEARED = PartitionChange(None, None, None, None, SAME_LEADER, None, (), ())
-"""The effect of a ClearElrRecord on a partition with something to forget
+"""The effect of a ClearElrRecord on a partition with an ELR or a last known leader
 (ReplicationControlManager.removeTopicElrs)."""
 
 
 def brokers(found: Any) -> Brokers | None:
-    """Return brokers as a record lists them."""
+    """Return the brokers in a record's list."""
     return None if found is None else tuple(found)
 
 
@@ -102,7 +101,7 @@ def read_partition(text: str) -> tuple[Core, int, int]:
 
 
 def merge_change(core: Core, change: PartitionChange) -> Core:
-    """Return a partition after a change (PartitionRegistration.merge); naming a leader opens a leader epoch."""
+    """Return a partition after a change (PartitionRegistration.merge); naming a leader starts a leader epoch."""
     return Core(
         core.replicas if change.replicas is None else change.replicas,
         core.isr if change.isr is None else change.isr,
@@ -116,11 +115,11 @@ def merge_change(core: Core, change: PartitionChange) -> Core:
 
 
 LONG = 60_000
-"""The milliseconds below min ISR that are more than a restart."""
+"""Milliseconds below min ISR that are longer than a restart."""
 
 
 class Condition(NamedTuple):
-    """A condition that has begun: its offset, the ISR, and the min ISR."""
+    """A condition that holds: its first offset, the ISR, and the min ISR."""
 
     offset: int
     time: int
@@ -129,13 +128,13 @@ class Condition(NamedTuple):
 
 
 class Conditions:
-    """Conditions of one partition. Without a leader nothing is acknowledged, so then only that is reported."""
+    """Conditions of one partition. A partition without a leader acknowledges nothing, so only that is reported."""
 
     def __init__(self) -> None:
         self._open: dict[str, Condition] = {}
 
     def watch(self, core: Core, min_isr: int, offset: int, time: int) -> Iterator[Found]:
-        """Yield the conditions that end with a change, and record those that begin."""
+        """Yield the conditions that end with a change, and record those that start."""
         now = _going_on(core, min_isr)
         for sort, spell in tuple(self._open.items()):
             if sort not in now or (sort == "last-replica" and spell.isr != core.isr):
@@ -144,7 +143,7 @@ class Conditions:
             self._open.setdefault(sort, Condition(offset, time, core.isr, min_isr))
 
     def close(self, offset: int, time: int, why: str) -> Iterator[Found]:
-        """Yield all ongoing conditions at the end of the history."""
+        """Yield all conditions that hold at the end of the history."""
         for sort in tuple(self._open):
             yield self._end(sort, offset, time, f", {why}")
 
@@ -216,7 +215,7 @@ class HeldState:
 
 
 class Names:
-    """The numbers that brokers have in the model: their places in the replica list, then those of others."""
+    """Model numbers of brokers: their positions in the replica list, then other brokers."""
 
     def __init__(self, first: Brokers, *others: Iterable[int]) -> None:
         order = dict.fromkeys(
@@ -230,7 +229,7 @@ class Names:
         return self._number.get(broker, NONE)
 
     def mask(self, group: Iterable[int]) -> int:
-        """Return a set of brokers."""
+        """Return a set of brokers as bits."""
         return sum(1 << self._number[broker] for broker in set(group))
 
     def brokers(self, mask: int) -> Brokers:
@@ -271,7 +270,7 @@ def _effective(core: Core, rules: Rules) -> int:
 
 @lru_cache(maxsize=1 << 16)
 def standing(core: Core, rules: Rules) -> tuple[str, ...]:
-    """Return the invariants that a partition breaks regardless of its brokers."""
+    """Return the invariants that a partition violates whatever the state of its brokers."""
     names = _names(core)
     state, c = (
         model_state(core, names),
@@ -283,7 +282,7 @@ def standing(core: Core, rules: Rules) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
-    """Return whether a partition is valid while these brokers are fenced or shutting down."""
+    """Return whether a partition is valid if these brokers are fenced or shutting down."""
     names = _names(core, fenced)
     c = constants(len(names.order), _effective(core, rules), rules.elr, rules.opens_on_shrink, False)
     return isr_is_sane(model_state(core, names, fenced), c) or not isr_is_sane(model_state(core, names), c)
@@ -291,7 +290,7 @@ def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def with_stale(core: Core, rules: Rules, broker: int) -> bool:
-    """Return whether a partition is valid after this member of its ISR has registered again and stayed."""
+    """Return whether a partition is valid after this member of its ISR has registered again and kept its membership."""
     exempt = len(core.isr) == 1 and not rules.elr
     names = _names(core)
     c = constants(len(names.order), rules.min_isr, rules.elr, rules.opens_on_shrink, False)
@@ -300,7 +299,7 @@ def with_stale(core: Core, rules: Rules, broker: int) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def electable(core: Core, rules: Rules, active: Brokers) -> int:
-    """Return the clean leader of a partition that has none, with these brokers active; or NO_LEADER."""
+    """Return the clean leader that a leaderless partition can elect among these active brokers, or NO_LEADER."""
     names = _names(core, active)
     state = model_state(core, names)
     c = constants(len(names.order), _effective(core, rules), rules.elr, rules.opens_on_shrink, False)
@@ -312,7 +311,7 @@ def electable(core: Core, rules: Rules, active: Brokers) -> int:
 
 
 class JudgedChange(NamedTuple):
-    """A judged change: the partition, the rise of its leader epoch, the kind of election, and the broken invariants."""
+    """A judged change: the partition, the rise of its leader epoch, the kind of election, the violated invariants."""
 
     core: Core
     opens: int
@@ -322,7 +321,7 @@ class JudgedChange(NamedTuple):
 
 @lru_cache(maxsize=1 << 17)
 def judge_change(core: Core, change: PartitionChange, rules: Rules, unclean: Brokers = ()) -> JudgedChange:
-    """Judge a recorded change. `unclean` are brokers that registered with it, and may have lost records."""
+    """Judge a recorded change. `unclean` are brokers that registered in it and may have lost records."""
     after = merge_change(core, change)
     opens = 0 if change.leader == SAME_LEADER else 1
     election = _election(core, after, rules)
@@ -334,7 +333,7 @@ def judge_change(core: Core, change: PartitionChange, rules: Rules, unclean: Bro
 
 
 def _election(core: Core, after: Core, rules: Rules) -> str:
-    """Return by what a new leader was elected; empty without one."""
+    """Return how a new leader was elected; empty without an election."""
     leader = after.leader
     if leader in (NO_LEADER, core.leader):
         return ""
@@ -349,12 +348,12 @@ def _election(core: Core, after: Core, rules: Rules) -> str:
         return "isr"
     if leader in core.elr:
         return "elr"
-    ended = leader in core.adding and not after.adding  # by an ISR with who was added, which its end has cut down
+    ended = leader in core.adding and not after.adding  # the reassignment ended by an ISR that included added replicas
     return "isr" if leader in after.isr and (ended or len(after.isr) > 1) else "none-of-them"
 
 
 def _by_the_rules(core: Core, after: Core, rules: Rules, opens: int, election: str, unclean: Brokers) -> list[str]:
-    """Return where a change differs from what the model's controller makes of the same request."""
+    """Return where a change differs from the result of the model's controller for the same request."""
     groups = (core.replicas, core.isr, core.elr, after.isr, after.elr, after.last_known, core.last_known)
     names = Names(after.replicas, *groups, [core.leader, after.leader])
     missing = bits.everyone(len(names.order)) & ~names.mask(after.replicas)

@@ -1,6 +1,6 @@
-"""The files of a metadata log and how far each was read; and copies of brokers' logs.
+"""The files of a metadata log, how far each was read, and copies of brokers' logs.
 
-Checkpoints show the ends of copies, and Kafka's classes where they diverge.
+Checkpoints give the ends of copies; Kafka's classes find where copies diverge.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Kind = Literal["segment", "snapshot", "dump"]
 
 @dataclass
 class Note:
-    """Trouble with a file, in one line. `unread`: a part of the log is missing because of it."""
+    """A problem with a file, in one line. `unread`: it leaves a part of the log unread."""
 
     what: str
     text: str
@@ -109,7 +109,7 @@ def _inside(path: Path) -> list[tuple[Path, Kind, int]]:
 
 
 def place_of(folder: Path) -> tuple[str, int, str]:
-    """Return the topic and the partition from the name of a log's folder, and its mark if it was renamed."""
+    """Return the topic and the partition of a log's folder, and its suffix if it was renamed."""
     named = PARTITION.match(folder.name)
     return (named[1], int(named[2]), named[3] or "") if named else ("", -1, "")
 
@@ -129,7 +129,7 @@ def value_in(file: Path, pattern: re.Pattern[str]) -> str:
 
 
 def look_for_one_cluster(files: Sequence[Path]) -> None:
-    """Raise UsageError if files belong to different clusters, according to their meta.properties."""
+    """Raise UsageError if the meta.properties of the files are of different clusters."""
     known: dict[str, Path] = {}
     for log in dict.fromkeys(file.parent for file in files):
         for folder in (log, log.parent):
@@ -145,7 +145,7 @@ def look_for_one_cluster(files: Sequence[Path]) -> None:
 
 
 def _look_inside(path: Path, *, named: bool) -> None:
-    """Raise UsageError for a file that is something other than its name or its place says."""
+    """Raise UsageError for a file whose content does not match its name or place."""
     head = b""
     with suppress(OSError), path.open("rb") as opened:
         head = opened.read(512)
@@ -169,7 +169,7 @@ def _file(path: Path) -> tuple[Path, Kind, int]:
 
 
 def identity(path: Path) -> str:
-    """Return the digest of a file's first header, which distinguishes it from namesakes; empty if it has none yet."""
+    """Return the digest of a file's first header, which distinguishes files of one name; empty without a header."""
     with path.open("rb") as opened:
         head = opened.read(HEADER)
     return hashlib.sha256(head).hexdigest()[:16] if len(head) == HEADER else ""
@@ -188,11 +188,11 @@ class Coverage:
     """Offsets of a log: present, missing, and duplicate ones; ends are inclusive."""
 
     chosen: list[tuple[int, int, int]]
-    """Number of a file, first and last offset, such that each offset is taken from exactly one segment."""
+    """Numbers of files, each with first and last offset, so that each offset is taken from exactly one segment."""
     overlaps: list[tuple[int, int]]
-    """Ranges that more than one file has."""
+    """Ranges that are in more than one file."""
     gaps: list[tuple[int, int]]
-    """Ranges that no file has, and the offsets before the first one."""
+    """Ranges that are in no file, including the offsets before the first."""
 
     @classmethod
     def of(cls, files: Iterable[File]) -> Coverage:
@@ -214,7 +214,7 @@ class Coverage:
         return made
 
     def share(self, first: int, last: int) -> None:
-        """Add a range that several files have, joined to the previous one if they touch."""
+        """Add a range that several files contain, joined to the previous one if they touch."""
         if self.overlaps and first <= self.overlaps[-1][1] + 1:
             self.overlaps[-1] = (self.overlaps[-1][0], max(self.overlaps[-1][1], last))
         else:
@@ -230,7 +230,7 @@ EPOCHS, HIGH_WATERMARKS, STARTS, STOPPED = (
 NODE = re.compile(r"^(?:node|broker)\.id=(\d+)\s*$", re.MULTILINE)
 TOPIC_ID = re.compile(r"^topic_id: (\S+)", re.MULTILINE)
 TASKS = 2
-"""The number of Spark tasks per core, each of which starts a Java process."""
+"""Spark tasks per core, each of which starts a Java process."""
 
 
 @dataclass(frozen=True)
@@ -242,13 +242,13 @@ class Copy:
     topic: str
     partition: int
     mark: str
-    """Why the folder was renamed: it is deleted, stray, or not yet swapped in."""
+    """Suffix of a renamed folder: deleted, stray, or not yet swapped in."""
     topic_id: str
     high_watermark: int
     start: int
     """The first offset: earlier ones were deleted by retention or on request."""
     stopped: bool
-    """Whether the broker had stopped cleanly when its disk was copied."""
+    """Whether the broker had shut down cleanly when its disk was copied."""
     epochs: tuple[tuple[int, int], ...]
     """Leader epochs and the offsets at which they begin, from the checkpoint."""
     segments: tuple[str, ...]
@@ -257,9 +257,9 @@ class Copy:
 
 
 class Run(NamedTuple):
-    """A range of offsets with the same agreement between copies.
+    """A range of offsets over which the same copies agree.
 
-    `epochs` has for each copy the epoch, `same` the first copy that has the same batches; -1 if it has none.
+    `epochs` has each copy's epoch, `same` the first copy with the same batches; -1 if a copy has no batch there.
     """
 
     first: int
@@ -272,13 +272,13 @@ class Run(NamedTuple):
 
 @dataclass
 class Compared:
-    """A partition's copies, side by side."""
+    """A partition's copies compared."""
 
     copies: list[Copy]
     compacted: bool
     runs: list[Run] = field(default_factory=list)
     notes: list[dict[str, Any]] = field(default_factory=list)
-    """Bytes that belong to no batch: number of the copy, position, and whether the log ends there."""
+    """Bytes outside of batches: number of the copy, position, and whether the log ends there."""
     whole: bool = True
 
 
@@ -298,7 +298,7 @@ def copies_in(paths: Sequence[Path], others: Iterable[Path] = ()) -> list[Copy]:
 
 
 def _offsets(path: Path) -> tuple[dict[tuple[str, str], int], list[str]]:
-    """Return the offset of each partition by a checkpoint of a disk, and what is wrong with it."""
+    """Return the offsets of partitions in a checkpoint of a disk, and the problems in it."""
     notes = list[str]()
     return {(topic, number): int(offset) for topic, number, offset in _entries(path, 3, notes)}, notes
 
@@ -307,7 +307,7 @@ def _copy(folder: Path, read: Callable[[Path], tuple[dict[tuple[str, str], int],
     disk, notes, (topic, number, mark) = folder.parent, list[str](), place_of(folder)
     segments = sorted(item for item in folder.iterdir() if SEGMENT.match(item.name))
     known, start = -1, int(segments[0].name[:20]) if segments else 0
-    if not mark:  # the checkpoints are of the log that has the place of one that was renamed
+    if not mark:  # checkpoints belong to the log that replaced a renamed one
         (marks, wrong), (starts, more) = read(disk / HIGH_WATERMARKS), read(disk / STARTS)
         known, start = marks.get((topic, str(number)), -1), max(start, starts.get((topic, str(number)), 0))
         notes += [*wrong, *more]
@@ -335,7 +335,7 @@ def _copy(folder: Path, read: Callable[[Path], tuple[dict[tuple[str, str], int],
 
 
 def _entries(path: Path, width: int, notes: list[str]) -> list[list[str]]:
-    """Return the lines of a checkpoint of Kafka; if it is damaged, what is wrong becomes a note."""
+    """Return the lines of a checkpoint of Kafka; a problem in it becomes a note."""
     try:
         version, count, *rows = path.read_text(encoding="utf-8").splitlines() or ["0", "0"]
         found = [row.rsplit(" ", width - 1) for row in rows]
@@ -351,12 +351,12 @@ def _entries(path: Path, width: int, notes: list[str]) -> list[list[str]]:
 
 
 def topic_of(copy: Copy, around: ClusterContext) -> tuple[str, tuple[str, bool]]:
-    """Return the topic id of a copy; empty, with a note, if the cluster no longer has that topic."""
+    """Return the topic id of a copy; empty, with a note, if the cluster has deleted that topic."""
     named = [topic_id for topic_id, topic in around.topics.items() if topic.name == copy.topic]
     topic_id = copy.topic_id or (named[-1] if named else "(none)")
     topic = around.topics.get(topic_id)
     now = topic is not None and topic.removed == FOREVER
-    if now and (topic_id in named or copy.mark):  # the name of a folder that was renamed may be cut short
+    if now and (topic_id in named or copy.mark):  # the name of a renamed folder may be truncated
         return topic_id, ("", False)
     why = f"of the topic id {topic_id}, which is not that of a topic {copy.topic} now: it is not compared"
     return "", (f"{copy.path} is {why}", now or topic is None)

@@ -1,4 +1,4 @@
-"""Records to histories to findings: one history for each partition, judged as it is built, in process or on Spark."""
+"""From records to histories to findings: one history per partition, judged as it is built, in process or on Spark."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 HISTORIES, FINDINGS, JUDGED = "histories", "findings", "judged.json"
 JUDGEMENT = 4
-"""A number that rises when the judgement or its output changes, so that earlier output is not reused."""
+"""Version of the judgement and its output: older output is not reused."""
 ROWS_OF_A_TASK = 250_000
 BATCH = 20_000
-"""The rows that a task passes on at a time."""
+"""Rows that a task yields at a time."""
 LED = 400
-"""The most changes of a partition in a trace, the last ones; the model has room for fewer."""
+"""Most changes of a partition in a trace, the last ones; the model has capacity for fewer."""
 CREATES, CHANGES = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD"
 PLACE = "topic_id string, topic string, partition int"
 FOUND = f"{PLACE}, {FINDING}"
@@ -44,12 +44,12 @@ adding brokers, leader int, leader_epoch int, partition_epoch int, recovering in
 min_isr int, unclean boolean, election string, why string, findings findings"""
 CHANGED = """topic_id string, partition int, offset bigint, time bigint, epoch int, creates boolean, snapshot boolean,
 text string"""
-"""The columns of a change that `follow` reads."""
+"""Columns of a change that `follow` reads."""
 LINEAGE = "topic_id topic partition offset time leader leader_epoch isr elr election"
 SOME = 3
 """The most names in a note."""
 RECORDS = 1000
-"""The most partitions whose copies are in the report, those that lost records first."""
+"""Most partitions whose copies are in the report, those that lost records first."""
 Place = tuple[str, int]
 Ranges = list[tuple[int, int]]
 Where = list[tuple[str, str, Any]]
@@ -68,7 +68,7 @@ def batches(
 
 @dataclass(frozen=True)
 class Selection:
-    """The records that count, each once: duplicates are taken from one file, and snapshots count at their end."""
+    """The records to judge, each once: duplicates are taken from one file, and snapshots count at their end."""
 
     chosen: dict[int, Ranges]
     ends: dict[int, int]
@@ -89,7 +89,7 @@ class Selection:
         return pa.RecordBatch.from_pydict({**columns, **more}).select(arrow_schema(CHANGED).names)
 
     def records(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the records that count, with the offsets at which they count."""
+        """Return the records to judge, with their effective offsets."""
         import pyarrow as pa
 
         files, offsets = batch["file"].to_numpy(), batch["offset"].to_numpy().copy()
@@ -107,7 +107,7 @@ class Selection:
 
 
 def _inside(offsets: Any, ranges: Ranges) -> Any:
-    """Say of each offset whether it is in one of some ranges, which are in their order and do not touch."""
+    """Return for each offset whether it is in one of some ranges, which are sorted and do not touch."""
     if not ranges:
         return np.zeros(len(offsets), bool)
     firsts, lasts = np.array(ranges).T
@@ -131,9 +131,9 @@ class MetadataLog:
 
     reading: Reading
     within: int = 60_000
-    """The milliseconds after a change in which another is suspicious."""
+    """Changes this many milliseconds after another are suspicious."""
     min_isr: int = 1
-    """The value in server.properties, for a log without one."""
+    """The value of min.insync.replicas in server.properties, for a log without one."""
     copies: tuple[Copy, ...] = ()
     """Copies of brokers' logs."""
     comparing: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ class MetadataLog:
 
     @cached_property
     def selection(self) -> Selection:
-        """The records that count, even those of aborted transactions."""
+        """The records to judge, including those of aborted transactions."""
         chosen: dict[int, Ranges] = {}
         for number, first, last in self.reading.coverage.chosen:
             chosen.setdefault(number, []).append((first, last))
@@ -182,7 +182,7 @@ class MetadataLog:
 
 
 def disagreements(log: MetadataLog) -> dict[str, int]:
-    """Compare the same offsets in several files: the number that differ, and the first, -1 if none does."""
+    """Compare offsets that several files contain: return the number that differ, and the first, -1 if none does."""
     import pandas as pd
     from pandas.util import hash_pandas_object
 
@@ -201,8 +201,8 @@ def disagreements(log: MetadataLog) -> dict[str, int]:
 def _write_histories(log: MetadataLog, sql: SparkSession | None) -> None:
     """Write the history of every partition, with its findings.
 
-    On Spark, records are brought to their partition's task and sorted there, and the task reads them as a stream:
-    however many a single partition has, none is in memory but the newest.
+    On Spark, records are sent to their partition's task and sorted there. The task reads them as a stream and holds
+    only the newest in memory, however many a partition has.
     """
     import pyarrow as pa
 
@@ -212,7 +212,7 @@ def _write_histories(log: MetadataLog, sql: SparkSession | None) -> None:
     columns = "file offset time epoch type topic_id partition fields"
 
     def followed(given: Iterable[pa.RecordBatch], around: ClusterContext) -> Iterator[pa.RecordBatch]:
-        gc.disable()  # thousands of rows are alive, none part of a circle: looking for some takes a fifth of the time
+        gc.disable()  # looking for cycles among thousands of live rows, which have none, takes a fifth of the time
         try:
             yield from _tables(follow(around, within, _rows(given)))
         finally:
@@ -269,7 +269,7 @@ def _tables(rows: Iterator[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
 def _array(column: tuple[Any, ...], kind: Any) -> Any:
     """Return a column for Arrow.
 
-    There are few lists of brokers, and making one is expensive: each is made once, and rows refer to it.
+    Few lists of brokers differ, and making one is expensive: each is made once and shared by rows.
     """
     import pyarrow as pa
 
@@ -313,7 +313,9 @@ def judge(log: MetadataLog, start: Callable[[], SparkSession | None] = lambda: N
 
 
 def _judge_copies(log: MetadataLog, start: Callable[[], SparkSession | None]) -> tuple[Any, Any, Any]:
-    """Compare copies of brokers' logs; return findings, what each partition's copies have, and what is not compared."""
+    """Compare copies of brokers' logs; return findings, the content of each partition's copies, and notes on what was
+    not compared.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -374,7 +376,7 @@ def history_of(log: MetadataLog, name: str, until: int | None) -> ControllerHist
             f"the log has no partition {name}: write the name of a topic, a dash, and the number of a "
             "partition that it has."
         )
-    newest = rows[-1]["topic_id"]  # a topic that was created again has another id
+    newest = rows[-1]["topic_id"]  # a recreated topic has another id
     return controller_history([row for row in rows if row["topic_id"] == newest], log.context, until)
 
 

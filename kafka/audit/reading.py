@@ -38,7 +38,7 @@ topic_id string, partition int, fields string"""
 FINDING = """sort string, severity string, offset bigint, time bigint, end bigint, lasted bigint, brokers brokers,
 text string"""
 ROWS = 500_000
-"""The rows in a group of a Parquet file, which one Spark task reads."""
+"""Rows in a group of a Parquet file, which one Spark task reads."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx768m", "-XX:-UsePerfData")
 
 
@@ -56,7 +56,7 @@ def arrow_schema(columns: str) -> pa.Schema:
 
 @dataclass
 class Reading:
-    """How far a log was read, and the Parquet files of its records."""
+    """Progress of reading a log, and the Parquet files of its records."""
 
     folder: Path
     files: list[File] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Reading:
 
     @property
     def records(self) -> int:
-        """All records that were read, including snapshots."""
+        """Number of records read, including snapshots."""
         return sum(item.records for item in self.files)
 
     @cached_property
@@ -87,13 +87,13 @@ class Reading:
         return [str(self.folder / RECORDS / name) for name in self.parts]
 
     def save(self) -> None:
-        """Write the manifest, from which the next run knows what exists."""
+        """Write the manifest, which the next run continues from."""
         data = {"format": FORMAT, "parts": self.parts, "files": [item.data() for item in self.files]}
         write_file(self.folder / MANIFEST, sealed.seal(data))
 
 
 def earlier(folder: Path) -> Reading:
-    """Return the state of an earlier run's reading in a folder; raise UsageError if it does not exist."""
+    """Return the progress of an earlier run in a folder; raise UsageError without one."""
     refused = UsageError(
         f"{folder} has no readable {MANIFEST} of an audit: leave out `resume=True` and name another folder."
     )
@@ -123,7 +123,7 @@ def _parts_in(folder: Path) -> list[Path]:
 
 def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | None, *, resume: bool) -> Reading:
     """Read the unread part of a log."""
-    begun = resume and not (folder / MANIFEST).exists()  # and ended before anything was known
+    begun = resume and not (folder / MANIFEST).exists()  # ended before it wrote a manifest
     if begun and {item.name for item in folder.iterdir()} - {RECORDS, f"{MANIFEST}.new"}:
         raise UsageError(f"{folder} holds no audit: leave out `resume=True` and name another folder.")
     reading = earlier(folder) if resume and not begun else Reading(folder)
@@ -151,20 +151,20 @@ def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | No
 
 
 def _take_dump(reading: Reading, item: File) -> None:
-    """Take the records of a dump that were not read yet.
+    """Add the unread records of a dump.
 
-    Its whole text is parsed again, and what is wrong with it is noted anew.
+    Its whole text is parsed again, and its problems are noted anew.
     """
     path, before = Path(item.path), reading.added
     after = max((last for _, last in item.runs), default=-1)
     item.notes, item.runs = [], []
-    item.position = path.stat().st_size  # it may grow while it is read
+    item.position = path.stat().st_size  # it may grow meanwhile
     _take(reading, _Lines(lines(path, item.number, item.runs, item.notes, after)))
     item.records += reading.added - before
 
 
 def _has_more(item: File, reading: Reading) -> bool:
-    """Return whether a file has anything that was not read yet."""
+    """Return whether a file has unread content."""
     path = Path(item.path)
     try:
         size, now = path.stat().st_size, identity(path)
@@ -181,7 +181,7 @@ def _has_more(item: File, reading: Reading) -> bool:
 
 
 def _take(reading: Reading, rows: io.RawIOBase) -> None:
-    """Write rows as a Parquet file; what the final manifest does not list is ignored."""
+    """Write rows as a Parquet file; it counts only once the manifest lists it."""
     from pyarrow.parquet import ParquetWriter
 
     name = f"part-{len(reading.parts):05}.parquet"
@@ -229,7 +229,7 @@ def _batches(rows: io.RawIOBase) -> Iterator[RecordBatch]:
 
 
 def command(kafka: str | None, jars: Path | None, main: str) -> list[str]:
-    """Return the command of a program of ours that reads with Kafka's classes."""
+    """Return the command of one of our programs that reads with Kafka's classes."""
     try:
         java_version()
     except UsageError as error:
@@ -240,7 +240,7 @@ def command(kafka: str | None, jars: Path | None, main: str) -> list[str]:
 
 
 class _Lines(io.RawIOBase):
-    """Lines as a stream, each made when it is read."""
+    """Lines as a stream, each made on demand."""
 
     def __init__(self, made: Iterator[bytes]) -> None:
         self._made, self._left = made, b""
@@ -281,7 +281,7 @@ class _Decoder(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read everything; at the end, adopt the decoder's notes."""
+        """Read everything; at the end, take the decoder's notes."""
         assert self._process.stdout is not None
         got = self._process.stdout.readinto(buffer)  # type: ignore[attr-defined]  # a pipe has it
         if not got and not self._done:
@@ -305,7 +305,7 @@ class _Decoder(io.RawIOBase):
 
 
 def take_notes(files: dict[int, File], notes: Iterable[dict[str, Any]]) -> None:
-    """Adopt the decoder's notes: runs of offsets, unreadable parts, and how far each file was read."""
+    """Take the decoder's notes: runs of offsets, unreadable parts, and how far each file was read."""
     begun: dict[int, int] = {}
     ended: dict[int, bool] = {}
     for note in notes:
@@ -331,7 +331,7 @@ def take_notes(files: dict[int, File], notes: Iterable[dict[str, Any]]) -> None:
 
 
 def _read_to(item: File, note: dict[str, Any], begun: dict[int, int]) -> None:
-    """Take over how far a file was read."""
+    """Record how far a file was read."""
     item.position = note["position"]
     item.records += note["records"]
     if item.number in begun and note["last"] >= begun[item.number]:
@@ -339,7 +339,7 @@ def _read_to(item: File, note: dict[str, Any], begun: dict[int, int]) -> None:
     left, grown = note["size"] - note["position"], note["grown"] - note["size"]
     if note["failed"]:
         item.notes.append(Note("unreadable", f"{item.path} cannot be read: {note['failed']}"))
-    elif grown > 0 and note["size"] > 0:  # what is no whole batch may be one by now
+    elif grown > 0 and note["size"] > 0:  # an incomplete batch may be complete by now
         text = (
             f"{item.path} grew by {grown:,} bytes while it was read: `resume=True` reads on from position "
             f"{note['position']:,}"

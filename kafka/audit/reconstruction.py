@@ -1,9 +1,9 @@
-"""Search for what brokers must have done: a path through `replication` whose controller matches the record.
+"""Search for the brokers' steps: a path through `replication` whose controller matches the record.
 
-A step of the model either keeps the controller's state, or brings it to the next recorded one, which may be a few
-records ahead if they were written in one batch. The search is guided by the number of records reached. It continues
-with states in which the brokers have applied all metadata, as is usual; if that fails, it returns to other states. A
-path that it does not find may exist.
+A step of the model either keeps the controller's state or brings it to a later recorded one, which may be a few records
+ahead if they were written in one batch. The search prefers states that have reached more records, and those in which
+the brokers have applied all metadata, as is usual; if that fails, it returns to other states. A path may exist even if
+the search does not find it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ OF_BROKERS = (
     "leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end",
     "leader_requests_expansion", "follower_appends", "follower_truncates",
 )  # fmt: skip
-"""Steps that are tried before a record, if they concern its brokers."""
+"""Steps that are tried before a record, if they involve its brokers."""
 PROMPT = (
     "broker_applies_metadata",
     "broker_applies_configs",
@@ -47,8 +47,7 @@ PROMPT = (
 
 
 FIRST = (("leader_appends",), *((("leader_handles_fetch",), ("follower_appends",), ("leader_handles_fetch",)) * 4))
-"""The first actions: a record is written and acknowledged, so that it can be seen whether it
-survives."""
+"""The first actions: a record is written and acknowledged, so that its loss can be seen."""
 
 
 class Node(NamedTuple):
@@ -62,7 +61,7 @@ class Node(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Changes that lead to the next records, and the brokers concerned."""
+    """Changes that lead to the next records, and the brokers involved."""
 
     last: int
     """The last place that one step may reach."""
@@ -113,7 +112,7 @@ class Reconstruction:
         return sorted(found, key=lambda item: item[1])
 
     def _recorded_steps(self) -> list[dict[str, int]]:
-        """Return the steps that bring the controller on to something recorded, with the offset and the time of that."""
+        """Return the steps after which the controller matches a later record, with that record's offset and time."""
         points, befores = self.recorded.points, (0, *self.places)
         return [
             {"step": number, "offset": points[place].offset, "time": points[place].time}
@@ -143,7 +142,7 @@ class Reconstruction:
 
 
 def reconstruct(history: ControllerHistory, most: int = MOST_STATES) -> Reconstruction:
-    """Return a path through the model that shows a recorded history, or the longest part found.
+    """Return a path through the model that matches a recorded history, or the longest part found.
 
     `most` limits the states examined with the rules of one version.
     """
@@ -242,7 +241,7 @@ class _Search:
         return controller_state(self.plain.read(key), self.plain.constants)
 
     def taking(self, name: str, key: Key) -> Iterator[Step]:
-        """Yield an action with all values, but only the newest image, and the last high watermark on disk."""
+        """Yield an action with all values, but of images only the newest, and only the last high watermark on disk."""
         state = self.plain.read(key)
         for step in self.plain.steps(self.plain.machine.action(name), key):
             is_old = name == "broker_applies_metadata" and step.args[1] != state.newest
@@ -265,7 +264,7 @@ class _Search:
                 self.push([] if after is None else self.chain(after, repeat(PROMPT)))
 
     def steps(self, key: Key, task: Task) -> Iterator[Step]:
-        """Yield the steps that may lead to the next record."""
+        """Yield the steps that may help to reach the next record."""
         state = self.plain.read(key)
         for name, chosen in _recorded_steps(task):
             yield from (
@@ -282,13 +281,13 @@ class _Search:
                 yield Step(self.plain.machine.action("leader_requests_shrink"), (leader, task.shrinks))
 
     def is_about(self, step: Step, involved: int) -> bool:
-        """Return whether all brokers that a step names are among these."""
+        """Return whether all brokers that a step names are involved."""
         named = [value for value in step.args if isinstance(value, int)]
         return all(bits.contains(involved, value) for value in named)
 
 
 def _recorded_steps(task: Task) -> Iterator[tuple[str, int | None]]:
-    """Yield the actions that change what is recorded as it is to be changed, with the brokers that they may name."""
+    """Yield the actions that make the recorded change, with the brokers that they may name."""
     if task.fenced:
         yield "broker_stops", task.fenced
         yield "controller_fences_broker", task.fenced
@@ -312,7 +311,7 @@ def _recorded_steps(task: Task) -> Iterator[tuple[str, int | None]]:
 
 
 def _task(points: tuple[Point, ...], place: int) -> Task:
-    """Return the steps that lead to the record after `place`, and to those that were written with it."""
+    """Return the task of reaching the record after `place`, and those that were written with it."""
     last = place + 1
     while last + 1 < len(points) and points[last + 1].time == points[place + 1].time:
         last += 1
@@ -340,7 +339,7 @@ def _task(points: tuple[Point, ...], place: int) -> Task:
 
 
 def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Interpreter) -> Trace:
-    """Return a path as a trace, which says what in it was recorded."""
+    """Return a path as a trace, which marks what was recorded."""
     told = history.describe(way[-1].place)
     steps = tuple(node.step for node in way if node.step is not None)
     offsets = [
@@ -369,7 +368,7 @@ def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Int
 
 
 def _trimmed(trace: Trace) -> Replay:
-    """Return a trace with the least capacities and budgets that it needs."""
+    """Return a trace with the least capacities and budgets for its steps."""
     made = follow(trace)
     plain = trace.interpreter()
     states = [plain.read(key) for key in made.path.states]

@@ -1,8 +1,8 @@
 """The fate of records: which records in copies of a partition's log were acknowledged, and which its leader lacks.
 
-A record may be lost if a copy has it, and the leader's log has a later epoch from there on. It was acknowledged if it
-is below the high watermark of a copy that has it. Otherwise, if every leader since was elected from the ISR or the ELR
-and nothing contradicts it, a leader without the record shows that it was not acknowledged.
+A record may be lost if a copy has it, and the leader's log has a later epoch from its offset on. It was acknowledged if
+it is below the high watermark of a copy that has it. Otherwise, if every later leader was elected from the ISR or the
+ELR and nothing contradicts that, a leader without the record shows that it was not acknowledged.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,12 +26,12 @@ DOUBTS = frozenset(
 )
 """Findings after which a leader from the ISR or the ELR may lack acknowledged records."""
 PARTS = 100
-"""The most differing ranges of a partition in the JSON."""
+"""Most differing ranges of a partition in the JSON."""
 UNKNOWN = "the metadata log does not say how leaders were elected since"
 
 
 class Lost(NamedTuple):
-    """Offsets of an epoch that the leader lacks, and the copies that have them. `why` is empty if none was lost."""
+    """Offsets of an epoch that the leader lacks, and the copies that have them. `why` is empty if nothing was lost."""
 
     epoch: int
     first: int
@@ -73,22 +73,22 @@ class Partition:
 
     @cached_property
     def ends(self) -> list[int]:
-        """The end offset of each copy; an empty log ends where it begins."""
+        """The end offset of each copy; that of an empty log is its start."""
         return [
             max([copy.start, *(last + 1 for _, last, _ in self.batches(number))])
             for number, copy in enumerate(self.copies)
         ]
 
     def batches(self, number: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the first and the last offset of a copy, and its epoch there, for each run."""
+        """Yield for each run the first and the last offset of a copy, and its epoch."""
         for run in self.compared.runs:
             if run.same[number] >= 0:
                 yield run.first, run.last, run.epochs[number]
 
     def epochs(self, number: int) -> list[tuple[int, int]]:
-        """Return where epochs begin in a copy, from its batches, or from its checkpoint if it has no batch.
+        """Return where epochs start in a copy, from its batches, or from its checkpoint if it has no batch.
 
-        A compacted log may have lost all records of an epoch: there the checkpoint takes precedence.
+        A compacted log may have lost all records of an epoch, so its checkpoint takes precedence.
         """
         entries = self.copies[number].epochs
         known = dict(entries) if self.compared.compacted else {}
@@ -117,7 +117,7 @@ class Partition:
     # What the leader lacks
 
     def lost(self) -> list[Lost]:
-        """Return the ranges that copies have and the reference lacks, joined if one epoch is complete in a copy."""
+        """Return the ranges that copies have and the reference lacks, joined if a copy has all of an epoch."""
         made: list[Lost] = []
         for one in (one for run in self.compared.runs if self.reference >= 0 for one in self._lacks(run)):
             last = made[-1] if made else one
@@ -137,7 +137,7 @@ class Partition:
         for group in sorted({same for same in run.same if same >= 0 and first <= run.last} - {mine}):
             epoch, have = run.epochs[group], [number for number, same in enumerate(run.same) if same == group]
             if epoch < 0 or (led and (epoch == here or epoch >= self.now["leader_epoch"])):
-                continue  # of the leader's own epoch one copy may have more: it was taken later
+                continue  # a later copy may have more of the leader's own epoch
             if self.compared.compacted and here < 0:
                 continue
             one = Lost(epoch, first, run.last, run.began, run.ended, have, False, UNKNOWN)
@@ -151,13 +151,13 @@ class Partition:
                 yield one._replace(first=max(first, known))
 
     def _committed(self, number: int) -> int:
-        """Return the high watermark of a copy, 0 if it may be that of a log which was cut since."""
+        """Return the high watermark of a copy, 0 if the log may have been truncated since."""
         copy = self.copies[number]
         cut = copy.high_watermark > self.ends[number] or any(row["election"] in BAD for row in self.history)
         return copy.high_watermark if copy.stopped or not cut else 0
 
     def _doubt(self, epoch: int, by: int, have: list[int]) -> str:
-        """Say why records of an epoch may be acknowledged though the leader of the epoch `by` lacks them."""
+        """Return why records of an epoch may be acknowledged although the leader of epoch `by` lacks them."""
         if not all(one in self.elections for one in range(epoch, by + 1)):
             return UNKNOWN
         opened, leads = self.elections[epoch]["offset"], self.elections[by]
@@ -167,7 +167,7 @@ class Partition:
         leader, owners = leads["leader"], {self.copies[number].broker for number in have}
         known = {copy.broker for copy in self.copies}
         for item in self.found:
-            # who regained leadership may have acknowledged records of its own after that
+            # a broker that led again may have acknowledged records of its own after that
             own = item["sort"] == REGAINED and (
                 item["offset"] == leads["offset"] or known & {*item["brokers"]} - owners
             )
@@ -178,7 +178,7 @@ class Partition:
             return f"broker {leader} had them, and no leader in between lacked them"
         return ""
 
-    # What is said
+    # texts
 
     def findings(self) -> Iterator[Found]:
         """Yield the findings in the copies."""
@@ -201,7 +201,7 @@ class Partition:
             yield _found("copies-differ", offset, time, who, text)
         for number, copy in enumerate(self.copies):
             if copy.mark:
-                continue  # a log that is being deleted loses its segments one by one
+                continue  # a log under deletion loses its segments one by one
             who = (copy.broker,) if copy.broker >= 0 else ()
             if copy.stopped and copy.high_watermark > self.ends[number]:
                 text = f"{name[number]} ends at {self.ends[number]:,}, below its high watermark {copy.high_watermark:,}"
@@ -216,7 +216,7 @@ class Partition:
         return f"which leads epoch {self.now['leader_epoch']}" if led else "which may be elected"
 
     def _differences(self, name: dict[int, str]) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Yield where copies have other records of one epoch."""
+        """Yield where copies have different records of one epoch."""
         for run in self.compared.runs:
             groups = [number for number in sorted(set(run.same) - {-1}) if run.epochs[number] >= 0]
             for one, other in pairwise(sorted(groups, key=lambda number: run.epochs[number])):
@@ -239,7 +239,7 @@ class Partition:
             expected = last + 1
 
     def _epoch_fault(self, number: int) -> str:
-        """Say where a copy's checkpoint of epochs does not fit its batches; empty if it does, or is older."""
+        """Return where a copy's checkpoint of epochs contradicts its batches; empty if it agrees or is older."""
         entries = self.copies[number].epochs
         for first, last, epoch in self.batches(number):
             if not entries or epoch > entries[-1][0] or self.compared.compacted:
@@ -309,7 +309,7 @@ class Partition:
         return sorted({self.copies[number].broker for number in numbers} - {-1})
 
     def _acknowledged(self, lost: list[Lost]) -> list[dict[str, Any]]:
-        """Return for each epoch which offset was acknowledged, which may have been at the latest, and who has that."""
+        """Return for each epoch the last acknowledged offset, the last one that may be, and the copies that have it."""
         never = {(one.epoch, one.first) for one in lost if not one.why}
         made: dict[int, dict[str, Any]] = {}
         for run in self.compared.runs:

@@ -1,4 +1,4 @@
-"""Report of an audit: the amount, the worst findings, and their histories."""
+"""Report of an audit: the extent of the log, the worst findings, and their histories."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 SHOWN = 1000
-"""The most findings in the report, the worst first; `omitted` counts the rest, which are in the Parquet files."""
+"""Most findings in the report, the worst first; `omitted` counts the rest, which are in the Parquet files."""
 TOLD = 5
 """The most partitions whose history is shown."""
 GAPS = 3
-"""The most gaps named at the top; all are at the end."""
+"""Most gaps named at the top; all are at the end."""
 SEEMS = 10
-"""Logs of one cluster differ at most in a few offsets at their ends; if more than one in this many differs, there are
-two clusters."""
+"""Logs of one cluster differ at most in a few offsets at their ends; if a larger share than one in this number
+differs, there are two clusters."""
 TOP = 10
 DAY = 86_400_000
 ELECTIONS = ("isr", "elr", "unclean", "last-known", "none-of-them")
@@ -86,7 +86,7 @@ def report(log: MetadataLog, judged: Judged, severity: Severity) -> dict[str, An
 
 
 def _counts(log: MetadataLog) -> dict[str, int]:
-    """Return how many changes, partitions and elections there are, and how many changes are not judged."""
+    """Return the numbers of changes, partitions, elections, and unjudged changes."""
     place = ["topic_id", "partition"]
     rows = log.kept(HISTORIES, "topic_id partition election").to_pandas(strings_to_categorical=True)
     unjudged = rows[rows["election"] == "unjudged"]
@@ -101,7 +101,7 @@ def _counts(log: MetadataLog) -> dict[str, int]:
 
 
 def _sorts(found: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return how often there is a finding of each sort, in how many partitions, when, and for how long."""
+    """Return for each sort of finding how often, in how many partitions, when, and for how long it occurred."""
     each = found.groupby(["sort", "severity"], observed=True)
     sums = each.agg(
         count=("place", "size"),
@@ -114,7 +114,7 @@ def _sorts(found: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _places(log: MetadataLog, found: pd.DataFrame, taken: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return in which topics, by which brokers and on which days most was found."""
+    """Return the topics, brokers and days with the most findings."""
     topics = found.groupby(["topic", "topic_id"], observed=True)
     topics = topics.agg(count=("place", "size"), partitions=("place", "nunique")).reset_index()
     topics = topics.astype({"topic": str}).sort_values(["count", "topic"], ascending=[False, True])
@@ -169,14 +169,14 @@ def _verdict(sorts: list[dict[str, Any]], notes: list[dict[str, Any]]) -> str:
 
 
 def _sort(item: dict[str, Any], release: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of the overview with what it means, by the rules of a release."""
+    """Return a row of the overview with its explanation, by the rules of a release."""
     sort, version = SORTS[item["sort"]], release["version"]
     more = {"about": sort.about, "page": sort.page, "rule": _rule(sort, release), "sentence": sort.sentence}
     return {**item, "kind": _kind(sort), **more, "look": sort.remedy(version if release["supported"] else "")}
 
 
 def _looked_for(every: list[dict[str, Any]], release: dict[str, Any], *, copies: bool) -> list[dict[str, Any]]:
-    """Return each rule with how often it is broken, and why it cannot be if so."""
+    """Return each rule with how often it is violated, and if it cannot be, why."""
     made = []
     for sort in sorted(SORTS.values(), key=lambda sort: (SEVERITIES.index(sort.severity), sort.name)):
         count = sum(item["count"] for item in every if item["sort"] == sort.name)
@@ -260,7 +260,8 @@ def warnings_of(
 
 STEP = "offset time leader leader_epoch replicas isr elr adding removing min_isr election why"
 BEFORE, AFTER = 8, 20
-"""The changes shown: the last ones up to the worst finding, and the first ones after it; the newest is always shown."""
+"""Number of changes shown: the last ones up to the worst finding, and the first ones after it; the newest is always
+shown."""
 LOSING = ("removed-replica-elected", "late-min-isr-elected", "stale-elr-elected", "unclean-election")
 """Elections after which only the previous leader may have the records."""
 Told = dict[str, Any]
@@ -281,7 +282,7 @@ def partition_story(steps: list[Told], found: list[Told], gaps: list[tuple[int, 
 
 
 def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
-    """Return the advice about an election, by the fate of the leader before it."""
+    """Return the advice about an election, which depends on the fate of the previous leader."""
     at = item["offset"]
     former = next(
         (step["leader"] for step in reversed(steps) if step["offset"] < at and step["leader"] != NO_LEADER), NO_LEADER
@@ -315,6 +316,6 @@ def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
 
 
 def _since(steps: list[Told], broker: int) -> int:
-    """Return the offset from which on a broker has no replica."""
+    """Return the offset from which a broker has no replica."""
     last = max((number for number, step in enumerate(steps) if broker in step["replicas"]), default=-1)
     return int(steps[last + 1]["offset"])

@@ -1,4 +1,4 @@
-"""Brokers as listening ports on 127.0.0.1: the world decides their answers, and the play the time of these."""
+"""Brokers as listening ports on 127.0.0.1: the world determines their answers, and the play when they are sent."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,17 +9,17 @@ from fencepost.kafka.clients.events import NOBODY, Event
 from fencepost.kafka.clients.world import TOPIC, PartitionAnswer, World, topic_id
 
 POLL = 0.015
-"""The seconds that a fetch waits if there is nothing to read."""
+"""Seconds that a fetch waits without new records."""
 LATEST = -1
 
 
 class Plot(Protocol):
-    """The part that decides when a request is answered."""
+    """Decides when a request is answered."""
 
     world: World
 
     def note(self, event: Event) -> None:
-        """Keep an event."""
+        """Record an event."""
         ...
 
     def now(self) -> float:
@@ -32,7 +32,7 @@ class Plot(Protocol):
 
 
 class Request:
-    """A received request; `answered` is set once the answer is built, `send` releases it."""
+    """A received request; `answered` is set once the answer is built, and `send` releases it."""
 
     def __init__(self, connection: "Connection", message: wire.Message) -> None:
         self.connection, self.message, self.broker = connection, message, connection.broker
@@ -43,7 +43,7 @@ class Request:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the answer is not awaited."""
+        """Whether nothing waits for the answer."""
         return self.connection.transport is None or self.connection.transport.is_closing()
 
     def build(self) -> None:
@@ -79,7 +79,7 @@ class Connection(asyncio.Protocol):
         self.since = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Start the connection."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         self.since = self.plot.now()
@@ -114,7 +114,7 @@ class Connection(asyncio.Protocol):
             Request(self, message).send()
 
     def answer(self, data: bytes) -> None:
-        """Write an answer, and receive the next request.
+        """Write an answer, and process the next request.
 
         A request that has already arrived was sent before the client could read this answer.
         """
@@ -131,7 +131,7 @@ class Connection(asyncio.Protocol):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (as asyncio calls it)
-        """End."""
+        """Clean up."""
         self.transport = None
 
 
@@ -187,7 +187,7 @@ def fetched_partitions(body: Any) -> list[tuple[int, Any, Any]]:
 
 
 def answers(plot: Plot, broker: int, message: wire.Message) -> tuple[dict[str, Any], list[Event]]:
-    """Return a broker's answer, and the information in it."""
+    """Return a broker's answer, and the events of the information in it."""
     world = plot.world
     base: dict[str, Any] = {"throttle_time": wire.NO_TIME, "error_code": wire.NONE}
     if message.api == wire.API_VERSIONS:
@@ -297,7 +297,7 @@ def _data(world: World, broker: int, message: wire.Message, found: list[Partitio
 
 
 def _told(world: World, broker: int, api: str, found: list[PartitionAnswer], *, is_named: bool) -> list[Event]:
-    """Return the news about each partition for a client: the answer, and the hint if there is one."""
+    """Return a client's news about each partition: the answer, and the hint, if any."""
     events = []
     cache = world.s.broker[broker].cache
     for item in found:
@@ -323,7 +323,7 @@ def _told(world: World, broker: int, api: str, found: list[PartitionAnswer], *, 
 
 
 def _coordinator(world: World, broker: int, message: wire.Message) -> dict[str, Any]:
-    """Return the broker itself as the coordinator if the history has commits, otherwise an error."""
+    """Return the broker itself as the coordinator if the history has commits, else an error."""
     where = world.endpoint(broker, world.s.newest) if world.has_groups else None
     host, port = where or ("", -1)
     named = {"node_id": broker if where else -1, "host": host, "port": port, "error_message": None}

@@ -1,10 +1,10 @@
-"""The events of a client's history, in order, which are judged and kept."""
+"""Events of a client's history, in order, which are judged and recorded."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 NOBODY = -1
-"""No leader, no epoch, no offset."""
+"""An absent leader, epoch or offset."""
 
 Kind = Literal[
     "request",
@@ -32,9 +32,9 @@ position. `died`: the process of the client died."""
 
 @dataclass(frozen=True)
 class Event:
-    """One event. Epochs are those on the wire; `topic` counts how often the topic was recreated.
+    """One event. Epochs are those on the wire; `topic` is the number of times the topic was recreated.
 
-    `since` of a request is the earliest time at which the client can have sent it, after reading the previous answer on
+    `since` of a request is the earliest time at which the client can have sent it, having read the previous answer on
     its connection.
     """
 
@@ -55,7 +55,7 @@ class Event:
     named: bool = False
     """Whether a hint came with the leader's endpoint."""
     happened: bool = False
-    """Whether, for a reported truncation, records that the client had read are not in the leader's log."""
+    """Whether a reported truncation is real: records that the client had read are missing from the leader's log."""
 
     def data(self) -> dict[str, Any]:
         """Return the event as JSON, without empty fields."""
@@ -66,7 +66,7 @@ class Event:
 
 @dataclass
 class Play:
-    """All events of one history with one client, and how much of the history the client followed."""
+    """All events of one history with one client, and how far the client followed the history."""
 
     role: str
     partitions: int
@@ -76,17 +76,17 @@ class Play:
     """The requests in the history, and those that the client sent at the right time."""
     backoff: float = 0.0
     has_old_brokers: bool = False
-    """Whether some brokers know no leader epochs, so that truncation need not be noticed."""
+    """Whether some brokers know no leader epochs, so that truncation may go unnoticed."""
     logs: dict[tuple[int, int], list[str]] = field(default_factory=dict)
     """The final values in the leader's log, for each partition and creation of its topic."""
     restarts: bool = False
-    """Whether another client takes over in the middle, which knows only what was committed."""
+    """Whether a second client takes over in the middle, knowing only the committed positions."""
     resets: bool = False
     """Whether the reset policy is latest, so that a consumer may skip records without a report."""
     broken: str = ""
     """Why the client could not be driven to the end."""
     begun_again: str = ""
-    """Why it failed the first time, if it was played a second time."""
+    """Why the first play failed, if there were two."""
 
     @property
     def is_dead(self) -> bool:

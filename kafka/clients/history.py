@@ -1,4 +1,4 @@
-"""Histories: steps of the model and moves that it lacks, as files that can be replayed, and as diagrams."""
+"""Histories: steps of the model and moves that it lacks, as files that can be replayed and as diagrams."""
 
 import json
 import random
@@ -29,17 +29,17 @@ SILENT = (
     "client_fails_to_validate",
     "client_bootstraps_again",
 )
-"""Steps of the client that cannot be delayed or forced: the client decides when to take them."""
+"""Steps of the client that cannot be delayed or forced."""
 
 SMALL: tuple[dict[str, int], ...] = tuple(
     {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": consumer} for consumer in (0, 1)
 )
-"""The machines whose state graphs are covered: one election, seen by two brokers sooner or later."""
+"""Machines whose state graphs are covered: one election, seen by two brokers at different times."""
 COVERED = (
     *SMALL,
     *({"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": consumer} for consumer in (0, 1)),
 )
-"""The machines that `benchmarks/clients.py` covers: those and larger ones."""
+"""Machines that `benchmarks/clients.py` covers: those and larger ones."""
 DEPTH = 30
 """The default maximum number of steps of a walk."""
 NAME = re.compile(r"(walk|errors|follower|cover) (\d+)\.(\d+)\Z")
@@ -53,9 +53,9 @@ BESIDES = {
     "epoch_is_unknown": "metadata names the leader without its epoch (-1) until the cluster is at rest",
     "broker_is_slow": "a broker answers each OffsetForLeaderEpoch from then on 200 ms late",
 }
-"""Things that real clusters do and the model does not: each concerns one partition, the last one broker."""
+"""Events of real clusters that the model lacks: each concerns one partition, the last one broker."""
 DRAWN = tuple(BESIDES)[:4]
-"""Those that are used in walks. Without an epoch nothing can be validated, so this and the slow broker are only in
+"""Those used in walks. Without an epoch nothing can be validated, so that move and the slow broker are only in
 stories."""
 
 
@@ -75,7 +75,7 @@ FOLLOWERS = {
     "follower_begins_later": "the log of that replica begins after all that was written",
     "follower_ends_earlier": "the last record is missing there, until the cluster is at rest",
 }
-"""Moves that concern the logs that serve consumers."""
+"""Moves that affect the logs from which consumers read."""
 APPLICATION = {
     "client_commits": "the application commits its position, with the leader epoch of the record before it",
     "client_commits_without_epoch": "the application commits its position alone",
@@ -84,7 +84,7 @@ APPLICATION = {
     "client_starts_over": "the application drops the topic, and takes it up again at once",
     "client_asks_admin": "the application asks an admin client where the log ends",
 }
-"""Moves of applications that use a client. A driver that lacks one reports it, and the history is not judged."""
+"""Moves of the application that uses a client. A driver without one reports that, and the history is not judged."""
 CODES = {
     "topic_has_error": (3, 5),
     "partition_has_error": (5, 9, 72),
@@ -109,7 +109,7 @@ class History:
     """Moves under the constants of a machine."""
 
     constants: Any
-    """The constants of the machine, which have attributes by their names."""
+    """The constants of the machine as attributes."""
     moves: tuple[Move, ...]
     name: str = ""
 
@@ -130,10 +130,10 @@ class History:
 
 @dataclass(frozen=True)
 class Story:
-    """A history, the rules of which one is broken, and the clients that do and do not break it.
+    """A history, the broken rules of which are known, and the clients that break them and those that do not.
 
-    `rarely` are clients that are reported to break it, but did so rarely or never here. If there are no rules, the
-    process dies.
+    `rarely` are clients that are reported to break a rule, but did so rarely or never here. Without rules, the process
+    dies.
     """
 
     name: str
@@ -162,17 +162,17 @@ def of_steps(constants: Constants, steps: Iterable[Step], name: str) -> History:
 
 @dataclass
 class Source:
-    """Source of histories: a path cover of a small state graph, or walks; with other moves, by the seed."""
+    """Source of histories: a path cover of a small state graph, or walks, with other moves drawn by the seed."""
 
     settings: tuple[dict[str, int], ...]
     seed: int = 1
     besides: float = 0.5
     lag: float = 0.4
-    """The share of walks with other events, and of those in which a broker learns nothing until the end."""
+    """Shares of walks with other events, and of those in which a broker learns nothing until the end."""
     errors: float = 0.25
-    """The share of walks that also have answers with errors or omissions."""
+    """Share of walks that also have answers with errors or omissions."""
     followers: float = 0.25
-    """The share of the other consumer walks with a replica that serves them; each is `follower SEED.NUMBER`."""
+    """Share of the other consumer walks with a replica that serves them; each is `follower SEED.NUMBER`."""
     seen: set[tuple[object, ...]] = field(default_factory=set)
 
     def _machines(self) -> list[tuple[Interpreter, Constants]]:
@@ -181,7 +181,7 @@ class Source:
         return [(Interpreter(machine, one), one) for one in constants]
 
     def cover(self) -> Iterator[History]:
-        """Yield walks that take every transition of each state graph, without those that no client can distinguish."""
+        """Yield walks that take every transition of each state graph, without those that clients cannot distinguish."""
         for place, (plain, constants) in enumerate(self._machines()):
             graph = state_graph(plain, MOST_STATES)
             if graph is None:
@@ -196,7 +196,7 @@ class Source:
                     yield found
 
     def walks(self, number: int, depth: int) -> Iterator[History]:
-        """Yield walks, each given by the seed and its number, of one machine after the other."""
+        """Yield walks, each determined by the seed and its number, of the machines in turn."""
         machines = self._machines()
         walking = [model_walks(plain, number, depth, self.seed) for plain, _ in machines]
         for place in range(number):
@@ -210,7 +210,7 @@ class Source:
             yield self._with_follower(found, chance) if found is known and found.role == "consumer" else found
 
     def _with_follower(self, history: History, chance: random.Random) -> History:
-        """Return a history in which a replica serves from some place on, and may have less of the log later."""
+        """Return a history in which a replica serves from some point on, and may later have less of the log."""
         if chance.random() >= self.followers:
             return history
         moves = list(history.moves)
@@ -223,7 +223,7 @@ class Source:
         return History(history.constants, tuple(moves), history.name.replace("walk", "follower"))
 
     def _with_errors(self, history: History, chance: random.Random) -> History:
-        """Return a history with one to three of ERRORS, at places that are drawn, or as it is."""
+        """Return a history with one to three of ERRORS at drawn positions, or unchanged."""
         if chance.random() >= self.errors:
             return history
         moves = list(history.moves)
@@ -237,7 +237,7 @@ class Source:
         return History(history.constants, tuple(moves), history.name.replace("walk", "errors"))
 
     def _with_more(self, history: History, chance: random.Random) -> History:
-        """Return a history in which a broker may learn less, with up to two of BESIDES at places that are drawn."""
+        """Return a history in which a broker may learn less, with up to two of BESIDES at drawn positions."""
         moves = list(history.moves)
         if chance.random() < self.lag:
             late = chance.randrange(int(history.constants.brokers))
@@ -251,7 +251,7 @@ class Source:
 
 
 def settings(role: str | None = None) -> tuple[dict[str, int], ...]:
-    """Return the machines of histories: the subjects of KIP-951, one after the other."""
+    """Return the machines of histories, one for each subject of KIP-951."""
     small = {"brokers": 3, "partitions": 1, "changes": 2}
     each = (
         small,
@@ -268,7 +268,7 @@ def settings(role: str | None = None) -> tuple[dict[str, int], ...]:
 
 
 def by_name(name: str) -> History | None:
-    """Return the walk or the history of a cover that has this name: the seed or the machine, and a number."""
+    """Return the walk or the history of a cover with this name: the seed or the machine, and a number."""
     found = NAME.match(name)
     if found is None:
         return None
@@ -281,7 +281,7 @@ def by_name(name: str) -> History | None:
 
 FORMAT = 1
 HOPELESS = ("leader-discovery-all-endpoints-lost",)
-"""Traces that leave no broker at an address known to the client."""
+"""Traces in which no broker stays at an address known to the client."""
 ERROR_NAMES = {
     "1": "OFFSET_OUT_OF_RANGE",
     "6": "NOT_LEADER_OR_FOLLOWER",
@@ -301,7 +301,7 @@ def text_of(history: History, **more: str) -> str:
 
 
 def load(path: Path) -> History:
-    """Return the history of a kept file or an archived trace."""
+    """Return the history in a file or an archived trace."""
     if path.suffix == ".trace":
         trace = read(path).trace
         if trace.protocol.name != PROTOCOL:
@@ -323,7 +323,7 @@ def load(path: Path) -> History:
 
 
 def of_archive() -> list[History]:
-    """Return the histories of the archived traces of leader discovery, without those that no client recovers from."""
+    """Return the histories of the archived traces of leader discovery, without those from which no client recovers."""
     return [load(path) for path in sorted(ARCHIVE.glob(f"{PROTOCOL}-*.trace")) if path.stem not in HOPELESS]
 
 
@@ -385,7 +385,7 @@ def _line(event: Event) -> str:
 
 
 def page(history: History, play: Play, rule: str, told: str, client: str, last: Event, file: str) -> str:
-    """Return a page about a failure: the broken rule and its story, how to play it again, and the diagram."""
+    """Return a page about a failure: the broken rule and its story, how to replay it, and the diagram."""
     again = f'`fencepost.conform_clients("{client}", traces="{file}")` plays it again.'
     moves = "\n".join(f"- {move}" for move in history.moves)
     return f"# {client}: {rule}\n\n{told}\n\n{again}\n\n{moves}\n\n```mermaid\n{diagram(play, last)}```\n"

@@ -25,9 +25,9 @@ from fencepost.model.language.errors import UsageError, nearest
 
 DRIVERS = Path(__file__).parent / "drivers"
 PYTHON = {"librdkafka": "confluent-kafka", "kafka-python": "kafka-python", "aiokafka": "aiokafka"}
-"""Clients that are wheels, each with its name on PyPI."""
+"""Clients from PyPI, each with its name there."""
 GO = {"franz-go": "github.com/twmb/franz-go/pkg/kgo", "sarama": "github.com/IBM/sarama"}
-"""Clients in Go, by their modules. Before 1.40 sarama was Shopify's."""
+"""Clients in Go, by module. Before 1.40 sarama was Shopify's."""
 NEWEST = {
     "java": "4.4.0",
     "librdkafka": "2.16.1",
@@ -38,7 +38,7 @@ NEWEST = {
 }
 """The known clients, each with its default version."""
 OWN = "fencepost"
-"""Our own small client, which needs nothing."""
+"""Our own small client, which needs no installation."""
 SECONDS = 300
 LEAVE = "leave this client out"
 VERSION = re.compile(r"[0-9][0-9A-Za-z.]*\Z")
@@ -47,7 +47,7 @@ JAVA = ("-XX:+UseSerialGC", "-Xmx512m", "-XX:-UsePerfData", "-XX:TieredStopAtLev
 
 @dataclass(frozen=True)
 class Installed:
-    """A client that can be run: by this command, in this environment; without a command, ours in this process."""
+    """A client that this command runs in this environment; without a command, our own client in this process."""
 
     name: str
     version: str
@@ -61,7 +61,7 @@ class Installed:
 
 
 def parse_client(asked: str) -> tuple[str, str]:
-    """Return name and version of a client written as NAME or NAME==VERSION; raise UsageError if that is impossible."""
+    """Return name and version of a client written as NAME or NAME==VERSION; raise UsageError for anything else."""
     name, _, version = asked.partition("==")
     if name == OWN or name.startswith(f"{OWN}/"):
         return name, ""
@@ -80,7 +80,7 @@ def parse_client(asked: str) -> tuple[str, str]:
 
 
 def ends_of(asked: str) -> tuple[str, ...]:
-    """Return the requested clients: NAME==A..B is the first and the last of a range of releases."""
+    """Return the requested clients: for NAME==A..B the first and the last of a range of releases."""
     name, _, versions = asked.partition("==")
     first, dots, last = versions.partition("..")
     ends = tuple(f"{name}=={version}" for version in (first, last)) if dots else (asked,)
@@ -94,7 +94,7 @@ def ends_of(asked: str) -> tuple[str, ...]:
 
 
 def releases_between(first: str, last: str) -> list[str]:
-    """Return the releases from NAME==A to NAME==B in its registry, inclusive, the oldest first."""
+    """Return the releases from NAME==A to NAME==B in its registry, inclusive, oldest first."""
     (name, low), (_, high) = parse_client(first), parse_client(last)
     found = [item for item in _registered(name) if re.fullmatch(r"[0-9.]+", item)]
     within = {item for item in found if _order(low) < _order(item) < _order(high)}
@@ -106,7 +106,7 @@ def _order(version: str) -> list[int]:
 
 
 def _registered(name: str) -> list[str]:
-    """Return the versions of a client that PyPI, Go's proxy or Maven's repository lists."""
+    """Return the versions of a client in PyPI, Go's proxy or Maven's repository."""
     if name in PYTHON:
         words = [sys.executable, "-m", "pip", "index", "versions", PYTHON[name]]
         done = run(words, SECONDS, "pip")
@@ -126,7 +126,7 @@ def _registered(name: str) -> list[str]:
 
 
 def install_client(asked: str) -> Installed:
-    """Return a client that was requested, installing it if necessary."""
+    """Return a requested client, installing it if necessary."""
     name, version = parse_client(asked)
     if name not in NEWEST:
         return Installed(name, version)
@@ -149,7 +149,7 @@ def _go_command(use: str) -> str:
 
 
 def _python(name: str, version: str) -> Installed:
-    """Install a wheel with what it needs beside it, for this Python."""
+    """Install a wheel with its dependencies, for this Python."""
     tag = f"{sys.version_info[0]}.{sys.version_info[1]}"
     folder = cache_folder() / "clients" / f"{name}-{version}-{tag}"
     if not folder.is_dir():

@@ -1,7 +1,7 @@
-"""Questions to the brokers of a cluster at a user's address, judged by the model's own functions.
+"""Questions to the brokers of a user's cluster, judged by the model's functions.
 
-The questions are about a topic made for them, with a prefix, and removed at the end. No broker is stopped: the leader
-is moved by a reassignment among the same replicas and a preferred election.
+They are about a topic made for them, with a prefix, and removed at the end. No broker is stopped: the leader is moved
+by a reassignment among the same replicas and a preferred election.
 """
 
 import datetime as dt
@@ -23,13 +23,13 @@ CREATE, DELETE, ELECT, REASSIGN = 19, 20, 43, 45
 VERSIONS = {CREATE: 5, DELETE: 4, ELECT: 2, REASSIGN: 0, wire.METADATA: 12, wire.PRODUCE: 9}
 FETCH_BY_NAME, FETCH_WITH_HINTS, PRODUCE_WITH_HINTS = 12, 16, 10
 SECONDS = 10.0
-"""The seconds for an answer, and for the cluster to carry out a request."""
+"""Seconds for an answer, and for the cluster to execute a request."""
 LOOPBACK = ("127.", "::1")
 REPLICAS, RECORDS = 3, 2
 
 
 class Said(NamedTuple):
-    """The part of an answer that is judged: an error, and two numbers, as explained in `means` of the question."""
+    """The judged part of an answer: an error, and two numbers, which `means` of the question explains."""
 
     error: int
     first: int = NOBODY
@@ -87,7 +87,7 @@ MISTAKES: dict[str, Mistake] = {
         lambda item, _: item.answer._replace(first=0),
     ),
 }
-"""Mistakes of brokers, each with the rule that has to notice it, and its effect on an answer, given the last one."""
+"""Mistakes of brokers, each with the rule that must notice it, and its effect on an answer, given the last one."""
 
 
 def addresses(servers: str) -> list[tuple[str, int]]:
@@ -116,7 +116,7 @@ class Brokers:
         self.offered = {int(item.api_key): int(item.max_version) for item in offered.api_keys}
 
     def _allowed(self, host: str, port: int) -> tuple[str, int]:
-        """Return an address, if it is on this machine or may be anywhere."""
+        """Return an address if it is local or any host is allowed."""
         try:
             found = {str(item[4][0]) for item in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)}
         except OSError as error:
@@ -129,7 +129,7 @@ class Brokers:
         return host, port
 
     def call(self, at: tuple[str, int], api: int, version: int, values: dict[str, Any]) -> Any:
-        """Question a broker on a separate connection; return the answer."""
+        """Call a broker on a separate connection; return the answer."""
         self.number += 1
         try:
             with socket.create_connection(at, SECONDS) as link, link.makefile("rb") as answers:
@@ -148,7 +148,7 @@ class Brokers:
         return self.call(self.seeds[0], wire.METADATA, VERSIONS[wire.METADATA], body)
 
     def administer(self, api: int, values: dict[str, Any]) -> Any:
-        """Ask any broker for an action of the controller."""
+        """Have any broker forward an administrative request to the controller."""
         return self.call(self.seeds[0], api, VERSIONS[api], {"timeout": dt.timedelta(seconds=SECONDS), **values})
 
     def partition(self, after: int = NOBODY) -> Any:
@@ -172,7 +172,7 @@ class Brokers:
             raise UsageError(f"topic {self.topic} cannot be created: {told.error_message or told.error_code!r}.")
 
     def remove(self) -> str:
-        """Remove the topic; return why it is still there, an empty string if it is not."""
+        """Remove the topic; return why it still exists, or an empty string."""
         try:
             told = self.administer(DELETE, {"topic_names": [self.topic]}).responses[0]
         except UsageError as error:
@@ -180,16 +180,16 @@ class Brokers:
         return f"error {int(told.error_code)}" if told.error_code else ""
 
     def move(self, found: Any) -> None:
-        """Let the next replica lead, by reordering the same replicas."""
+        """Make the next replica the leader, by reordering the same replicas."""
         order = [*found.replica_nodes[1:], found.replica_nodes[0]]
         rows = [{"name": self.topic, "partitions": [{"partition_index": 0, "replicas": order}]}]
         self.administer(REASSIGN, {"topics": rows})
-        time.sleep(0.5)  # the order of replicas is applied without an answer that says so
+        time.sleep(0.5)  # no answer reports when the order of replicas is applied
         named = [{"topic": self.topic, "partitions": [0]}]
         self.administer(ELECT, {"election_type": 0, "topic_partitions": named})
 
     def write(self, leader: int) -> None:
-        """Write records, as soon as the leader knows that it leads."""
+        """Write records once the leader knows that it leads."""
         end, written = time.monotonic() + SECONDS, 0
         while written < RECORDS:
             written += not self.produce(leader).responses[0].partition_responses[0].error_code
@@ -223,7 +223,7 @@ class Brokers:
         return self.call(self.where[broker], wire.FETCH, version, {**body, "topics": topics, **more})
 
     def end_of(self, broker: int, epoch: int, asked: int) -> Said:
-        """Return a broker's answer to the question where an epoch ends."""
+        """Return a broker's answer about where an epoch ends."""
         row = {"partition": 0, "current_leader_epoch": epoch, "leader_epoch": asked}
         body = {"replica_id": -1, "topics": [{"topic": self.topic, "partitions": [row]}]}
         found = self.call(self.where[broker], wire.OFFSET_FOR_LEADER_EPOCH, 4, body).topics[0].partitions[0]
@@ -242,7 +242,7 @@ def questions(cluster: Brokers) -> Iterator[Question]:
     others = [node for node in found.replica_nodes if node != leader]
     log: Any = SimpleNamespace(log=[], end=0, start=0)
     until = time.monotonic() + SECONDS
-    while log.end < RECORDS * (3 if others else 1):  # a new leader gives what was written once others have it
+    while log.end < RECORDS * (3 if others else 1):  # a new leader serves records once others have copied them
         log.log += wire.records(cluster.fetch(leader, log.end, epoch).records)
         log.end = len(log.log)
         if time.monotonic() > until:
@@ -317,7 +317,7 @@ class BrokersReport:
     questions: list[Question] = field(default_factory=list)
     topic: str = ""
     left: str = ""
-    """Why the topic could not be removed; empty if it was."""
+    """Why the topic could not be removed, if so."""
 
     @property
     def title(self) -> str:
@@ -326,7 +326,7 @@ class BrokersReport:
 
     @property
     def broken(self) -> list[Question]:
-        """The questions with a different answer."""
+        """The questions whose answer differs from the model's."""
         return [item for item in self.questions if item.answer != item.expected]
 
     @property
@@ -335,14 +335,14 @@ class BrokersReport:
         return "differs" if self.broken else "conforms"
 
     def seen(self, mistake: str) -> bool | None:
-        """Return whether a planted mistake is noticed in these answers; None if no question is about it."""
+        """Return whether these answers reveal a planted mistake; None if no question is about it."""
         rule, change = MISTAKES[mistake]
         ends = [item.answer for item in self.questions if item.rule == "epochs-end-where-they-do"]
         tried = [replace(item, answer=change(item, ends[-1])) for item in self.questions if item.rule == rule]
         return any(item.answer != item.expected for item in tried) if tried else None
 
     def summary(self) -> Iterator[str]:
-        """Yield the differing answers, each rule with its questions, and how well mistakes are noticed."""
+        """Yield the differing answers, each rule with its questions, and which planted mistakes are noticed."""
         for item in self.broken:
             yield f"{item.rule}: {item.text}: {item.answer}, and {item.expected} is expected ({RULES[item.rule]})"
         for rule in RULES:
@@ -365,7 +365,7 @@ class BrokersReport:
 
 
 def is_here(servers: str) -> bool:
-    """Return whether all given addresses are of this machine, judging by their names."""
+    """Return whether all given addresses look local."""
     return all(host == "localhost" or host.startswith(LOOPBACK) for host, _ in addresses(servers))
 
 

@@ -1,7 +1,7 @@
 """One history played with one client: the history decides when the cluster moves and when requests are answered.
 
-The client acts freely. A request that the history does not wait for is answered at once, from the broker's knowledge; a
-request that does not come in time is skipped. The history that happened is judged.
+The client acts freely. A request that the history does not wait for is answered at once, from the broker's knowledge;
+an expected request that does not arrive in time is skipped. The resulting history is judged.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ LATE = "the client did not start in time"
 SLOW = 0.2
 """The seconds that a slow broker takes to answer."""
 MOST_REQUESTS = 300
-"""The number of requests after which an unrecovered client is given up."""
+"""Requests after which an unrecovered client is given up."""
 WARM = 2
 """The records that exist, and are read or written, before the history begins."""
 
@@ -47,7 +47,7 @@ class Session(Protocol):
         """Make the client write a record."""
 
     def do(self, what: str, **more: Any) -> None:
-        """Make the application do something else with the client: commit, start over, ask an admin client."""
+        """Make the application do something else with the client: commit, restart, ask an admin client."""
 
     async def stop(self) -> None:
         """Stop it."""
@@ -65,7 +65,7 @@ class Player:
         self.play.restarts = history.has("client_restarts")
         self.play.resets = history.has("client_resets")
         self.done_with = asyncio.Event()
-        """Whether the client has committed, or says that it cannot."""
+        """Whether the client has committed, or reports that it cannot."""
         self.began = time.monotonic()
         self.servers: dict[int, asyncio.Server] = {}
         self.connections: set[Connection] = set()
@@ -77,14 +77,14 @@ class Player:
         self.reported: set[int] = set()
         self.done = asyncio.Event()
         self.settled = 0
-        """The number of requests since the cluster came to rest, plus one."""
+        """One more than the number of requests since the cluster settled."""
 
     def now(self) -> float:
         """Return the seconds since the beginning."""
         return time.monotonic() - self.began
 
     def note(self, event: Event) -> None:
-        """Keep an event."""
+        """Record an event."""
         self.play.events.append(event)
         if event.kind == "request" and self.settled:
             self.settled += 1
@@ -131,7 +131,7 @@ class Player:
             connection.close()
 
     async def _begin(self) -> None:
-        """Start the client and let it run undisturbed; its next request waits for the history."""
+        """Start the client and let it run freely; its next request waits for the history."""
         self.command = command = {
             "role": self.play.role,
             "bootstrap": [f"127.0.0.1:{port}" for port in self.world.ports.values()],
@@ -165,7 +165,7 @@ class Player:
                 self.session.produce(place, value)
 
     def _wait_for(self, partition: int, value: str) -> None:
-        """Note what the client has to write, to read, or to find out."""
+        """Record what the client must write, read, or find out."""
         self.done.clear()
         self.outstanding[value] = partition
         self.note(Event("written", self.now(), partition=partition, value=value))
@@ -206,7 +206,9 @@ class Player:
             self.done.set()
 
     def _has_lost(self, partition: int) -> bool:
-        """Return whether the client has read a record of the partition, or of any, that is not in the leader's log."""
+        """Return whether the client has read a record of the partition (or of any) that is missing from the leader's
+        log.
+        """
         return any(
             self.world.is_lost(item.partition, item.topic, item.offset, item.epoch)
             for item in self.play.events
@@ -228,7 +230,7 @@ class Player:
             request.send()
 
     def _is_idle(self, request: Request) -> bool:
-        """Return whether it is a fetch for which there is nothing yet."""
+        """Return whether it is a fetch without records to return."""
         if request.message.api != wire.FETCH:
             return False
         request.build()
@@ -242,7 +244,7 @@ class Player:
             request.send()
 
     async def _wanted(self, *, is_data: bool) -> Request | None:
-        """Wait for a request of the client, for data or for metadata; None if none comes in time."""
+        """Wait for a request for data or for metadata; return None if it does not arrive in time."""
         if is_data and self.polling:
             return self.polling.pop()
         self.waiting = (is_data, asyncio.get_running_loop().create_future())
@@ -324,7 +326,7 @@ class Player:
         except (
             DisabledError,
             DomainError,
-        ):  # a broker that learned less than in the model's history has nothing to follow
+        ):  # a broker that learned less than in the model has no leader to follow
             return
         self.note(Event("moved", self.now(), value=str(move)))
         self._note_lost(lost)
@@ -338,7 +340,7 @@ class Player:
             self.note(Event("lost", self.now(), partition=partition, offset=offset))
 
     async def _settle(self) -> None:
-        """Leave the cluster in the final state of a history, and let the client recover."""
+        """Bring the cluster to its final state, and let the client recover."""
         self._release(is_data=True)
         self._release(is_data=False)
         if self.play.broken:
@@ -356,7 +358,7 @@ class Player:
             await asyncio.wait_for(self.done.wait(), self.times.recover)
 
     def _is_there(self, value: str, partition: int) -> bool:
-        """Return whether a record is in the leader's log: what was cut off need not be read."""
+        """Return whether a record is in the leader's log: truncated records need not be read."""
         now = self.world.s.image[self.world.s.newest].partition[partition]
         log = self.world.logs[partition, now.topic, now.epoch][self.world.starts.get(partition, 0) :]
         return any(item.value == value for item in log)

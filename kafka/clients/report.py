@@ -36,11 +36,11 @@ from fencepost.kafka.formatting import count_histories, many
 from fencepost.model.language.errors import UsageError
 
 AT_ONCE = 24
-"""The number of histories played at the same time: each mostly waits."""
+"""Histories played at the same time: each mostly waits."""
 ALONE = 4
 """The number of single-history processes that run at the same time."""
 AGAIN = 3
-"""How often a history in which a rule was broken is played again: a deviation counts if it recurs every time."""
+"""Plays of a history in which a rule was broken: a deviation counts if it recurs every time."""
 
 
 @dataclass
@@ -66,7 +66,7 @@ class ClientOutcome:
     client: Installed
     histories: int = 0
     counted: int = 0
-    """Histories in which at least one rule could have been broken."""
+    """Number of histories in which at least one rule could have been broken."""
     exercised: Counter[str] = field(default_factory=Counter)
     broken: Counter[str] = field(default_factory=Counter)
     """For each rule, how many histories broke it."""
@@ -78,7 +78,7 @@ class ClientOutcome:
     begun_again: Counter[str] = field(default_factory=Counter)
     """Histories that were played a second time because they did not finish the first time, by reason."""
     deaths: int = 0
-    """How often a process with several clients died."""
+    """Number of deaths of a process with several clients."""
     names: list[str] = field(default_factory=list)
     wanted: int = 0
     followed: int = 0
@@ -86,7 +86,7 @@ class ClientOutcome:
     complete: bool = True
 
     def add(self, history: History, play: Play) -> None:
-        """Take a play."""
+        """Add a play."""
         self.histories += 1
         self.names.append(history.name)
         self.wanted += play.wanted
@@ -117,7 +117,7 @@ class ClientOutcome:
         }
 
     def story(self, rule: str) -> tuple[Failure, Telling]:
-        """Return a failure of a broken rule, one that recurs if there is one, and its story."""
+        """Return a failure of a broken rule, preferably one that recurs, and its story."""
         shown = max(self.failures[rule], key=lambda item: item.is_steady)
         return shown, as_story(shown.play, shown.verdict)
 
@@ -143,8 +143,8 @@ class ClientOutcome:
 class Pool:
     """Clients of one kind: one process for all, or our own client in this process.
 
-    A process that dies takes all its clients along. Another takes its place, and each interrupted history is played
-    again in a separate process, so that a fatal one does not prevent the others from being judged.
+    A process that dies takes all its clients along. A new one replaces it, and each interrupted history is played again
+    in a separate process, so that a fatal one does not keep the others from being judged.
     """
 
     def __init__(self, client: Installed, times: Times) -> None:
@@ -179,7 +179,7 @@ class Pool:
         return OwnClient(self.client.name.removeprefix(OWN).removeprefix("/"))
 
     async def play(self, history: History) -> Play:
-        """Play one history, once there is room; a second time if the client died or did not start."""
+        """Play one history when a slot is free; play it again if the client died or did not start."""
         async with self.room:
             await self._start()
             play = await Player(history, self.session(), self.times).run()
@@ -217,7 +217,7 @@ async def _again(pool: Pool, found: Failure) -> None:
 
 
 async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
-    """Return a failure of the same rule with fewer moves: leaving out dispensable ones, several tried at a time."""
+    """Return a failure of the same rule with fewer moves: unneeded ones are left out, several attempts at a time."""
     plays = 0
     size = max(1, len(found.history.moves) // 2)
     while size and plays < most:
@@ -292,7 +292,7 @@ class ClientPlan:
     output: Path | None = None
 
     def histories(self) -> Iterator[History]:
-        """Yield the histories, the same each time."""
+        """Yield the histories, always the same."""
         if self.files or self.stories:
             yield from map(load, self.files)
             for name in self.stories:
@@ -304,7 +304,7 @@ class ClientPlan:
 
 
 def _named(name: str) -> list[History]:
-    """Return a story, or a history that the tables of docs/kafka/clients.md name, as often as it is played."""
+    """Return a story, or a history named in the tables of docs/kafka/clients.md, once per play."""
     found = by_name(name) or next((one for one in of_archive() if one.name == name), None)
     if found is not None:
         return [found] * PLAYS
@@ -313,7 +313,7 @@ def _named(name: str) -> list[History]:
 
 
 class Change(NamedTuple):
-    """The last release before a rule starts or stops being broken, between two releases."""
+    """The last release before a change in whether a rule is broken, between two releases."""
 
     rule: str
     before: str
@@ -337,7 +337,7 @@ class ClientReport:
     missing: str = ""
     traces: dict[str, Path] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
-    """For the last release of a range: the rules that only it keeps, or only the first one."""
+    """For the last release of a range: the rules that only it keeps, and those that only the first one keeps."""
 
     @property
     def verdict(self) -> str:
@@ -414,7 +414,7 @@ def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
 
 
 def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[[str], None]) -> list[ClientReport]:
-    """Play the histories with each client, one after the other; if a client is missing, the others still play.
+    """Play the histories with each client in turn; if a client is missing, the others still play.
 
     For a range NAME==A..B, the first and the last release are played, and their differences are bisected.
     """
@@ -445,7 +445,7 @@ def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[
 
 
 def _steady(outcome: ClientOutcome) -> dict[str, list[History]]:
-    """Return for each rule up to AGAIN histories that break it each time."""
+    """Return for each rule up to AGAIN histories that always break it."""
     found = {
         rule: list({item.history.name: item.history for item in items if item.is_steady}.values())
         for rule, items in outcome.failures.items()
@@ -454,7 +454,7 @@ def _steady(outcome: ClientOutcome) -> dict[str, list[History]]:
 
 
 def _bisected(first: ClientOutcome | None, last: ClientOutcome | None, tell: Callable[[str], None]) -> Iterator[Change]:
-    """Yield for each rule that one of two releases keeps and the other breaks each time where that changes."""
+    """Yield for each rule that one of two releases keeps and the other always breaks the release that changed it."""
     if first is None or last is None:
         return
     early, late = _steady(first), _steady(last)
@@ -464,7 +464,7 @@ def _bisected(first: ClientOutcome | None, last: ClientOutcome | None, tell: Cal
     broken: dict[str, set[str] | None] = {releases[0]: set(early), releases[-1]: set(late)} if releases else {}
 
     def breaks(release: str) -> set[str] | None:
-        """Return the differing rules that a release breaks each time; None if it cannot be installed."""
+        """Return the differing rules that a release always breaks; None if it cannot be installed."""
         if release not in broken:
             try:
                 client = install_client(release)

@@ -1,6 +1,6 @@
-"""Rules that clients are judged by, each a sentence of a KIP, and the beliefs of a client that obeys them.
+"""Rules by which clients are judged, each a sentence of a KIP, and the beliefs of a client that obeys them.
 
-A belief is a client's knowledge of a partition's leader, decided by the model's own functions.
+A belief is a client's knowledge of a partition's leader, derived by the model's functions.
 """
 
 from collections import Counter
@@ -16,13 +16,13 @@ from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_m
 from fencepost.model.consumers.fetching import target
 
 TO_LEADERS = ("produce", "fetch", "validate", "list")
-"""Requests that go to the leader in which a client believes."""
+"""Requests that go to the leader according to the client's belief."""
 SLACK = 0.05
-"""The seconds that a client may take to pass news between its threads."""
+"""Seconds that a client may take to pass news between its threads."""
 
 
 class Belief(NamedTuple):
-    """A leader with its epoch, and the time and event by which it became known."""
+    """A leader with its epoch, and the time and event of the client's learning of it."""
 
     topic: int
     leader: int
@@ -49,18 +49,18 @@ class Beliefs:
         heard = Belief(event.topic, event.leader, event.epoch, event.at, event)
         is_of_other_topic = now is not None and event.kind == "hint" and event.topic != now.topic
         if is_of_other_topic and event.leader != NOBODY:
-            self.optional.append(heard)  # a hint does not say which topic it is about, and a client may find out or not
+            self.optional.append(heard)  # a hint does not name its topic, which a client may find out or not
         elif event.error:
             self.ignored.append(event)
         elif now is not None and event.leader == NOBODY != event.epoch == now.epoch:
-            self.optional.append(heard)  # the partition has an error in an epoch that is known
+            self.optional.append(heard)  # the partition has an error in a known epoch
         elif _is_accepted(now, event):
             (self.trail if event.kind == "metadata" or event.named else self.optional).append(heard)
         elif now is not None and (event.epoch < now.epoch or (event.kind == "hint" and event.leader != now.leader)):
             self.ignored.append(event)
 
     def act(self, request: Event) -> None:
-        """Process a request to a leader, which shows the client's belief."""
+        """Process a request to a leader, which reveals the client's belief."""
         for place in range(len(self.trail) - 1, 0, -1):
             item, before = self.trail[place], self.trail[place - 1]
             is_its = item.leader == request.broker and request.epoch in (NOBODY, item.epoch)
@@ -73,7 +73,7 @@ class Beliefs:
                 return
 
     def possible(self, request: Event) -> list[Belief]:
-        """Return the beliefs that a client may have when it sends a request: the one before, and all since."""
+        """Return the beliefs that a client may have when it sends a request: the previous one, and all since."""
         known = [place for place, item in enumerate(self.trail) if item.at <= request.since - SLACK]
         known += [place for at, place in self.acted if at <= request.since]
         found = [item for item in self.trail[max(known, default=0) :] if item.at <= request.at]
@@ -84,9 +84,9 @@ class Beliefs:
 
 
 def _is_accepted(now: Belief | None, event: Event) -> bool:
-    """Return whether news is to be believed, or may be.
+    """Return whether news must be believed, or may be.
 
-    Of a hint without an endpoint the client may know where the leader is.
+    A client may know the leader's address even if a hint lacks the endpoint.
     """
     if event.kind == "hint":
         return (
@@ -102,7 +102,7 @@ def _is_accepted(now: Belief | None, event: Event) -> bool:
 
 
 def beliefs_of(play: Play) -> dict[int, Beliefs]:
-    """Return the beliefs about each partition of a client that keeps the rules."""
+    """Return the beliefs about each partition of a client that obeys the rules."""
     found = {partition: Beliefs() for partition in range(play.partitions)}
     for event in play.events:
         if event.kind in ("hint", "metadata"):
@@ -113,8 +113,8 @@ def beliefs_of(play: Play) -> dict[int, Beliefs]:
 
 
 WITHOUT_ASKING = 3
-"""The requests that may follow an error at the same broker before the client asks for metadata, since both may happen
-together."""
+"""Requests to the same broker that may follow an error before the client asks for metadata, since they may already
+be under way."""
 REFUSED = (str(NOT_LEADER), str(FENCED_EPOCH))
 
 
@@ -128,7 +128,7 @@ class BrokenRule:
 
 
 class Judge:
-    """Judges one play: `exercised` counts how often each rule could have been broken, `broken` has the verdicts."""
+    """Judge of one play: `exercised` counts how often each rule could have been broken, `broken` has the verdicts."""
 
     def __init__(self, play: Play) -> None:
         self.play = play
@@ -146,11 +146,11 @@ class Judge:
                 look(self, partition)
 
     def count(self, rule: str, times: int = 1) -> None:
-        """Count that a rule could have been broken."""
+        """Count an opportunity to break a rule."""
         self.exercised[rule] += times
 
     def breaks(self, rule: str, event: Event, why: str) -> None:
-        """Record that a rule was broken, the first time in a play."""
+        """Record that a rule was broken, only the first time in a play."""
         if rule not in {item.rule for item in self.broken}:
             self.broken.append(BrokenRule(rule, event, why))
             self.exercised[rule] = max(1, self.exercised[rule])
@@ -161,7 +161,7 @@ class Judge:
 
 
 def _brokers(judge: Judge, partition: int) -> None:
-    """Look where requests for data go, and questions where an epoch ends."""
+    """Check where requests for data and for the ends of epochs go."""
     known = judge.beliefs[partition]
     seen: set[int] = set()
     serving = {item.leader: item.at for item in reversed(judge.events) if item.kind == "preferred"}
@@ -189,18 +189,18 @@ def _brokers(judge: Judge, partition: int) -> None:
 
 
 def _ignoring(event: Event) -> str:
-    """Return the rule by which news is ignored."""
+    """Return the rule that says to ignore news."""
     return "errors-name-no-leader" if event.error else f"older-{event.kind}-is-ignored"
 
 
 def _ignored(known: Beliefs, request: Event) -> list[Event]:
-    """Return the older news that the client had received, since its last belief, when it sent a request."""
+    """Return the ignored news that the client had received since its last belief when it sent a request."""
     newest = known.possible(request)[0]
     return [event for event in known.ignored if newest.at < event.at <= request.since - SLACK]
 
 
 def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None:
-    """Return which rule a request to the wrong broker breaks: it ignores the newest news, or heeds older news."""
+    """Return the rule that a request to the wrong broker breaks: it ignores the newest news, or follows older news."""
     shown = f"{request.api} goes to broker {request.broker}, and {newest.leader} leads in epoch {newest.epoch}"
     for event in reversed([item for item in known.ignored if newest.at < item.at <= request.at]):
         if event.leader == request.broker:
@@ -249,7 +249,7 @@ def _epochs(judge: Judge, partition: int) -> None:
 
 
 def _errors(judge: Judge, partition: int) -> None:
-    """Look at what follows an error: a request for metadata, and not too soon the next try."""
+    """Check what follows an error: a request for metadata, and a retry that is not too soon."""
     known = judge.beliefs[partition]
     refused = [
         item for item in judge.events if item.kind == "answer" and item.api != "validate" and item.error in REFUSED
@@ -262,7 +262,7 @@ def _errors(judge: Judge, partition: int) -> None:
         _asks(judge, answer, later, bool(news))
         retry = later[0]
         if not set(retry.value.split()) & _last_values(judge, answer):
-            continue  # another batch, which was not tried before
+            continue  # another batch, in its first attempt
         if answer.api == "produce" and judge.play.backoff and not any(item.at <= retry.at for item in news):
             judge.count("retry-waits-for-the-backoff")
             if retry.at - answer.at < judge.play.backoff / 2:
@@ -274,7 +274,7 @@ def _errors(judge: Judge, partition: int) -> None:
 
 
 def _news(judge: Judge, known: Beliefs, answer: Event) -> list[Belief]:
-    """Return the news of newer leaders since the client sent the request that was refused."""
+    """Return the news of newer leaders that arrived after the client sent the refused request."""
     refused = [item for item in judge.data() if item.broker == answer.broker and item.at <= answer.at]
     before = known.possible(refused[-1])[:1] if refused else []
     began = refused[-1].at if refused else answer.at
@@ -286,13 +286,13 @@ def _news(judge: Judge, known: Beliefs, answer: Event) -> list[Belief]:
 
 
 def _last_values(judge: Judge, answer: Event) -> set[str]:
-    """Return the contents of the request that was refused."""
+    """Return the contents of the refused request."""
     sent = [item for item in judge.data() if item.broker == answer.broker and item.at <= answer.at]
     return set(sent[-1].value.split()) if sent else set()
 
 
 def _asks(judge: Judge, answer: Event, later: list[Event], is_news: bool) -> None:  # noqa: FBT001 (one of two cases)
-    """Look whether the client asks for metadata after an error that brings no news."""
+    """Check that the client asks for metadata after an error that brings no news."""
     asked = [item.at for item in judge.sent if item.api == "metadata" and item.at >= answer.at - SLACK]
     again = [item for item in later if item.broker == answer.broker]
     if is_news or not again:
@@ -305,7 +305,7 @@ def _asks(judge: Judge, answer: Event, later: list[Event], is_news: bool) -> Non
 
 
 def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
-    """Look whether consumers fetch from whom the model's `target` says, once they have had the time or done it."""
+    """Check that consumers fetch from the model's `target`, once they have done so or have had the time."""
     s: Any = SimpleNamespace(consumer=SimpleNamespace(preferred=NOBODY, epoch=NOBODY), leader={NOBODY: NOBODY})
     since, refusal, last, asked = 0.0, None, NOBODY, NOBODY
     for event in judge.events:
@@ -335,7 +335,7 @@ def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all lo
 
 
 def _validation(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
-    """Look whether a position is validated before records of a new epoch are delivered."""
+    """Check that a position is validated before records of a new epoch are delivered."""
     read: Event | None = None
     if judge.play.has_old_brokers:
         return
@@ -364,19 +364,19 @@ def _validation(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all l
 
 
 def _failed(judge: Judge, question: Event) -> bool:
-    """Return whether a question where an epoch ends was answered with an error."""
+    """Return whether a question about an epoch's end was answered with an error."""
     later = (item for item in judge.events if item.kind == "answer" and item.api == "validate")
     found = next((item for item in later if item.broker == question.broker and item.at >= question.at), None)
     return found is not None and bool(found.error)
 
 
 def _reported(judge: Judge, before: float) -> bool:
-    """Return whether the client has reported a truncation that happened."""
+    """Return whether the client has reported a real truncation."""
     return any(item.kind == "truncated" and item.happened and item.at <= before for item in judge.events)
 
 
 def _reports(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
-    """Look whether truncations that are reported have happened. Without epochs a client may go back to any log."""
+    """Check that reported truncations are real. Without epochs a client may return to any log."""
     if judge.play.role != "consumer" or judge.play.has_old_brokers:
         return
     judge.count("reports-are-true")
@@ -387,7 +387,7 @@ def _reports(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all look
 
 
 def _repeated(events: list[Event]) -> Iterator[Event]:
-    """Yield what is delivered again; after a restart that begins at what was committed."""
+    """Yield repeated deliveries; after a restart from the committed position those before it count as new."""
     read: dict[str, int] = {}
     committed = 0
     for event in events:
@@ -402,7 +402,7 @@ def _repeated(events: list[Event]) -> Iterator[Event]:
 
 
 def _records(judge: Judge, partition: int) -> None:
-    """Look at what was delivered: all of the log, once, unless something was reported."""
+    """Check the delivered records: all of the log, once, unless something was reported."""
     if judge.play.role != "consumer" or (partition, 0) not in judge.play.logs:
         return
     read = [item for item in judge.events if item.kind == "delivered"]
@@ -428,7 +428,7 @@ def _records(judge: Judge, partition: int) -> None:
 
 
 def _recovery(judge: Judge, partition: int) -> None:
-    """Look whether all that was to be written or read was, or a truncation was reported."""
+    """Check that everything to be written or read was, or that a truncation was reported."""
     if judge.play.broken:
         return
     settled = next((item for item in judge.events if item.kind == "settled"), None)
@@ -449,7 +449,7 @@ def _recovery(judge: Judge, partition: int) -> None:
         "recovers" if all(topic == 0 for place, topic in judge.play.logs if place == partition) else "finds-a-new-topic"
     )
     if rule == "finds-a-new-topic" and judge.play.role == "consumer":
-        return  # an offset of the old topic may be one of the new topic, and no KIP says what it means there
+        return  # an old offset may exist in the new topic, and no KIP defines what it means there
     judge.count(rule)
     is_producer = judge.play.role == "producer"
     stuck = next((item for item in (wanted if is_producer else wanted[-1:]) if item.value not in done), None)
@@ -468,4 +468,4 @@ LOOKS: tuple[Callable[[Judge, int], None], ...] = (
     _recovery,
 )
 AFTER_RESTARTS = (_records, _reports, _recovery)
-"""The rules for another client of a group, which has no memory of leaders, replicas, and epochs."""
+"""The rules that apply to another client of the group, which knows no leaders, replicas, or epochs."""

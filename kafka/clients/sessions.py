@@ -1,4 +1,4 @@
-"""Clients that play: many of one kind in a process driven by lines of JSON, or our own client and its mutants."""
+"""Clients for plays: many of one kind in a process driven by lines of JSON, or our own client and its mutants."""
 
 import asyncio
 import json
@@ -57,7 +57,7 @@ MUTANTS = {
 
 @dataclass
 class Known:
-    """Knowledge of a partition, and how far it was read."""
+    """Knowledge of a partition, and the position read so far."""
 
     leader: int = NOBODY
     epoch: int = NOBODY
@@ -99,7 +99,7 @@ class OwnClient:
         self.known[partition].waiting.append(value)
 
     def do(self, what: str, **more: Any) -> None:
-        """Commit, start over, or ask as an admin client does."""
+        """Commit, restart, or ask as an admin client does."""
         known: dict[str, Callable[..., Coroutine[Any, Any, None]]]
         known = {"commit": self._commit, "asks_admin": self._ask_admin, "starts_over": self._start_over}
         self.asking.add(asyncio.create_task(known[what](**more)))
@@ -132,7 +132,7 @@ class OwnClient:
                 link.write(wire.request(api, version, self.number, values))
                 size = int.from_bytes(await reader.readexactly(4), "big")
                 return wire.read_answer(await reader.readexactly(size), api, version)
-        except BaseException:  # a request that was given up leaves its answer in the connection
+        except BaseException:  # the answer to an abandoned request stays in the connection
             self.links.pop(at, None)
             link.close()
             raise
@@ -188,7 +188,7 @@ class OwnClient:
         known.topic, known.leader, known.epoch = topic, leader, epoch
 
     def _hint(self, partition: int, told: Any, nodes: Any) -> bool:
-        """Take over a hint; say whether it was news."""
+        """Adopt a hint; return whether it was news."""
         known, leader = self.known[partition], told.current_leader
         rule = Accepts.ANY if self.mutant == "takes-any-hint" else Accepts.NEWER
         where = {item.node_id: (item.host, item.port) for item in nodes}
@@ -299,7 +299,7 @@ class OwnClient:
                 self._cry("after-two-records", partition)
 
     async def _validate(self, partition: int, at: tuple[str, int]) -> None:
-        """Ask the leader where the log ends for the epoch that was read last (KIP-320)."""
+        """Ask the leader where the log ends for the last epoch read (KIP-320)."""
         known = self.known[partition]
         epoch = known.epoch
         row = {"partition": partition, "current_leader_epoch": epoch, "leader_epoch": known.fetched}
@@ -318,7 +318,7 @@ class OwnClient:
             known.is_validated = True
 
     async def _reset(self, partition: int, at: tuple[str, int]) -> None:
-        """Go to the end of the log, if the policy says so."""
+        """Go to the end of the log if the policy is latest."""
         if self.command["reset"] == "none":
             self._lost(partition, 0, "out of range")
             return
@@ -334,7 +334,7 @@ class OwnClient:
         return (await self._call(at, wire.LIST_OFFSETS, LISTS, body)).topics[0].partitions[0]
 
     async def _resume(self, partition: int, at: tuple[str, int]) -> None:
-        """Begin at the group's committed position, which is validated if it has a leader epoch."""
+        """Start at the group's committed position, which is validated if it has a leader epoch."""
         body = {"group_id": self.command["group"], "require_stable": False}
         topics = [{"name": self.command["topic"], "partition_indexes": [partition]}]
         told = await self._call(at, wire.OFFSET_FETCH, COMMITS, {**body, "topics": topics})
@@ -355,7 +355,7 @@ class OwnClient:
         self.hear({"event": "committed"})
 
     async def _ask_admin(self, topic: str, partition: int, value: str) -> None:
-        """Ask for the log's end as an admin client does, which finds the leader anew if that has gone."""
+        """Ask for the log's end as an admin client does, which looks for the leader anew if it has gone."""
         found = self.admin_leader
         while True:
             with suppress(OSError, asyncio.IncompleteReadError):
@@ -369,7 +369,7 @@ class OwnClient:
             await self._ask()
 
     async def _start_over(self, topic: str, partition: int, value: str) -> None:  # noqa: ARG002 (there is one topic)
-        """Forget everything about the topic, and drop waiting work."""
+        """Forget everything about the topic, and drop pending work."""
         if self.mutant == "moves-what-was-dropped":
             self.hear({"event": "died", "error": "the client died"})
         for place, known in self.known.items():

@@ -1,14 +1,14 @@
-"""Defects of clients, reported by users or found here, each as a history that shows it, with affected versions."""
+"""Defects of clients, reported by users or found here, each with a history that shows it and the affected versions."""
 
 from fencepost.kafka.clients.history import Story
 from fencepost.model.language.errors import UsageError, nearest
 
 ASKS = ("client-refreshes 0", "broker-answers-refresh", "client-applies-metadata")
-"""The client asks for metadata, and is answered."""
+"""The client asks for metadata and gets an answer."""
 MOVES = ("controller-elects-leader 0 1", "broker-learns 0 1", "broker-learns 1 1")
-"""A partition of a cluster of two brokers moves to the second, and both know."""
+"""A partition of a two-broker cluster moves to the second broker, and both know."""
 TRIES = ("client-sends-request 0", "broker-answers-request", "client-receives-response")
-"""The client sends a request for data, and is answered."""
+"""The client sends a request for data and gets an answer."""
 THERE_AND_BACK = (
     *("controller-elects-leader 1 1", "broker-learns 0 1", "broker-learns 1 1", *TRIES * 3),
     *("leader-is-unknown 1", "client-has-more 1", *TRIES, "client-refreshes 0"),

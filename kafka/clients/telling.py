@@ -1,4 +1,4 @@
-"""A deviation as a story: the cluster's moves, what the client heard and did, its duty, and the cost for its user."""
+"""A deviation as a story: the cluster's moves, the client's news and actions, its duty, and the cost for its user."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -10,9 +10,9 @@ from fencepost.kafka.clients.history import APPLICATION, BESIDES, CODES, ERROR_N
 from fencepost.kafka.clients.rules import BrokenRule
 
 SHOWN = 4
-"""The last happenings of each side that are told."""
+"""Number of events of each side in a story, the last ones."""
 UNTIL_THE_END = ("recovers", "finds-a-new-topic")
-"""Rules whose event is the record that is stuck: what follows it is the story."""
+"""Rules whose event is a stuck record: the story is what follows."""
 MOVES = {
     "controller_elects_leader": "broker {1} becomes the leader of partition {0}",
     "topic_is_recreated": "the topic of partition {0} is created again, and broker {1} leads it",
@@ -31,7 +31,7 @@ class Telling:
 
     cluster: tuple[str, ...]
     client: tuple[str, ...]
-    """The last thing is what breaks the rule."""
+    """The last event breaks the rule."""
     source: str
     sentence: str
     cost: str
@@ -65,7 +65,7 @@ def as_story(play: Play, verdict: BrokenRule) -> Telling:
 
 
 def _last(happenings: Iterable[str]) -> tuple[str, ...]:
-    """Return the last happenings; one that recurs among them is counted instead."""
+    """Return the last events; repeated ones are merged with a count."""
     found: list[tuple[str, int]] = []
     for text in happenings:
         known = next(
@@ -79,7 +79,9 @@ def _last(happenings: Iterable[str]) -> tuple[str, ...]:
 
 
 def _in_cluster(events: list[Event], about: int) -> Iterator[str]:
-    """Yield the changes of the cluster in words, without those of other partitions; brokers learn a change together."""
+    """Yield the cluster's changes in words, without those of other partitions; brokers that learn a change together
+    share a line.
+    """
     learning: dict[str, list[str]] = {}
     for event in events:
         name, *args = event.value.replace("-", "_").split() if event.kind == "moved" else [event.kind]
@@ -98,13 +100,13 @@ def _in_cluster(events: list[Event], about: int) -> Iterator[str]:
 
 
 def _learned(learning: dict[str, list[str]]) -> Iterator[str]:
-    """Yield which brokers know of which change of the metadata."""
+    """Yield which brokers learned which change of the metadata."""
     for change, brokers in learning.items():
         yield f"change {change} is known to broker{'s' * (len(brokers) > 1)} {', '.join(brokers)}"
 
 
 def _at_client(event: Event) -> str:
-    """Return what the client hears or does in words, or nothing."""
+    """Return in words what the client receives or does, or an empty string."""
     where, of = f"broker {event.broker}", "" if event.epoch == NOBODY else f" in epoch {event.epoch}"
     if event.kind in ("metadata", "hint"):
         leader = "no broker" if event.leader == NOBODY else f"broker {event.leader}"

@@ -1,4 +1,4 @@
-"""Kafka's messages in all versions, from kio, which is generated from Kafka's schemas."""
+"""Kafka's messages in all versions, by kio, which is generated from Kafka's schemas."""
 
 import datetime as dt
 import io
@@ -25,9 +25,10 @@ OFFERED: dict[int, tuple[int, int]] = {
 }
 """The versions that the scripted cluster supports: the newest by topic name for Produce, by topic id for Fetch."""
 COMMITS = {OFFSET_COMMIT: (2, 8), OFFSET_FETCH: (1, 7)}
-"""The additional versions if a history has commits."""
+"""Additional versions for a history with commits."""
 JOINS = {11: (0, 5), 12: (0, 3), 13: (0, 1), 14: (0, 3)}
-"""Also offered then, because librdkafka needs it of a coordinator. A client with manual assignment sends none."""
+"""Versions also offered then, because librdkafka requires them of a coordinator. Clients with manual assignment do
+not use them."""
 NONE, OUT_OF_RANGE, LEADER_NOT_AVAILABLE, NOT_LEADER = 0, 1, 5, 6
 NO_COORDINATOR, UNSUPPORTED, FENCED_EPOCH, UNKNOWN_EPOCH, UNKNOWN_ID = 15, 35, 74, 75, 100
 NO_TIME = dt.timedelta(0)
@@ -77,7 +78,7 @@ def writer(kind: Any) -> Any:
 
 
 def _leaves(hint: Any) -> list[Any]:
-    """Return the classes that a type hint is made of."""
+    """Return the classes in a type hint."""
     inside = typing.get_args(hint)
     return [leaf for one in inside for leaf in _leaves(one)] if inside else [hint]
 
@@ -96,7 +97,7 @@ def _parts(kind: Any) -> tuple[tuple[str, Any, bool], ...]:
 
 
 def make_message(kind: Any, values: dict[str, Any]) -> Any:
-    """Return a message of plain values, without those that this version lacks."""
+    """Return a message of plain values, without the fields that this version lacks."""
     given: dict[str, Any] = {}
     for name, inner, is_error in _parts(kind):
         if name not in values:
@@ -163,7 +164,9 @@ def read_answer(frame: bytes, api: int, version: int) -> Any:
 
 
 def refusal_of_versions(message: Message) -> bytes:
-    """Return the answer to a too new ApiVersions request: version 0, with the error and the supported versions."""
+    """Return the answer to an ApiVersions request of too new a version: version 0, with the error and the supported
+    versions.
+    """
     return answer(Message(API_VERSIONS, 0, message.correlation, None), versions(UNSUPPORTED))
 
 
@@ -176,7 +179,7 @@ def versions(error: int = NONE, *, has_groups: bool = False) -> dict[str, Any]:
 
 @cache
 def batch(offset: int, epoch: int, value: str) -> bytes:
-    """Return one record as a broker's batch: its offset, the leader epoch of its append, and its value."""
+    """Return one record as a broker's batch: its offset, leader epoch, and value."""
     _, _, _, writers = kio()
     records = import_module("kio.records.schema")
     when = dt.datetime.fromtimestamp(1_700_000_000, tz=dt.UTC)

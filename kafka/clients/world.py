@@ -1,8 +1,8 @@
 """The scripted cluster as data: the brokers' beliefs, the leaders' logs, and the answers.
 
-Leaders, brokers and caches are a state of the model, changed by the model's own actions. Logs and missing leaders are
-added. On the wire a leader epoch is twice the model's, so that a partition without a leader has an epoch between two
-leaders.
+Leaders, brokers and caches are a state of the model, changed by the model's actions. Logs and missing leaders are
+added. On the wire a leader epoch is twice the model's, so that there is an epoch between two leaders for a partition
+without one.
 """
 
 import uuid
@@ -22,7 +22,7 @@ from fencepost.model.language.interpreter import Interpreter
 
 TOPIC = "t"
 NO_PORT = 1
-"""A port without a listener, for a broker that moved before the history begins."""
+"""A port without a listener, for a broker that moved before the history started."""
 CLUSTER_ACTIONS = (
     "controller_elects_leader",
     "topic_is_recreated",
@@ -34,18 +34,18 @@ CLUSTER_ACTIONS = (
 
 
 class View(NamedTuple):
-    """A broker's view of a partition; `epoch` is the model's, `wire_epoch` is sent, `leader` is -1 if unknown."""
+    """A broker's view of a partition; `epoch` is the model's, `wire_epoch` the one sent, `leader` is -1 if unknown."""
 
     topic: int
     leader: int
     epoch: int
     wire_epoch: int
     error: int = wire.NONE
-    """The error that metadata has for the partition."""
+    """The partition's error in metadata."""
 
 
 class Record(NamedTuple):
-    """A record in a log: the leader epoch on the wire in which it was written, and its value."""
+    """A record in a log: the wire epoch of the leader that wrote it, and its value."""
 
     epoch: int
     value: str
@@ -70,7 +70,7 @@ class PartitionAnswer:
 
 
 class Copy(NamedTuple):
-    """A follower's copy of a log: its broker, its start, and the number of last records that it lacks."""
+    """A follower's copy of a log: its broker, its start offset, and how many of the last records it lacks."""
 
     broker: int
     start: int = 0
@@ -78,7 +78,7 @@ class Copy(NamedTuple):
 
 
 def topic_id(topic: int) -> uuid.UUID:
-    """Return the id of the topic after this many recreations."""
+    """Return the id of the topic after it was recreated this many times."""
     return uuid.UUID(int=(0x951 << 64) + topic + 1)
 
 
@@ -94,22 +94,21 @@ class World:
         self.ports: dict[tuple[int, int], int] = {}
         """The port of each endpoint: broker, and number of restarts."""
         self.absent: dict[tuple[int, int, int], str] = {}
-        """By partition, topic and epoch: why the leader is gone (missing, unknown), or that there is one again
-        (restored)."""
+        """By partition, topic and epoch: why the leader is gone (missing, unknown), or that it is back (restored)."""
         self.due: list[Move] = []
-        """Faults of answers, one entry per answer: guessed leaders, errors, omissions, connections that die."""
+        """Faults of answers, one entry per answer: guessed leaders, errors, omissions, broken connections."""
         self.nameless: set[int] = set()
-        """Partitions whose epoch metadata does not give."""
+        """Partitions whose epoch metadata omits."""
         self.cut: set[int] = set()
         self.slow: set[int] = set()
         """Brokers that answer OffsetForLeaderEpoch late."""
         self.logs: dict[tuple[int, int, int], list[Record]] = {}
         self.starts: dict[int, int] = {}
-        """The offset at which a partition's log begins, if not 0."""
+        """The start offset of a partition's log, if not 0."""
         self.copies: dict[int, Copy] = {}
         """The copy of a partition that serves consumers."""
         self.committed: dict[int, tuple[int, int]] = {}
-        """The offset of a partition that a consumer committed, and the leader epoch or -1."""
+        """The offset that a consumer committed for a partition, and the leader epoch or -1."""
         self.has_groups = history.has("client_commits", "client_commits_without_epoch", "client_restarts")
         self.followers: Any = named_protocol("follower-reads").machine.set_constants({})
         self.written = 0
@@ -118,7 +117,7 @@ class World:
                 self.logs[partition, 0, epoch] = []
 
     def apply(self, move: Move) -> list[tuple[int, int]]:
-        """Take a step of the cluster; return the partitions whose log was truncated, each with the offset."""
+        """Take a step of the cluster; return the partitions with truncated logs and their offsets."""
         if move.name == "records_are_lost":
             self.cut.add(move.args[0])
         elif move.name in ("leader_is_missing", "leader_is_unknown"):
@@ -153,14 +152,14 @@ class World:
             self.copies[partition] = copy._replace(lacks=1)
 
     def take(self, name: str, *args: int) -> Move | None:
-        """Take the next fault of an answer: a move with this name and these first arguments, if one is due."""
+        """Take the next fault of an answer: the move with this name and these first arguments, if one is due."""
         found = next((item for item in self.due if item.name == name and item.args[: len(args)] == args), None)
         if found is not None:
             self.due.remove(found)
         return found
 
     def _begin_log(self, partition: int) -> list[tuple[int, int]]:
-        """Let the new leader's log be that of the one before, or shorter."""
+        """Start the new leader's log with that of the previous leader, or a prefix of it."""
         now = newest(self.s).partition[partition]
         key = (partition, now.topic, now.epoch)
         if now.epoch == 0:
@@ -171,7 +170,7 @@ class World:
         return self._lose(partition, key)
 
     def _lose(self, partition: int, key: tuple[int, int, int]) -> list[tuple[int, int]]:
-        """Cut the last record off and write two others, if that is due."""
+        """Remove the last record and write two others, if that is due."""
         if partition not in self.cut or not self.logs[key]:
             return []
         self.cut.discard(partition)
@@ -217,10 +216,10 @@ class World:
             return View(told.topic, told.leader, told.epoch, 2 * told.epoch + 2)
         if why == "missing":
             return View(told.topic, NOBODY, told.epoch, 2 * told.epoch + 1, wire.LEADER_NOT_AVAILABLE)
-        return View(told.topic, NOBODY, told.epoch, NOBODY)  # without an epoch there is no error: so Redpanda answers
+        return View(told.topic, NOBODY, told.epoch, NOBODY)  # Redpanda answers so: without an epoch there is no error
 
     def outcome(self, broker: int, partition: int, epoch: int) -> int:
-        """Return the error of a request with this leader epoch: the model's `outcome_of`, with epochs of the wire."""
+        """Return the error for a request with this leader epoch: the model's `outcome_of` on wire epochs."""
         own = self.view(partition, self.s.broker[broker].replica)
         if NOBODY not in (epoch, own.wire_epoch):
             if epoch < own.wire_epoch:
@@ -230,7 +229,7 @@ class World:
         return wire.NONE if own.leader == broker else wire.NOT_LEADER
 
     def _hinted(self, broker: int, partition: int, error: int) -> tuple[int, int]:
-        """Return leader and epoch of the hint that goes with an error; -1 and -1 without a hint."""
+        """Return leader and epoch of an error's hint; -1 and -1 without a hint."""
         knows_hints = self.c.hints and broker < self.c.brokers - self.c.silent_brokers
         if not knows_hints or error not in (wire.NOT_LEADER, wire.FENCED_EPOCH):
             return NOBODY, NOBODY
@@ -240,7 +239,7 @@ class World:
         return self.view(partition, from_leader).leader, self.view(partition, from_epoch).wire_epoch
 
     def refused(self, broker: int, partition: int, epoch: int, asked: uuid.UUID | None) -> PartitionAnswer:
-        """Return the answer that refuses a request for a partition, if it is refused."""
+        """Return the answer for a refused partition, None if the request is valid."""
         own = self.view(partition, self.s.broker[broker].replica)
         if asked is not None and asked != topic_id(own.topic):
             return PartitionAnswer(partition, own.topic, wire.UNKNOWN_ID)
@@ -278,12 +277,12 @@ class World:
         return reply_to(self.followers, replica, leads=False, offset=offset)
 
     def _has_led(self, broker: int, partition: int) -> bool:
-        """Return whether a client may take a broker for the leader, so that its error would be the leader's."""
+        """Return whether a client may take a broker for the leader, so that its error counts as the leader's."""
         images = (self.s.image[place] for place in range(int(self.s.newest) + 1))
         return any(image.partition[partition].leader == broker for image in images)
 
     def _names(self, copy: Copy, leader: int, partition: int, offset: int) -> bool:
-        """Return whether the leader names the copy, which is up and has the offset as far as the leader knows."""
+        """Return whether the leader names the copy, which is up and, as far as the leader knows, has the offset."""
         is_there = (
             copy.broker != leader and self.s.broker[copy.broker].is_up and not self._has_led(copy.broker, partition)
         )
@@ -292,7 +291,7 @@ class World:
     def fetch(
         self, broker: int, partition: int, item: Any, asked: uuid.UUID | None, *, has_rack: bool = False
     ) -> PartitionAnswer:
-        """Answer a partition of a fetch; one record at a time, so that many positions are seen."""
+        """Answer a partition of a fetch with one record at a time, so that many positions occur."""
         offset, fetched = item.fetch_offset, getattr(item, "last_fetched_epoch", NOBODY)
         found = self.refused(broker, partition, getattr(item, "current_leader_epoch", NOBODY), asked)
         copy = self.copies.get(partition) if has_rack else None

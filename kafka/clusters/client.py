@@ -1,4 +1,4 @@
-"""Kafka's own clients in one process: sent, acknowledged and readable records."""
+"""Kafka's own clients in one process: records sent, acknowledged and readable."""
 
 import json
 import threading
@@ -83,6 +83,6 @@ class Client:
                 else:
                     self.acknowledged[told["key"]] = told["offset"]
                 self._change.notify_all()
-        self._process.wait(PATIENCE)  # its output ends before it does: who is woken now must find it dead
+        self._process.wait(PATIENCE)  # its output ends before it does, but waiters must find it dead
         with self._change:
             self._change.notify_all()

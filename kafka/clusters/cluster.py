@@ -1,6 +1,6 @@
 """A cluster on this machine: one controller and some brokers, each a process, on 127.0.0.1 and in one folder.
 
-Each process is in its own group, and none outlives this one.
+Each process has its own group, and none outlives this one.
 """
 
 import os
@@ -23,10 +23,9 @@ from fencepost.model.language.errors import UsageError
 
 
 class Process:
-    """A process in its own group, so that Ctrl-C reaches only us and we end it by its group.
+    """A process in its own group, so that Ctrl-C reaches only us and we can end its group.
 
-    Its standard input is a pipe that we hold. The pipe closes when we end, and our programs end with it, even if we are
-    killed.
+    Its standard input is a pipe that we hold. When we end, even by a kill, the pipe closes and our programs end.
     """
 
     def __init__(self, command: Sequence[str], log: Path, *, answers: bool = False) -> None:
@@ -94,7 +93,7 @@ class Process:
 CONTROLLER = 100
 CLUSTER_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 ADVERTISED = 50
-"""The offset between the port of a node and the port that it advertises, on which the proxy listens."""
+"""Difference between a node's port and its advertised port, on which the proxy listens."""
 BEYOND = 1 << 16
 START_SECONDS = 90
 FORMAT_SECONDS = 60
@@ -119,7 +118,7 @@ class ClusterError(UsageError):
 
 @dataclass(frozen=True)
 class Shape:
-    """The brokers, the settings besides the defaults, and whether messages go through the proxy."""
+    """A cluster's brokers, its settings besides the defaults, and whether messages go through the proxy."""
 
     brokers: tuple[int, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -127,17 +126,17 @@ class Shape:
     elr: bool | None = None
     """Whether eligible leader replicas are on; None for the release's default."""
     disks: tuple[int, ...] = ()
-    """Brokers with a second disk, which gets logs first."""
+    """Brokers with a second disk, which gets new logs first."""
 
 
 class Log:
-    """A node's log from some moment on."""
+    """A node's log from some point on."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._since = path, path.stat().st_size if path.exists() else 0
 
     def lines(self, pattern: str) -> list[str]:
-        """Return the lines in which a pattern is found."""
+        """Return the lines that match a pattern."""
         with self._path.open("rb") as file:
             file.seek(self._since)
             text = file.read().decode("utf-8", "replace")
@@ -166,7 +165,7 @@ class Cluster:
         return ",".join(f"127.0.0.1:{self._advertised(node)}" for node in self.shape.brokers)
 
     def begin(self) -> None:
-        """Make sure that the ports are free, format the nodes, and start all of them."""
+        """Check that the ports are free, format the nodes, and start them."""
         self._look_at_ports()
         if self.shape.delays:
             for node in self._places:
@@ -226,7 +225,7 @@ class Cluster:
         return None
 
     def fail_disk(self, node: int) -> None:
-        """Remove the disk of a node that gets logs first, with everything on it."""
+        """Remove the disk of a node that gets new logs first, with everything on it."""
         shutil.rmtree(self._disks[node][0], ignore_errors=True)
 
     def replace_disk(self, node: int) -> None:
@@ -235,7 +234,7 @@ class Cluster:
         self._format(node)
 
     def take_disk_out(self, node: int) -> None:
-        """Remove the second disk from a node's settings, which it reads at its start."""
+        """Remove the second disk from a node's settings, which it reads at its next start."""
         self._disks[node] = self._disks[node][1:]
         self._write(node)
 
@@ -248,7 +247,7 @@ class Cluster:
             self._keep_disks(node)
 
     def _keep_disks(self, node: int, mark: str = "") -> None:
-        """Copy a node's disks where they are to be kept, without what Kafka makes of segments: indexes and locks."""
+        """Copy a node's disks to the folder for them, without Kafka's indexes and locks."""
         if self._keep is None:
             return
         for disk in filter(Path.is_dir, self._disks[node]):
@@ -303,7 +302,7 @@ class Cluster:
     def _folders(self, node: int) -> list[Path]:
         """Return the folders of a node's disks.
 
-        Metadata is in the last, and logs are put into the first that has the fewest.
+        The last has the metadata; new logs go to the first one with the fewest.
         """
         names = (f"disk-{node}", f"data-{node}") if node in self.shape.disks else (f"data-{node}",)
         return [self.folder / name for name in names]

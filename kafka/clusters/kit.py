@@ -25,19 +25,18 @@ REPAIRS = Path(__file__).parent / "repairs"
 JAVASSIST = "3.30.2-GA"
 """The library that edits classes for repairs; kafka-tools has the same one."""
 TOOLS_OF = {"4.4.0": "4.3.1"}
-"""Releases whose kafka-tools is not on Maven Central, with the one whose tools are used instead."""
+"""Releases whose kafka-tools is missing from Maven Central, with the one whose tools are used instead."""
 LOG4J = "2.25.3"
-"""The logging library for releases whose jars lack one (before 4.1); they only name it, or its predecessor, at compile
-time."""
+"""Logging libraries that jars before 4.1 lack; they are needed only to compile."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m")
-"""A small heap, and no compiler that pays off only after minutes: a scenario lasts one."""
+"""Options for a small heap and quick start: a scenario lasts a minute."""
 
 
 @dataclass(frozen=True)
 class Kit:
     """A release of Kafka with everything that its cluster needs.
 
-    `first` is a folder of repaired classes that hide Kafka's own.
+    `first` is a folder of repaired classes that precede Kafka's own.
     """
 
     version: str
@@ -54,7 +53,7 @@ class Kit:
         return line_of(self.version)
 
     def java(self, main: str, *words: str) -> list[str]:
-        """Return the command that runs a class with Kafka's jars."""
+        """Return the command that runs a class on Kafka's jars."""
         first = [str(self.first)] if self.first else []
         path = os.pathsep.join([*first, str(self.classes), f"{self.jars}{os.sep}*", f"{self.more}{os.sep}*"])
         return [tool("java"), *JAVA_OPTIONS, f"-Dlog4j2.configurationFile={LOGGING}", "-cp", path, main, *words]
@@ -86,7 +85,7 @@ def kit(version: str | None, jars: Path | None = None) -> Kit:
 
 
 def _more(version: str, jars: Path) -> Path:
-    """Return a folder with the library for repairs, and the logging that Kafka's jars need to say anything."""
+    """Return a folder with the library for repairs, and the logging library without which Kafka's jars log nothing."""
     wanted = [("org.javassist", "javassist", JAVASSIST)]
     cores = sorted(jars.glob("log4j-core-*.jar"))
     number = cores[0].stem.removeprefix("log4j-core-") if cores else LOG4J
@@ -102,7 +101,7 @@ def _more(version: str, jars: Path) -> Path:
 
 
 def _tools(version: str, jars: Path) -> Path:
-    """Return a folder with Kafka's command line tools: that of the jars if they have them, as in a distribution."""
+    """Return a folder with Kafka's command line tools: the jars' own, if it is a distribution."""
     if list(jars.glob("kafka-tools-[0-9]*.jar")):
         return jars
     taken = TOOLS_OF.get(version, version) if BROKERS.knows(version) else list(TOOLS_OF.values())[-1]

@@ -1,7 +1,7 @@
 """A TCP proxy that only delays: it holds chosen requests or answers until they are released.
 
-Kafka's messages begin with their length. A request continues with the number of its API, its version, a correlation id,
-and the client's name; a server answers the requests of a connection in their order.
+Kafka's messages start with their length. A request continues with its API key, its version, a correlation id, and the
+client's name; a server answers the requests of a connection in order.
 """
 
 import contextlib
@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 PRODUCE, FETCH, ALTER_PARTITION, HEARTBEAT = 0, 1, 56, 63
-"""The APIs that scenarios speak of, by their numbers in Kafka's protocol."""
+"""The APIs that scenarios name, by their keys in Kafka's protocol."""
 MOST = 1 << 27
-"""No message of Kafka is as long as this; a larger number means another protocol."""
+"""More bytes than any message of Kafka has: such a length means another protocol."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """Messages of one kind: requests of clients whose names begin with `client` to `server`, or the answers."""
+    """Messages of one kind: requests to `server` of clients whose names start with `client`, or the answers."""
 
     server: int
     client: str
@@ -82,7 +82,7 @@ class Proxy:
         return self._until(lambda: self._count(self._stopped, flow) > 0, seconds)
 
     def passes(self, flow: Flow, messages: int, seconds: float) -> bool:
-        """Wait until this many more messages of a flow have been passed on; return whether they were."""
+        """Wait until this many more messages of a flow have passed; return whether they did."""
         with self._change:
             wanted = self._count(self._passed, flow) + messages
         return self._until(lambda: self._count(self._passed, flow) >= wanted, seconds)
@@ -134,7 +134,7 @@ class Proxy:
     def _pass_on(
         self, link: Link, source: socket.socket, target: socket.socket, way: Literal["requests", "answers"]
     ) -> None:
-        """Pass messages on until a side is gone, and end both sides then."""
+        """Pass messages on until one side closes, then close both."""
         with contextlib.suppress(OSError):
             while (message := _message(source)) is not None:
                 if way == "requests":

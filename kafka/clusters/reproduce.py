@@ -38,9 +38,9 @@ SCENARIOS: tuple[Scenario, ...] = tuple(
     for scenario in module.SCENARIOS
 )
 PORT = 19200
-"""The first port by default: below those for outgoing connections."""
+"""The first port by default: below the range of outgoing connections."""
 SECONDS = 170.0
-"""How long a run may take; none needs half of it on an idle machine."""
+"""Time limit of a run; on an idle machine no run takes half of it."""
 TOPIC = "t"
 FIRST_ELR = (4, 0)
 """The release that has eligible leader replicas, off by default."""
@@ -48,20 +48,20 @@ FIRST_ELR = (4, 0)
 
 @dataclass(frozen=True)
 class Asked:
-    """How to run a scenario."""
+    """Settings of a run."""
 
     control: bool = False
     repairs: tuple[str, ...] = ()
-    """Findings whose repairs Kafka runs with."""
+    """Findings that are fixed in the classes that run."""
     port: int = PORT
     seconds: float = SECONDS
     keep: Path | None = None
-    """Where the nodes' logs, settings and disks are kept."""
+    """Folder for the nodes' logs, settings and disks."""
 
 
 @dataclass
 class Report:
-    """The result of a run. `why` names what was not reached, if the verdict is undetermined."""
+    """The result of a run. `why` names the event that was not reached, if the verdict is undetermined."""
 
     asked: Asked
     scenario: Scenario
@@ -72,7 +72,7 @@ class Report:
     out: list[int] = field(default_factory=list)
     """Brokers that could not come back."""
     leaderless: bool = False
-    """Whether the partition had no leader although a replica with everything was back."""
+    """Whether the partition had no leader although a complete replica was back."""
     why: str = ""
 
     @property
@@ -136,7 +136,7 @@ def choose_repairs(scenario: Scenario, kit: Kit, some: Sequence[str] = ()) -> tu
 
 
 def make_sure_playable(scenario: Scenario, kit: Kit) -> None:
-    """Raise UsageError if a release lacks the subject of a scenario."""
+    """Raise UsageError if a release lacks what a scenario is about."""
     if kit.number < scenario.since:
         raise UsageError(
             f"{scenario.name} cannot be played on Kafka {kit.version}: it needs eligible leader replicas, which are on "
@@ -145,7 +145,7 @@ def make_sure_playable(scenario: Scenario, kit: Kit) -> None:
 
 
 def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line], None]) -> Report:
-    """Start a cluster, play a scenario on it, and end it; only the files that were requested are kept."""
+    """Start a cluster, play a scenario on it, and end it; keep only the requested files."""
     make_sure_playable(scenario, kit)
     story = Story(hear)
     with ExitStack() as stack:
@@ -187,14 +187,14 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
 
 
 def _elr(scenario: Scenario, asked: Asked, kit: Kit) -> bool | None:
-    """Return whether eligible leader replicas are on; None if that is as in new clusters of the release."""
+    """Return whether eligible leader replicas are on; None for the release's default."""
     if asked.control and not scenario.elr_in_control:
         return False
     return scenario.elr if kit.number >= FIRST_ELR else None
 
 
 def _ending(report: Report) -> str:
-    """Report the outcome in a line."""
+    """Return the outcome in one line."""
     if report.why:
         return f"Undetermined: {report.why}."
     if report.out:

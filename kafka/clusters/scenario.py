@@ -14,7 +14,7 @@ Number = tuple[int, int]
 
 @dataclass(frozen=True)
 class Cause:
-    """A defect that causes a story's harm, in releases from `since` to before `repaired_in`."""
+    """A defect that can cause the harm, in releases from `since` to before `repaired_in`."""
 
     repair: str
     since: Number = (4, 0)
@@ -23,10 +23,10 @@ class Cause:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A finding on a cluster. `play` is the story, and each of its `causes` alone is enough for the harm.
+    """A finding on a cluster. `play` is the story, and each of its `causes` alone can do the harm.
 
     The harm is that an acknowledged record is lost, that a broker stays out of the cluster, or that a partition has no
-    leader although a replica with everything is back.
+    leader although a complete replica is back.
     """
 
     name: str
@@ -34,20 +34,20 @@ class Scenario:
     play: Callable[[Stage], None]
     brokers: tuple[int, ...]
     control: str
-    """The step that a control leaves out."""
+    """The step that a control run leaves out."""
     settings: tuple[tuple[str, str], ...] = ()
     delays: bool = True
     disks: tuple[int, ...] = ()
     """Brokers with a second disk."""
     elr: bool | None = None
-    """Whether eligible leader replicas are turned on or off if a release has them; None keeps the default."""
+    """Whether eligible leader replicas are on or off, if the release has them; None keeps the default."""
     elr_in_control: bool = True
     causes: tuple[Cause, ...] = ()
     since: Number = (4, 0)
     harm: Harm = "lost"
 
     def repairs(self, release: Number) -> tuple[str, ...]:
-        """Return the repairs of all causes that a release lacks."""
+        """Return the repairs that a release lacks."""
         return tuple(cause.repair for cause in self.causes if release < cause.repaired_in)
 
     def expected(

@@ -33,7 +33,7 @@ def alterations(broker: int, way: Literal["requests", "answers"] = "requests") -
 
 Kind = Literal["step", "operator", "seen", "log"]
 MARKS: dict[Kind, str] = {"step": "", "operator": "$ ", "seen": "  ", "log": "  | "}
-"""The mark before a line: a step of the story, a command of the operator, an observation, a line of a log or a tool."""
+"""Marks of lines: a step of the story, a command of the operator, an observation, a line of a log or of a tool."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Story:
 
 
 WAIT = 60.0
-"""The seconds for events that must happen in any working cluster."""
+"""Seconds for events that must happen in any working cluster."""
 TOOL_SECONDS = 60
 STEP = 0.1
 
@@ -81,7 +81,7 @@ class NotReached(Exception):  # noqa: N818 (no error: the verdict says that the 
 
 @dataclass(frozen=True)
 class Seen:
-    """A partition as seen by an operator; `leader` is -1 if it has none."""
+    """A partition as operators see it; `leader` is -1 without one."""
 
     leader: int
     replicas: list[int]
@@ -98,7 +98,7 @@ class Seen:
 
 
 class Stage:
-    """A cluster with one topic, and everything that can be done to it. Every action is reported."""
+    """A cluster with one topic, and all actions on it. Every action is reported."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Stage:
         self.out: list[int] = []
         """Brokers that could not come back."""
         self.leaderless = False
-        """Whether the partition had no leader although a replica with everything was back."""
+        """Whether the partition had no leader although a complete replica was back."""
         self._seen: Seen | None = None
         self._down: set[int] = set()
         self._deleted = False
@@ -147,7 +147,7 @@ class Stage:
         self.wait(leader=replicas[0], isr=sorted(isr or replicas))
 
     def reassign(self, replicas: Sequence[int]) -> None:
-        """Request other replicas, or another order of them."""
+        """Reassign the partition to other replicas, or to another order of them."""
         self.story.tell(f"reassign {self.client.topic}: replicas {list(replicas)}", "operator")
         self._ask("reassign", replicas=list(replicas))
 
@@ -230,7 +230,7 @@ class Stage:
             raise NotReached(f"broker {broker} did not stop")
 
     def start(self, *brokers: int) -> None:
-        """Start brokers on their disks, and wait until they have started."""
+        """Start brokers and wait until they are up."""
         self.story.tell(
             f"start {'broker' if len(brokers) == 1 else 'brokers'} {' and '.join(map(str, brokers))}", "operator"
         )
@@ -243,7 +243,7 @@ class Stage:
         self._down -= set(brokers)
 
     def comes_back(self, broker: int, seconds: float) -> bool:
-        """Start a broker that is down; return whether it is up within this time."""
+        """Start a stopped broker; return whether it is up within this time."""
         self.story.tell(f"start broker {broker}", "operator")
         self.wait_stopped(broker)
         log = self.cluster.start(broker)
@@ -257,7 +257,7 @@ class Stage:
     # The network
 
     def hold(self, flow: Flow) -> None:
-        """Hold a flow, and wait until a message of it is held: then no earlier one is in flight."""
+        """Hold a flow until a message of it is held: then no earlier one is in flight."""
         self.hold_next(flow)
         self.wait_held(flow)
 
@@ -296,19 +296,19 @@ class Stage:
         if not self.acknowledged(*keys):
             raise NotReached(f"not acknowledged: {keys[0]}")
 
-    # What is seen
+    # observations
 
     def wait(self, seconds: float = WAIT, **wanted: int | list[int]) -> None:
-        """Wait until the partition is as wanted."""
+        """Wait until the partition is in the wanted state."""
         if not self.reaches(seconds, **wanted):
             raise NotReached(", ".join(f"{name} {value}" for name, value in wanted.items()))
 
     def reaches(self, seconds: float, **wanted: int | list[int]) -> bool:
-        """Wait until the partition is as wanted; return whether it was."""
+        """Wait until the partition is in the wanted state; return whether it was."""
         return self._comes(lambda: self._is(wanted), seconds)
 
     def show_log(self, node: int, log: Log, pattern: str, most: int = 3) -> None:
-        """Show the first lines in a node's log in which a pattern is found."""
+        """Show the first lines in a node's log that match a pattern."""
         for line in log.lines(pattern)[:most]:
             self.story.tell(f"node {node}: {line[:220]}", "log")
 
@@ -319,7 +319,7 @@ class Stage:
         self.show_log(node, log, pattern, 1)
 
     def wait_copied(self, follower: int, leader: int) -> None:
-        """Wait until a follower has everything that its leader has, and its next fetch has shown this."""
+        """Wait until a follower has copied its leader's whole log and its next fetch has confirmed that."""
         topic = self.client.topic
 
         def same() -> bool:
@@ -331,7 +331,7 @@ class Stage:
             raise NotReached(f"broker {follower} has the log of broker {leader}")
 
     def wait_appended(self, broker: int, before: int | None) -> None:
-        """Wait until a broker's log is longer than it was."""
+        """Wait until a broker's log has grown."""
         if not self._comes(lambda: (self.size(broker) or 0) > (before or 0), WAIT):
             raise NotReached(f"broker {broker} has appended")
 
@@ -345,7 +345,7 @@ class Stage:
         return self.cluster.bytes_of(broker, self.client.topic)
 
     def show_disks(self) -> None:
-        """Return the size of the topic on each broker's disk."""
+        """Show the size of the topic on each broker's disk."""
         sizes = {broker: self.size(broker) for broker in self.cluster.shape.brokers}
         told = (f"{broker}: {'no log' if size is None else f'{size:,} bytes'}" for broker, size in sizes.items())
         self.note(f"on disk: {'; '.join(told)}")
@@ -366,7 +366,7 @@ class Stage:
         self.client.settled(self.client.sent, self._within(WAIT))
 
     def readable(self) -> list[str]:
-        """Return the keys of all records that a consumer reads from beginning to end; none for a deleted topic."""
+        """Return the keys of all records that a consumer can read; an empty list for a deleted topic."""
         if self._deleted:
             return []
         return [str(key) for key in self._ask("read")["keys"]]
@@ -383,7 +383,7 @@ class Stage:
         return all(getattr(found, name) == value for name, value in wanted.items())
 
     def _ask(self, do: str, **more: Any) -> dict[str, Any]:
-        """Have something done, again where a broker is not ready for it yet."""
+        """Send a request, repeating it while a broker is not ready for it."""
         answer: dict[str, Any] = {}
 
         def done() -> bool:
@@ -404,7 +404,7 @@ class Stage:
         return True
 
     def _within(self, seconds: float) -> float:
-        """Return this many seconds, or those that are left of the whole if they are fewer."""
+        """Return these seconds, or the rest of the time limit if that is shorter."""
         left = self._end - time.monotonic()
         if left <= 0:
             raise NotReached("the time is over")

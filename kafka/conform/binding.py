@@ -20,9 +20,9 @@ from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.machine import Machine
 
 FORMAT = 1
-"""The format of the JSON of every comparison."""
+"""Version of the JSON of all comparisons."""
 PROTOCOL = "replication"
-"""The protocol whose changes are compared, and whose findings are settled."""
+"""The protocol whose changes are compared, and on which findings are settled."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Binding:
     small: Mapping[str, int]
     """The configuration whose whole state graph is covered by default."""
     refuse: Callable[[Constants, str], str | None]
-    """A function that returns why releases of a version of the model cannot be driven with these constants."""
+    """Return why releases of a version of the model cannot be driven with these constants."""
     rules: Callable[[str], dict[str, int]]
-    """The constants of a version of the model that match Kafka and the driver."""
+    """Return the constants of a version of the model that match Kafka and the driver."""
     not_compared: Mapping[str, str]
     not_driven: Mapping[str, str]
     limits: tuple[str, ...]
     ablation: Ablation
-    """The owner of each guard, and the rules that are varied."""
+    """The classification of guards, and the rules that are varied."""
 
     @property
     def machine(self) -> Machine:

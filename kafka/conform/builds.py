@@ -1,8 +1,7 @@
 """Two builds of Kafka compared: the methods that differ, and the first history after which the builds differ.
 
-A history that executes no method that differs cannot distinguish the builds, so only histories whose methods, as
-executed by the first build, differ are executed. A difference is executed again, on both builds side by side, and
-shortened.
+A history that executes no differing method cannot distinguish the builds, so only the others are executed. A difference
+is confirmed on both builds side by side, and shortened.
 """
 
 import json
@@ -38,14 +37,14 @@ SHOWN = 8
 """The most methods and rows in the summary."""
 COMPARE_SECONDS = 120
 FIGURE = "builds"
-"""The figure of planted changes to a release, and how many are found."""
+"""The figure of planted changes to a release, and the number of them that are found."""
 DID = "did"
-"""The key of a driver's answer that reports whether the command succeeded, or why not."""
+"""Key of a driver's answer with the command's success, or why it failed."""
 RAFT = "org.apache.kafka.raft."
 PROFILE = "mixed"
-"""Of random histories."""
+"""Limits of random histories."""
 WRITTEN = 0.2
-"""The seconds after which the agent writes the executed methods."""
+"""Seconds after which the agent writes the executed methods."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +61,9 @@ class ChangedMethod:
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
     code: bool = False
-    """Whether it can be executed: not an abstract method or the fields of a class."""
+    """Whether it can be executed: abstract methods and fields cannot."""
     before: str = ""
-    """The method's key in A, where a lambda may have another number; empty if it was added."""
+    """The method's key in A, where a lambda may have another number; empty if the method is new."""
 
     @property
     def key(self) -> str:
@@ -133,7 +132,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Departure:
-    """The first answer in which two builds differ: after the last of `steps`, which the model takes or refuses.
+    """The first answer in which two builds differ: after the last of `steps`, whether the model takes or refuses it.
 
     `rows` has the differences: the part of the state, its value in A, its value in B. `model` names the side that
     agrees with the model, `moved` the guarantees violated on only one side, `lines` the commands.
@@ -185,11 +184,11 @@ class Side:
         except DepartsError as found:
             return self._told(found, tuple(taken), expected, refused=tries and len(taken) == len(steps))
         except (FailedError, SetAsideError, ValueError):
-            pass  # a ValueError: the message of the last step is not in flight there
+            pass  # ValueError: the message of the last step is not in flight
         return None
 
     def by_lines(self, history: History) -> Departure | None:
-        """Execute the lines of a history on both, if A itself differs from the model."""
+        """Execute the lines of a history on both, for use if A itself differs from the model."""
         self.pair.lines.clear()
         steps = tuple(map(self.step, history.steps))
         try:
@@ -202,7 +201,7 @@ class Side:
         return None
 
     def shortened(self, found: Departure) -> Departure:
-        """Return a difference with the same last step and no dispensable step."""
+        """Return a difference with the same last step and no unneeded step."""
 
         def attempt(steps: tuple[Step, ...]) -> Departure | None:
             again = self.departure(steps, tries=found.refused)
@@ -236,7 +235,7 @@ class Side:
         return Departure(constants, steps, shown, refused, tuple(rows), model, moved, lines, self.normalize)
 
     def _key(self, answer: dict[str, Any], expected: Key) -> Key | None:
-        """Return the state of the model that a build's answer shows; None if it shows none."""
+        """Return the state of the model for a build's answer; None if there is no such state."""
         if "state" not in answer:
             return None
         seen = self.execution.seen
@@ -265,7 +264,7 @@ class Side:
 
 @dataclass
 class BuildsReport:
-    """Two builds compared. `other` counts differing methods in classes that no history touches."""
+    """Comparison of two builds. `other` counts differing methods in classes that no history touches."""
 
     bound: Binding
     a: Release
@@ -284,10 +283,10 @@ class BuildsReport:
     relevant: int = 0
     played: int = 0
     unconfirmed: int = 0
-    """Histories in which the builds differed once, but not when executed side by side."""
+    """Histories in which the builds differed once, but not side by side."""
     departure: Departure | None = None
     drawn: dict[str, Any] = field(default_factory=dict)
-    """A random history after which the builds differ, and the number drawn."""
+    """A random history after which the builds differ, and the number of histories drawn."""
     complete: bool = True
     seconds: float = 0.0
     trace: str = ""
@@ -421,7 +420,7 @@ def compare_builds(
 ) -> BuildsReport:
     """Compare two builds: the methods that differ, then the results of histories that execute them.
 
-    `drawn` has the number of random histories that follow, and the first seed.
+    `drawn` is the number of random histories that follow, and the first seed.
     """
     began = time.monotonic()
     a, b = builds
@@ -447,10 +446,10 @@ def compare_builds(
 
 
 class Drawer(Fuzzer):
-    """A build on which random histories are drawn and replayed."""
+    """A build that draws and replays random histories."""
 
     def drawn(self, seed: int) -> tuple[str, ...]:
-        """Draw one history; return its digest and its end."""
+        """Draw one history; return its digest and its last state."""
         try:
             found = list(self.histories(PROFILE, seed, 1))
         except FailedError as error:
@@ -459,7 +458,7 @@ class Drawer(Fuzzer):
         return *kinds, next(item.digest for item in reversed(found) if not isinstance(item, Alarm))
 
     def told(self, script: Script) -> list[tuple[str, str]]:
-        """Take the steps of a script; return each with the state after it, and the end."""
+        """Take the steps of a script; return each with the state after it, and the end of the history."""
         try:
             found = self._answered(f"replay {script.line()}")
         except FailedError as error:
@@ -468,7 +467,7 @@ class Drawer(Fuzzer):
 
 
 def _draw(report: BuildsReport, drawn: tuple[int, int], end: float | None) -> None:
-    """Draw random histories on both builds until one ends otherwise; shorten it."""
+    """Draw random histories on both builds until one ends differently; shorten it."""
     keys = {item.key for item in report.methods}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack, ThreadPoolExecutor(2) as threads:
         releases = [fuzz_release(None, side.jars) for side in (report.a, report.b)]
@@ -494,7 +493,7 @@ def _draw(report: BuildsReport, drawn: tuple[int, int], end: float | None) -> No
 
 
 def _script(release: Release, seed: int) -> Script | None:
-    """Return the history that a build draws by a seed."""
+    """Return the history that a build draws for a seed."""
     ours, _ = tools(release)
     harness = replace(release.harness, main="fencepost.conform.Drawn")
     one = replace(release, classes=Path(f"{release.classes}{os.pathsep}{ours}"), harness=harness)
@@ -505,7 +504,7 @@ def _script(release: Release, seed: int) -> Script | None:
 
 
 def _shortest_apart(drawers: list[Drawer], script: Script) -> tuple[Script, str, str] | None:
-    """Return a history after which two builds differ, with what is seen of each; no step of it can be left out."""
+    """Return a history after which two builds differ, with the state of each; every step of it is needed."""
 
     def attempt(steps: tuple[str, ...]) -> tuple[Script, str, str] | None:
         return _first_apart(drawers, Script(script.shape, steps))
@@ -515,7 +514,7 @@ def _shortest_apart(drawers: list[Drawer], script: Script) -> tuple[Script, str,
 
 
 def _first_apart(drawers: list[Drawer], script: Script) -> tuple[Script, str, str] | None:
-    """Return a history up to where two builds differ, with what is seen of each there; None if they do not."""
+    """Return a history up to where two builds differ, with the state of each there; None if they do not."""
     a, b = (item.told(script) for item in drawers)
     for place, (one, other) in enumerate(zip(a, b, strict=False)):
         if one != other:
@@ -525,7 +524,7 @@ def _first_apart(drawers: list[Drawer], script: Script) -> tuple[Script, str, st
 
 
 def _lines_of(methods: list[ChangedMethod], side: str) -> dict[str, str]:
-    """Return by method that differs what the agent looks at in a build: its name and lines there."""
+    """Return the lines that the agent watches in a build, by differing method."""
     sides = {
         "a": [(item.before, item.lines_a) for item in methods],
         "b": [(item.key, item.lines_b) for item in methods],
@@ -534,7 +533,7 @@ def _lines_of(methods: list[ChangedMethod], side: str) -> dict[str, str]:
 
 
 def _look_at_lines(report: BuildsReport, histories: list[History], order: list[int], end: float | None) -> None:
-    """Execute histories on A until all its lines that differ were executed, and keep which were in neither build."""
+    """Execute histories on A until all differing lines were executed; keep those that ran in neither build."""
     left = {f"{item.before}:{line}" for item in report.methods if item.key in report.executed for line in item.lines_a}
     with Player(report.a, _lines_of(report.methods, "a").values(), report.a) as player:
         for place in order:
@@ -553,7 +552,7 @@ def _look_at_lines(report: BuildsReport, histories: list[History], order: list[i
 
 
 def _play(report: BuildsReport, histories: list[History], done: Executed, order: list[int], end: float | None) -> None:
-    """Execute histories on B until one ends otherwise than on A; confirm that on both, and shorten it."""
+    """Execute histories on B until one ends differently from A; confirm that on both, and shorten it."""
     keys = {item.key for item in report.methods}
     with Player(report.b, _lines_of(report.methods, "b").values(), report.a) as player, ExitStack() as stack:
         pair: Pair | None = None
@@ -575,12 +574,12 @@ def _play(report: BuildsReport, histories: list[History], done: Executed, order:
 
 
 def alike(release: Release) -> Release:
-    """Return a release whose driver iterates maps in the same order in each process, like that of histories."""
+    """Return a release whose driver iterates maps in the same order in every process, as histories require."""
     return replace(release, options=(*release.options, *FLAGS))
 
 
 def confirm(bound: Binding, a: Release, pair: Pair, history: History) -> Departure | None:
-    """Return where two builds differ after a history, shortened; None if they agree when executed again."""
+    """Return where two builds differ after a history, shortened; None if they agree on repetition."""
     plain = Interpreter(bound.machine, grounds(bound, a.model)[history.ground], normalize=not history.tries)
     side = Side(bound, pair, plain, normalize=not history.tries)
     found = side.departure([side.step(item) for item in history.steps], tries=history.tries)
@@ -588,7 +587,7 @@ def confirm(bound: Binding, a: Release, pair: Pair, history: History) -> Departu
 
 
 def write_trace(report: BuildsReport, folder: Path) -> None:
-    """Write the history after which two builds differ, as a trace; a last step that the model refuses is left out."""
+    """Write the history after which two builds differ as a trace, without a last step that the model refuses."""
     found = report.departure
     if found is None:
         return

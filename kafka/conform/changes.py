@@ -40,12 +40,12 @@ ELR_TURNED_OFF = read_sizes(
     "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 fences=2 crashes=0 shrinks=0 min_isr=2 "
     "max_records=0 metadata_lag=1"
 )
-"""Images with an uncleared ELR, examined if there are any."""
+"""Images after ELR was turned off without clearing it, examined if there are any."""
 MOST_STATES = 2_000_000
 BATCH = 500
 """Changes in one request to the driver."""
 KEPT = 20
-"""The most differences that are kept."""
+"""Most differences that are kept."""
 PRINTED = 8
 """The most differences in the summary."""
 
@@ -60,7 +60,7 @@ class ChangeKind(IntEnum):
 
 
 class Partition(NamedTuple):
-    """The controller's partition, with sets of brokers as bits, and epochs relative to the current ones."""
+    """The controller's partition, with sets of brokers as bits, and epochs relative to the current one."""
 
     leader: int
     leader_epoch: int
@@ -98,7 +98,7 @@ class RequestedChange(NamedTuple):
 
 @dataclass(frozen=True)
 class ChangeDifference:
-    """A change with different results; None if refused."""
+    """A change with different results; None for a refusal."""
 
     image: Image
     change: RequestedChange
@@ -115,7 +115,7 @@ class ImagesCompared:
     images: int
     changes: int = 0
     idle: int = 0
-    """The number of reassignments to the current replicas, which the model leaves out."""
+    """Number of reassignments to the current replicas, which the model leaves out."""
     departures: list[ChangeDifference] = field(default_factory=list)
     """The first differences."""
     different: int = 0
@@ -123,7 +123,7 @@ class ImagesCompared:
 
 @dataclass
 class ChangesReport:
-    """The comparison with one release."""
+    """Comparison with one release."""
 
     release: Release
     compared: list[ImagesCompared] = field(default_factory=list)
@@ -140,7 +140,7 @@ class ChangesReport:
         return "differs" if any(item.different for item in self.compared) else "conforms"
 
     def summary(self) -> Iterator[str]:
-        """Yield how many changes were compared under which constants, and the first that differ."""
+        """Yield how many changes were compared under which constants, and the first differences."""
         for item in self.compared:
             yield (
                 f"{item.changes:,} changes of {item.images:,} images in {item.states:,} states compared: "
@@ -192,7 +192,7 @@ def conform_changes(
     tell: Callable[[str], None],
     sizes: tuple[Sizes, ...] | None = None,
 ) -> ChangesReport:
-    """Compare every change of every image under some constants, on top of those of a version."""
+    """Compare every change of every image under some constants, added to those of a version."""
     found = ChangesReport(release)
     sizes = sizes or ((*SIZES, *ELR_TURNED_OFF) if base.values["elr"] else SIZES)
     began = time.monotonic()
@@ -232,7 +232,7 @@ def images(machine: Machine, constants: Constants) -> tuple[int, list[Image]]:
 
 
 class ChangeModel:
-    """The model's rules, on one state, filled with one image after another."""
+    """The model's rules on one state, which is filled with each image."""
 
     def __init__(self, machine: Machine, constants: Constants) -> None:
         c: Any = constants
@@ -260,13 +260,13 @@ class ChangeModel:
         now = active(self.c, newest(s))
         for broker in range(self.c.brokers):
             one = bits.only(broker)
-            if p.isr & one:  # it is fenced, or shuts down
+            if p.isr & one:  # the broker is fenced or shuts down
                 yield RequestedChange(ChangeKind.ISR, p.isr & ~one, now & ~one)
             if (p.isr | p.elr) & one:  # it registers after a crash
                 yield RequestedChange(ChangeKind.ISR, p.isr & ~one, now & ~one, one)
             if p.leader == NONE and image.fenced & one:
                 yield RequestedChange(ChangeKind.ISR, p.isr, now | one)
-        for isr in range(self._everyone + 1):  # the leader asks for it
+        for isr in range(self._everyone + 1):  # requested by the leader
             if p.leader != NONE and isr & bits.only(p.leader) and not isr & ~(p.replicas & now):
                 yield RequestedChange(ChangeKind.ISR, isr, now)
         preferred = first_in_order(self.c, p.replicas, p.removing)
@@ -324,14 +324,14 @@ def _compare(driver: Driver, model: ChangeModel, states: int, reached: list[Imag
 
 
 def _is_idle(image: Image, change: RequestedChange, model: Partition | None, kafka: Partition | None) -> bool:
-    """Return whether operators name the replicas that are there, by a limit that `mapping.LIMITS` explains."""
+    """Return whether operators name the current replicas, which a limit in `mapping.LIMITS` explains."""
     idle = change.what is ChangeKind.REASSIGN and model is None
     return idle and kafka is not None and kafka.replicas == image.partition.replicas
 
 
 def _agree(change: RequestedChange, model: Partition | None, kafka: Partition | None) -> bool:
-    """Return whether the two do the same, or refuse both.
+    """Return whether the two have the same result, or both refuse.
 
-    A cancellation that would be an unclean election ReplicationControlManager refuses before it asks the builder.
+    ReplicationControlManager refuses a cancellation that would be an unclean election before it calls the builder.
     """
     return model == kafka or (model is None and change.what is ChangeKind.CANCEL)

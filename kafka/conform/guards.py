@@ -1,12 +1,12 @@
 """Test of the comparison itself: the model without each of Kafka's checks, with other rules, and its refusals.
 
 A model without a check allows a step that Kafka refuses; one with another rule ends a step in another state. Kafka is
-brought to the nearest state at which such a variant differs from the model, and does the step: the result must not be
+brought to the nearest state at which such a variant differs from the model, and takes the step: the result must not be
 the variant's.
 
 Refusals are tried on states of the model without `normalize`, which answers requests before they are handled, and only
-if nothing except checks of Kafka refuses the step: if a process is down, a message is not there, or a budget is spent,
-nothing can be tried.
+if nothing but checks of Kafka refuses the step: nothing can be tried if a process is down, a message is missing, or a
+budget is spent.
 """
 
 import random
@@ -29,31 +29,31 @@ from fencepost.model.language.constants import Constants
 
 MOST_STATES = 150_000
 SHOWN = 8
-"""The most forbidden steps in the summary; the data has all."""
+"""Most forbidden steps in the summary; the data has all."""
 MOST_TRIES = 4
-"""The most differences of a variant tried under one set of constants."""
+"""Most differences of a variant that are tried under one set of constants."""
 
 
 class Sight(StrEnum):
     """The verdict on a variant."""
 
     DEPARTS = "departs"
-    """Kafka did what neither the model nor the variant does, or gave a different error from this check's."""
+    """Kafka did what neither the model nor the variant does, or reported a different error."""
     NOTICED = "noticed"
-    """Kafka did what the model does, and not what the variant does."""
+    """Kafka did what the model does, unlike the variant."""
     TOGETHER = "noticed-with-others"
     """The same for a check that refuses only together with others of its action, which were all removed."""
     UNNOTICED = "unnoticed"
     """Kafka did what the variant does."""
     UNTRIED = "untried"
-    """The driver could not do the step, so Kafka was not tried."""
+    """The driver could not take the step, so Kafka was not tried."""
     NOWHERE = "nowhere"
-    """No reached state shows a difference that is visible in Kafka."""
+    """No reached state shows a difference that Kafka could reveal."""
 
 
 @dataclass
 class VariantRow:
-    """One variant, and its tries. `where` gives the place of the check, or the rule."""
+    """One variant with its tries. `where` names the place of the check, or the rule."""
 
     variant: Variant
     where: str
@@ -63,7 +63,7 @@ class VariantRow:
 
     @property
     def sight(self) -> Sight:
-        """The verdict: one difference is too many, one notice is enough."""
+        """The verdict: a single difference is too many, a single notice suffices."""
         found = [sight for sight, _ in self.tries]
         return next((item for item in Sight if item in found), Sight.NOWHERE)
 
@@ -74,7 +74,7 @@ class VariantRow:
 
     @property
     def is_noticed(self) -> bool:
-        """Whether the comparison notices that the check or the rule is gone."""
+        """Whether the comparison notices the missing check or rule."""
         return self.sight in (Sight.NOTICED, Sight.TOGETHER)
 
     @property
@@ -99,7 +99,7 @@ class VariantRow:
 
 
 def ground_of(bound: Binding, base: Constants, sizes: Sizes) -> Ground:
-    """Return the states under some constants, on top of those of a version."""
+    """Return the states under some constants, added to those of a version."""
     machine = bound.machine
     return Ground(bound.ablation, machine, machine.set_constants({**base.values, **sizes}), MOST_STATES)
 
@@ -124,7 +124,7 @@ def variant_rows(bound: Binding, constants: Constants) -> list[VariantRow]:
 
 
 def _by_condition(ablation: Ablation, row: VariantRow) -> Iterator[VariantRow]:
-    """Yield a row for each condition of a check or a rule, or the row as it is if that has one."""
+    """Yield a row for each condition of a check or a rule; a single condition gives the row itself."""
     of = row.variant
     conditions = ablation.conditions.get(of.guard.condition if of.guard is not None else of.name, {})
     for words, alone in conditions.items():
@@ -138,7 +138,7 @@ def _show_value(value: object) -> str:
 
 
 class VariantTrials:
-    """Variants tried on one release, each under the constants of one ground after the other."""
+    """Variants tried on one release, under the constants of one ground after another."""
 
     def __init__(
         self, bound: Binding, release: Release, base: Constants, tell: Callable[[str], None] = lambda _: None
@@ -197,7 +197,7 @@ def _judge_trial(ablation: Ablation, variant: Variant, found: Trial) -> Sight:
 
 @dataclass
 class Refusals:
-    """Tries: Kafka's answers by action, with counts; and those that the model does not allow."""
+    """Refusals tried: Kafka's answers by action, with counts, and those that the model does not allow."""
 
     tries: int = 0
     answers: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -243,7 +243,7 @@ def try_refusals(
     tell: Callable[[str], None] = lambda _: None,
     grounds: Iterable[Sizes] | None = None,
 ) -> Refusals:
-    """Try about `number` refusals, drawn from the states of each ground, each action equally often."""
+    """Try about `number` refusals drawn from the states of each ground, each action equally often."""
     found = Refusals()
     variants = groups(bound)
     chance = random.Random(seed)  # noqa: S311 (no secret)
@@ -293,12 +293,12 @@ class GuardsReport:
 
     @property
     def noticed(self) -> int:
-        """Checks and rules whose absence was noticed."""
+        """Number of checks and rules whose absence was noticed."""
         return sum(row.is_noticed for row in self.rows)
 
     @property
     def drivable(self) -> int:
-        """Checks and rules that are visible in driven histories."""
+        """Number of checks and rules that driven histories can reveal."""
         return sum(not row.why or row.is_noticed for row in self.rows)
 
     @property
@@ -308,7 +308,7 @@ class GuardsReport:
         return "conforms" if all(row.is_well for row in self.rows) and not forbids else "differs"
 
     def summary(self) -> Iterator[str]:
-        """Yield the checks and rules that are not noticed, and Kafka's answers to refusals."""
+        """Yield the checks and rules that went unnoticed, and Kafka's answers to refusals."""
         if self.rows:
             yield f"{self.noticed} of {self.drivable} checks and rules are noticed when they are gone"
         for row in self.rows:
@@ -347,7 +347,7 @@ class GuardsReport:
 def conform_guards(
     bound: Binding, release: Release, refusals: int, seed: int, tell: Callable[[str], None], *, ablate: bool
 ) -> GuardsReport:
-    """Try the refusals of each variant's checks and rules on Kafka's classes, and this many drawn `refusals`."""
+    """Try each variant's checks and rules on Kafka's classes, and this many drawn `refusals`."""
     machine = bound.machine
     base = bound.as_built(release.model, machine.set_constants(dict(machine.version(release.model).values)))
     bound.make_sure_drivable(release.model, base)

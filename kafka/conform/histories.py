@@ -28,7 +28,7 @@ from fencepost.model.language.records import Key
 
 Found = TypeVar("Found")
 MOST_STATES = 50_000
-"""The plain semantics explores the state graph; a larger one takes too long."""
+"""Most states of a state graph: the plain semantics explores it."""
 SHOWN = 8
 """The most rows of a difference in the summary; its trace has all."""
 DEPTH = 40
@@ -145,13 +145,13 @@ class HistoriesOutcome:
     """The outcome of a run. `taken`: executed and compared pairs of state and step, as 64-bit hashes.
 
     Among a million pairs, two have the same hash with a probability below one in ten million. Only numbers are hashed,
-    so hashes of several runs can be counted together.
+    so hashes of several runs can be combined.
     """
 
     tally: Tally = field(default_factory=Tally)
     differences: dict[tuple[str, str], Difference] = field(default_factory=dict)
     times: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """How many histories ended in a difference of each kind."""
+    """Number of histories that ended in a difference of each kind."""
     taken: set[int] = field(default_factory=set)
     lines: list[ClassLines] = field(default_factory=list)
     """Lines of Kafka's classes that were executed, if they were counted."""
@@ -255,9 +255,9 @@ class Run:
 
 
 def fewest(found: Found, steps_of: Callable[[Found], Sequence[Any]], attempt: Callable[[Any], Found | None]) -> Found:
-    """Return the finding with fewer steps, none of which is dispensable alone; the last one stays.
+    """Return the finding with fewer steps, each of which is needed; the last one stays.
 
-    `attempt` returns the result of steps, None if it is a different one.
+    `attempt` returns the result of steps, None if it differs.
     """
     place, kept = 0, 0
     while kept < (last := len(steps_of(found)) - 1):
@@ -268,7 +268,7 @@ def fewest(found: Found, steps_of: Callable[[Found], Sequence[Any]], attempt: Ca
 
 
 def shorten(execution: Execution, initial: Key, found: Difference) -> Difference:
-    """Return a difference of the same kind without a dispensable step."""
+    """Return a difference of the same kind without unneeded steps."""
 
     def attempt(steps: tuple[Step, ...]) -> Difference | None:
         history = transitions(execution.plain, initial, steps)

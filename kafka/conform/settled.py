@@ -21,11 +21,11 @@ class TraceVerdict(StrEnum):
     """The verdict of a release on a history."""
 
     CONFIRMED = "confirmed"
-    """Every step happened on Kafka's classes with the model's state, and the property is violated at the end."""
+    """Every step happened on Kafka's classes with the model's states, and the property is violated at the end."""
     REFUTED = "refuted"
     """Kafka does a step differently, or the property holds at the end of the history."""
     NOT_DRIVEN = "not driven"
-    """The history needs something that the driver does not do, or a configuration that this release lacks."""
+    """The history needs something that the driver lacks, or a configuration that this release lacks."""
     DEPARTS = "departs"
     """Kafka and the model differ before the end."""
 

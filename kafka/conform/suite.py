@@ -1,11 +1,11 @@
-"""The histories that builds of Kafka are compared by, made once for a line of releases, and a build's behaviour on
+"""The histories by which builds of Kafka are compared, made once for a line of releases, and a build's behaviour on
 each.
 
 They are walks that take every transition of a small state graph, random walks on each ground of ablation, which
 together have every budget of the model, longer ones with the budgets of brokers, messages and operators at once, and
-steps that checks of Kafka refuse: for each check and rule the nearest ones, and some that are drawn. A history is kept
-as the driver's commands, so a build executes it without the model: each reply is a digest, and an agent records the
-executed methods of Kafka.
+steps that checks of Kafka refuse: for each check and rule the nearest ones, and some that are drawn. A history is
+stored as the driver's commands, so a build executes it without the model: each reply is a digest, and an agent records
+the executed methods of Kafka.
 """
 
 import gzip
@@ -39,7 +39,7 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step, Transition
 
 EDITION = 1
-"""A number that rises when the histories of a model change."""
+"""Version of the histories: it rises when those of a model change."""
 SOURCES = Path(__file__).parent / "java"
 WALKS = 60
 DEPTH = 60
@@ -56,11 +56,11 @@ WIDE = read_sizes(
 """Constants of the longer walks; late answers and log directories are in the grounds of ablation."""
 WIDE_WALKS = 250
 MOST = 20_000
-"""The number of states of a ground that are searched for steps that Kafka refuses."""
+"""States of a ground that are searched for steps that Kafka refuses."""
 TRIES = 3
 """The number of histories for each check and rule."""
 REFUSALS = 5
-"""The number of refusals drawn for each action and set of constants."""
+"""Refusals drawn for each action and set of constants."""
 
 
 class History(NamedTuple):
@@ -96,7 +96,7 @@ def grounds(bound: Binding, model: str) -> list[Constants]:
 
 
 def suite(bound: Binding, release: Release, tell: Callable[[str], None]) -> list[History]:
-    """Return the histories of a release's line, which this release executes the first time; cached."""
+    """Return the histories of a release's line, cached; this release executes them the first time."""
     known = (EDITION, release.model, release.classes.name, *texts(bound.machine, ()), *ends(bound.machine, ()))
     name = f"suite-{hashlib.sha256(repr(known).encode()).hexdigest()[:16]}.json.gz"
     path = cache_folder() / "kafka" / release.version / name
@@ -180,7 +180,7 @@ class Executed:
 
 
 class Player(Driver):
-    """A build that executes histories, and records which of its methods (all, or the `chosen` ones) are executed.
+    """A build that executes histories and records which of its methods (all, or the `chosen` ones) run.
 
     A chosen method may be followed by a tab and the lines to record.
     """
@@ -227,7 +227,7 @@ def tools(release: Release) -> tuple[Path, Path]:
 def seen_by_agent(
     release: Release, folder: Path, chosen: Iterable[str] | None, compiled: Release | None = None
 ) -> dict[str, Any]:
-    """Return a release whose methods report their execution, using programs `compiled` for another."""
+    """Return a release whose methods report their execution, with programs `compiled` for another release."""
     ours, library = tools(compiled or release)
     with zipfile.ZipFile(folder / "agent.jar", "w") as jar:
         jar.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nPremain-Class: fencepost.conform.Agent\n")
@@ -243,7 +243,7 @@ def seen_by_agent(
 
 
 def executed(release: Release, histories: list[History], tell: Callable[[str], None]) -> Executed:
-    """Return a build's behaviour on every history, with all executed methods of Kafka; cached."""
+    """Return a build's cached behaviour on every history, with all executed methods of Kafka."""
     what = hashlib.sha256(json.dumps([item.lines for item in histories]).encode())
     what.update(f"{EDITION} {release.classes.name}".encode())
     path = cache_folder() / "kafka" / release.version / f"executed-{what.hexdigest()[:16]}.json.gz"

@@ -27,7 +27,7 @@ from fencepost.model.language.machine import Machine
 TEMPLATE = Path(__file__).parent / "PartitionHistoryTest.java.template"
 OF_CONTROLLER = TEMPLATE.with_name("ControllerHistoryTest.java.template")
 NEWEST = "99.0"
-"""Text for this release is the template's own, with the packages of 4.4."""
+"""The release of the template, whose packages it has."""
 MARK = re.compile(r" *// (until|since) \d+\.\d+$", re.MULTILINE)
 REPAIRS: dict[str, tuple[str, int]] = {
     "hyp-1": ("reset_followers_on_reelection", 1),
@@ -39,13 +39,13 @@ REPAIRS: dict[str, tuple[str, int]] = {
 }
 """Findings with the switch of the model that is their repair."""
 BEYOND = ("leader_handles_late_fetch", "leader_learns_change_refused")
-"""Steps of a leader, or of one that was, for which the template has no call."""
+"""Steps of a current or former leader for which the template has no call."""
 DIRECTORIES = ("log_directory", "disk_is", "controller_marks_directory", "controller_assigns_directory")
-"""The prefixes of actions on log directories, for which neither template has a call."""
+"""Prefixes of actions on log directories, for which neither template has a call."""
 GRANTS = "controller_applies_alter_partition"
-"""The step whose refusal always shows: a grant opens a partition epoch, even if nothing else changes."""
+"""The step whose refusal always shows: a grant increases the partition epoch, even if nothing else changes."""
 BROKER_EPOCH = 100
-"""Kafka's broker epoch of a model's broker epoch 0."""
+"""Kafka's broker epoch for the model's broker epoch 0."""
 CONTROLLER = -1
 INDENT = " " * 8
 
@@ -54,8 +54,8 @@ INDENT = " " * 8
 class Decision:
     """The step of a history that a test checks: the number of steps up to it, its owner, the expected state.
 
-    `who` is the broker whose `Partition` is called, CONTROLLER for the controller. `expected` is a state of the model,
-    `says` a sentence about when the test fails. With `is_refused`, the step must leave the partition epoch unchanged.
+    `who` is the broker whose `Partition` is called, or CONTROLLER. `expected` is a state of the model, `says` a
+    sentence about when the test fails. With `is_refused`, the step must leave the partition epoch unchanged.
     """
 
     length: int
@@ -67,7 +67,7 @@ class Decision:
 
 
 def kafka_test(trace: Trace, name: str = "", release: tuple[str, Path] | None = None) -> str:
-    """Return a Java class with one test, for a release (version and folder of jars) or the newest known."""
+    """Return a Java class with one test, for a release (version and folder of jars) or the newest known one."""
     if not _is_ours(trace.protocol.machine):
         raise UsageError(
             f"the trace is of protocol {trace.protocol.name!r}, and only {PROTOCOL!r} and its variants are mapped to "
@@ -114,7 +114,7 @@ def _is_ours(machine: Machine | None) -> bool:
 
 
 def _ours(trace: Trace) -> list[Step]:
-    """Return the steps of a history as those of the replication protocol; what replaced an action is taken for it."""
+    """Return the steps of a history as those of the replication protocol; replaced actions become the original ones."""
     mine, ours = trace.protocol.machine.actions, REPLICATION.machine.actions
     if len(mine) == len(ours):
         places = {a.name: b for a, b in zip(mine, ours, strict=True) if len(a.params) == len(b.params)}
@@ -127,7 +127,7 @@ def _ours(trace: Trace) -> list[Step]:
 
 
 def _path(plain: Interpreter, steps: Iterable[Step]) -> list[Transition]:
-    """Return the model's states along a history, as far as it takes its steps."""
+    """Return the model's transitions along a history, up to the first refused step."""
     at, found = plain.initial_states()[0], []
     known = {item.name: item for item in plain.machine.actions}
     for step in steps:
@@ -140,7 +140,7 @@ def _path(plain: Interpreter, steps: Iterable[Step]) -> list[Transition]:
 
 
 def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]:
-    """Return the rules that take a history, Kafka's or those of the trace, and the step that decides it."""
+    """Return the rules for a history, Kafka's or those of the trace, and the step that decides it."""
     machine, values = REPLICATION.machine, {name: int(value) for name, value in constants.values.items()}
     plain, theirs = Interpreter(machine, constants, normalize=trace.normalize), trace.interpreter()
     steps = _ours(trace)
@@ -186,7 +186,7 @@ def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]
 
 
 def _decides(kafka: Interpreter, values: dict[str, int], steps: list[Step], taken: list[Transition]) -> bool:
-    """Return whether the history, with these values, leads elsewhere than with Kafka's own."""
+    """Return whether the history has another result with these values than with Kafka's own."""
     try:
         constants = kafka.machine.set_constants(values)
     except UsageError:
@@ -196,7 +196,7 @@ def _decides(kafka: Interpreter, values: dict[str, int], steps: list[Step], take
 
 
 def _shown(state: Any, who: int) -> tuple[Any, ...]:
-    """Return what a test sees of the controller or of a leader."""
+    """Return the part of a state that a test sees of the controller or of a leader."""
     if who == CONTROLLER:
         image = state.image[state.newest]
         return image.leader, image.leader_epoch, image.isr, image.missing, image.fenced, state.elr
@@ -205,7 +205,7 @@ def _shown(state: Any, who: int) -> tuple[Any, ...]:
 
 
 def _apart(one: Any, two: Any) -> int | None:
-    """Return who shows something else in another state: a leader, or the controller."""
+    """Return for whom another state looks different: a leader, or the controller."""
     for broker, (a, b) in enumerate(zip(one.replica, two.replica, strict=True)):
         if (a.isr or b.isr) and _shown(one, broker) != _shown(two, broker):
             return broker
@@ -213,9 +213,9 @@ def _apart(one: Any, two: Any) -> int | None:
 
 
 def _first_apart(plain: Interpreter, path: list[Transition], says: list[Transition]) -> tuple[int, int, Any] | None:
-    """Return the first step after which a path shows something else than another, that is, who, and what `says` has.
+    """Return the first step after which a path looks different from another, for whom, and the entry of `says`.
 
-    The other one may end before: it refuses the step, and stays where it was.
+    The other path may end before: it refuses the step and stays in its state.
     """
     stays = plain.initial_states()[0]
     for length, (one, two) in enumerate(zip_longest(path, says), 1):
@@ -243,7 +243,7 @@ def _last_change(plain: Interpreter, path: list[Transition]) -> tuple[int, int, 
 
 
 class _Calls:
-    """The calls of one leader's `Partition`. The model renames epochs after each step; here they only rise."""
+    """The calls of one leader's `Partition`. The model renumbers epochs after each step; here they only rise."""
 
     def __init__(self, plain: Interpreter, leader: int) -> None:
         self.plain, self.leader = plain, leader
@@ -265,7 +265,7 @@ class _Calls:
         yield f"assertEquals({_set(_members(counted))}, maximalIsr());"
 
     def _calls(self, step: Step, before: Any, after: Any) -> Iterator[str]:
-        """Yield the calls of the leader's `Partition` for a step; nothing for a step of others."""
+        """Yield the calls of the leader's `Partition` for a step; nothing for another party's step."""
         given = dict(zip((name for name, _ in step.action.params), step.args, strict=True))
         name, mine = step.action.name, self.leader
         if name == "broker_applies_metadata" and given["broker"] == mine:
@@ -315,7 +315,7 @@ class _Calls:
 
 
 class _ControllerCalls:
-    """The calls of the controller's managers. An epoch is given by how long ago it was current."""
+    """The calls of the controller's managers. An epoch is given relative to the current one."""
 
     def __init__(self, plain: Interpreter) -> None:
         self.plain = plain
@@ -412,7 +412,7 @@ class _ControllerCalls:
 
 
 def _said(plain: Interpreter, step: Step) -> str:
-    """Return a step with its arguments that are numbers; a message says more than a comment should."""
+    """Return a step with its numeric arguments; a message would be too long for a comment."""
     named = zip(step.action.params, step.args, strict=True)
     shown = (f" {name}={plain.show_argument(kind, value)}" for (name, kind), value in named if isinstance(value, int))
     return f"{step.action.label}{''.join(shown)}"

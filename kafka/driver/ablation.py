@@ -13,14 +13,14 @@ from fencepost.model.language.records import Key
 
 
 class Whose(StrEnum):
-    """The party that refuses where a guard does."""
+    """Reason for which a guard refuses."""
 
     KAFKA = "kafka"
-    """A class of Kafka: the refused step can be tried, and Kafka must refuse it or do nothing."""
+    """A check in Kafka: the refused step can be tried, and Kafka must refuse it or do nothing."""
     PHYSICAL = "physical"
-    """Physical impossibility: a process that is down does nothing, a missing message is not handled."""
+    """A physical condition: a process that is down does nothing, a missing message is not handled."""
     BOUND = "bound"
-    """Only the model: a budget, a size, a step that would change nothing, or an action that is not driven."""
+    """Only the model: a budget, a size, a step without effect, or an action that is not driven."""
 
 
 class Check(NamedTuple):
@@ -33,44 +33,44 @@ class Check(NamedTuple):
 Sizes = Mapping[str, int]
 """Constants by name that override those of a version."""
 Place = tuple[str, str]
-"""A guard by its action and condition, so that added or changed guards are reported by name."""
+"""A guard, named by its action and condition, so that added or changed guards are reported."""
 
 
 @dataclass(frozen=True)
 class Ablation:
-    """The owner of each guard, the varied rules, and what a try needs to know about the protocol."""
+    """The classification of guards, the varied rules, and what a try needs to know about the protocol."""
 
     kafkas: Mapping[Place, Check]
     physical: Mapping[str, tuple[Place, ...]]
     bounds: Mapping[str, tuple[Place, ...]]
-    """By reason."""
+    """Guards by reason."""
     not_driven: Mapping[str, str]
     rules: Callable[[Constants], Mapping[str, tuple[int, ...]]]
     """Kafka's rules among the constants, with the values to try."""
     unseen: Callable[[str, Constants], str]
-    """Why a varied rule is not visible, an empty string if it must be; by `constant=value`."""
+    """By `constant=value`, why a varied rule is not visible; an empty string if it must be."""
     shadowed: Callable[[Constants], Mapping[Place, str]]
-    """Checks that refuse nothing at their place, and why."""
+    """Checks that never refuse alone, and why."""
     needs: Mapping[str, Callable[..., bool]]
     """The physical part of guards that are otherwise Kafka's checks: without it, nothing can be tried."""
     grounds: Callable[[Constants], tuple[Sizes, ...]]
-    """Constants under which variants are tried, one after the other, until a variant is noticed."""
+    """Constants under which variants are tried, in order, until a variant is noticed."""
     compared: Callable[[Interpreter, Key], object]
     """The part of a model state that is compared."""
     refused: Callable[[Key, Step], tuple[Key, ...]]
-    """The states in which a refused step leaves Kafka."""
+    """Return the states in which a refused step may leave Kafka."""
     has_room: Callable[[Any, Constants], bool] = lambda *_: True
-    """Whether Kafka must take a step that the model refuses only for lack of room."""
+    """Whether Kafka must take a step that the model refuses only for lack of capacity."""
     lost: tuple[Sizes, ...] = ()
-    """Further constants under which Kafka is known to differ, so refusals are not tried there."""
+    """Constants under which Kafka is known to differ, so that refusals are not tried there."""
     conditions: Mapping[str, Mapping[str, Callable[..., bool]]] = field(default_factory=dict)
-    """Checks and rules of several conditions, by guard condition or by `constant=value`: each condition with the states
-    in which it alone refuses, followed by the step's arguments."""
+    """Checks and rules of several conditions, by guard condition or by `constant=value`: each condition with the
+    states in which it alone refuses, given also the step's arguments."""
     room: frozenset[str] = frozenset()
     """Conditions that are always bounds."""
 
     def whose(self, guard: Guard) -> Whose:
-        """Return the party that refuses where a guard does; raise UsageError if it is not classified."""
+        """Return why a guard refuses; raise UsageError if it is not classified."""
         key = guard.action, guard.condition
         if guard.action.replace("-", "_") in self.not_driven or guard.condition in self.room:
             return Whose.BOUND

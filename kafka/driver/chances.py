@@ -1,4 +1,4 @@
-"""Where a variant of the model first differs from it: the nearest states at which a check or a rule makes a difference.
+"""Chances to tell a variant of the model from it: the nearest states at which a check or a rule makes a difference.
 
 The model is searched without `normalize`, which would answer requests before they are handled. A step is tried on Kafka
 as the last one of a history: a refusal may change when a follower was last caught up, or the content of a purgatory.
@@ -27,13 +27,13 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 LOOKED_AT = 60
-"""The most states for the nearest differences; some differ only in ways that Kafka does not show."""
+"""Most states for the nearest differences; some differ only in ways that Kafka does not show."""
 CONDITIONED = 2_000
-"""The same, if one particular condition of several must refuse."""
+"""The same if one particular condition of several must refuse."""
 DRAWN = 30
-"""The most states drawn for one refusal: in some, the process of the step is down."""
+"""Most states drawn for one refusal: in some, the process of the step is down."""
 HIDDEN = 400
-"""The most pairs of states followed after an invisible difference, until it is visible."""
+"""Most pairs of states followed after an invisible difference until it becomes visible."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Variant:
     constant: str = ""
     value: int = 0
     alone: Callable[..., bool] | None = None
-    """A function that returns whether this condition alone refuses a step in a state."""
+    """Return whether this condition alone refuses a step in a state."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,9 @@ class Ground:
         self._order = np.argsort(self.space.depths, kind="stable")
 
     def chances(self, variant: Variant, most: int) -> list[Chance]:
-        """Return steps that the variant takes differently, or alone: the nearest, of different actions if possible."""
+        """Return the nearest steps that the variant takes differently, or that only it takes; of different actions if
+        possible.
+        """
         other = self._other(variant)
         if other is None:
             return []
@@ -154,9 +156,9 @@ class Ground:
         return Interpreter(self.machine, constants, normalize=False, bounded=True)
 
     def _states(self, variant: Variant) -> Iterator[int]:
-        """Yield states whose successors differ: the nearest ones, then some from all depths."""
+        """Yield states whose successors differ: the nearest ones, then some of all depths."""
         found = self._differing(variant)
-        if variant.alone is not None:  # most states that differ do by another condition
+        if variant.alone is not None:  # most of these states differ because of another condition
             yield from found[:CONDITIONED]
             return
         yield from found[:LOOKED_AT]
@@ -175,7 +177,7 @@ class Ground:
         return found
 
     def _at(self, state: int, other: Interpreter, variant: Variant) -> Iterator[Chance]:
-        """Yield the disagreements in a state, as far as Kafka shows them."""
+        """Yield the disagreements in a state that Kafka can show."""
         at = self.search.layout.decode(self.space.rows[state])
         history: tuple[Transition, ...] | None = None
         for mine in self.machine.actions:
@@ -212,12 +214,12 @@ class Ground:
         return self.ablation.compared(self.plain, state)
 
     def _is_seen(self, at: Key, step: Step, model: Key | None, theirs: Key | None) -> bool:
-        """Return whether the two outcomes look different in Kafka."""
+        """Return whether two outcomes look different in Kafka."""
         one, other = (self.ablation.refused(at, step) if item is None else (item,) for item in (model, theirs))
         return not {self._compared(item) for item in one} & {self._compared(item) for item in other}
 
     def _later(self, hidden: Chance, other: Interpreter) -> Iterator[Chance]:
-        """Yield the first difference that can be seen after one that cannot, if it is near."""
+        """Yield the first visible difference after an invisible one, if it is near."""
         assert hidden.model is not None
         assert hidden.variant is not None
         first = self.plain.apply(hidden.at, hidden.step)
@@ -247,7 +249,7 @@ class Ground:
                         waiting.append(((*history, self.plain.apply(at, step)), model, theirs))
 
     def _refuses(self, variant: Variant, at: Key, step: Step) -> bool:
-        """Return whether the guard that a variant is about is among those that refuse the step."""
+        """Return whether a variant's guard is among those that refuse the step."""
         assert variant.guard is not None
         rest = self.machine
         for guard in sorted(variant.others, key=lambda item: -item.number):
@@ -272,7 +274,7 @@ class Ground:
 class Trial:
     """Kafka's reaction to a step: `did` is done, refused or untried, `why` the error, `answer` both in words.
 
-    `like_model`: the model allows its state there; `like_variant`: its state is the variant's.
+    `like_model`: the model allows the resulting state; `like_variant`: it is the variant's.
     """
 
     did: str
@@ -285,7 +287,7 @@ class Trial:
 
 
 def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial | None:
-    """Bring Kafka to a state and do a step there; None if a named limit prevents this."""
+    """Bring Kafka to a state and take a step there; None if a named limit prevents this."""
     plain = execution.plain
     difference = execution.run(plain.initial_states()[0], chance.history)
     steps = tuple(plain.show(item) for item in (*(taken.step for taken in chance.history), chance.step))
@@ -335,7 +337,7 @@ def _as_the_model(
 ) -> tuple[bool, str]:
     """Return whether Kafka did what the model allows, and what that is.
 
-    Where it refuses the step, that is nothing, another outcome of the same event, or another step.
+    If the model refuses the step, that is nothing, another outcome of the same event, or another step.
     """
     if chance.model is not None:
         return _fits(execution, chance.model), "done"
@@ -347,7 +349,7 @@ def _as_the_model(
 
 
 def _fits(execution: Execution, expected: Key) -> bool:
-    """Return whether Kafka is in this state of the model."""
+    """Return whether Kafka is in this state."""
     if execution.seen.contradictions():
         return False
     model, kafka = execution.projected(expected)

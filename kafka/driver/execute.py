@@ -1,4 +1,4 @@
-"""Histories of a model, executed on Kafka's classes and compared state by state."""
+"""Histories of a model executed on Kafka's classes and compared state by state."""
 
 import re
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ from fencepost.model.language.records import Key
 
 @dataclass(frozen=True)
 class Act:
-    """The effect of one action of a model on Kafka's classes: `does` in words, `line` for the driver.
+    """The effect of one action of the model on Kafka's classes: `does` in words, `line` for the driver.
 
     Actions with the same line are one event whose outcome Kafka decides.
     """
@@ -26,12 +26,12 @@ class Act:
 
 
 class SetAsideError(Exception):
-    """Kafka continued in a way that the model excludes, by a named limit."""
+    """Raised when Kafka continues in a way that the model excludes by a named limit."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference between Kafka and the model, after the last of `steps`.
+    """A difference between Kafka and the model after the last of `steps`.
 
     `rows` has the differences: the part of the state, its value in the model, its value in Kafka.
     """
@@ -46,7 +46,7 @@ class Difference:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The action and the field that differs, for any broker: differences of one kind are reported once."""
+        """The action and the differing field, for any broker: differences of one kind are reported once."""
         return self.action, re.sub(r"[0-9]+", "", self.rows[0][0])
 
 
@@ -60,7 +60,7 @@ class Tally:
     settled: int = 0
     actions: Counter[str] = field(default_factory=Counter)
     aside: Counter[str] = field(default_factory=Counter)
-    """Histories that were not followed further, by limit."""
+    """Number of histories that were not followed further, by limit."""
 
     def add(self, other: "Tally") -> None:
         """Add the counts of another process."""
@@ -73,12 +73,12 @@ class Tally:
 
 
 class Execution(ABC):
-    """Kafka's classes, set up once, that follow a model. A protocol defines commands and observations in a subclass."""
+    """Kafka's classes, started once, that follow a model. A protocol's subclass defines commands and observations."""
 
     acts: Mapping[str, Act]
     """The effect of each action of the model."""
     asides: tuple[str, ...] = ()
-    """Reasons for which Kafka refuses a step that the model allows, named in the limits."""
+    """Kafka's reasons for refusing a step that the model allows, as named in the limits."""
 
     def __init__(self, driver: Driver, plain: Interpreter) -> None:
         self.driver, self.plain = driver, plain
@@ -90,29 +90,29 @@ class Execution(ABC):
 
     @abstractmethod
     def look(self) -> Any:
-        """Return the observation before the first step, with `take`, `key` and `contradictions`."""
+        """Return an empty observation, with `take`, `key` and `contradictions`."""
 
     @abstractmethod
     def reset(self) -> str:
-        """Return the line that sets up the model's initial state."""
+        """Return the command for the model's initial state."""
 
     @abstractmethod
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
-        """Carry out the assumptions of `normalize` in Kafka, and compare again."""
+        """Apply the assumptions of `normalize` to Kafka, and compare again."""
 
     @abstractmethod
     def lose_late(self, expected: Key) -> None:
-        """Drop messages that the model has no room for."""
+        """Drop messages for which the model has no capacity."""
 
     @abstractmethod
     def leaves_late(self, step: Step) -> bool:
-        """Return whether a step may leave messages behind."""
+        """Return whether a step may leave late messages."""
 
     def ignore(self, transition: Transition) -> None:  # noqa: B027 (nothing, usually)
-        """Deliver at once messages that a model leaves out because their receiver ignores them."""
+        """Deliver at once messages that the model omits because their receiver ignores them."""
 
     def begin(self, initial: Key) -> Difference | None:
-        """Set up Kafka's classes again; return how they differ from the model's initial state."""
+        """Reset Kafka's classes; return how they differ from the model's initial state."""
         self.seen = self.look()
         self.seen.take(self.driver.ask(self.reset())["state"])
         self.frame(initial)
@@ -121,7 +121,7 @@ class Execution(ABC):
         return self.compare((), initial)
 
     def frame(self, initial: Key) -> None:  # noqa: B027 (where a model counts from 0, nothing)
-        """Record where the model's counts begin in Kafka's first state, if not at 0."""
+        """Record the values in Kafka's first state that correspond to 0 in the model."""
 
     def ask(self, line: str) -> str:
         """Send one command; return done, refused or untried, with the reason in `why`."""
@@ -145,11 +145,11 @@ class Execution(ABC):
         return act.line(self.seen, *step.args) if act is not None else ""
 
     def set_aside(self, did: str) -> str:
-        """Return the named limit that prevents a comparison; an empty string if there is no such limit."""
+        """Return the named limit that prevents a comparison, or an empty string."""
         return self.why if did == "refused" and self.why in self.asides else ""
 
     def step(self, taken: Sequence[Step], transition: Transition) -> Difference | None:
-        """Execute a step that the model allows; return the difference after it, if there is one."""
+        """Execute a step that the model allows; return the difference after it, if any."""
         did = self.ask(self.line(transition.step))
         steps = (*taken, transition.step)
         self.tally.steps += 1
@@ -173,7 +173,7 @@ class Execution(ABC):
         return found
 
     def followed(self) -> None:  # noqa: B027 (nothing, usually)
-        """A hook for subclasses, called when Kafka has followed to `at`."""
+        """Called after Kafka has followed to `at`; subclasses may override it."""
 
     def compare(self, steps: tuple[Step, ...], expected: Key) -> Difference | None:
         """Return how Kafka differs from a state of the model."""
@@ -184,7 +184,7 @@ class Execution(ABC):
         return self.differs(steps, *self.projected(expected))
 
     def projected(self, expected: Key) -> tuple[Key, Key]:
-        """Return a state of the model and the same fields read from Kafka, where they must be equal."""
+        """Return a state of the model and the same fields as read from Kafka; the two must be equal."""
         return expected, self.seen.key(expected)
 
     def differs(self, steps: tuple[Step, ...], expected: Key, found: Key) -> Difference | None:
@@ -199,7 +199,7 @@ class Execution(ABC):
         return Difference(steps, tuple(rows))
 
     def run(self, initial: Key, history: Iterable[Transition]) -> Difference | None:
-        """Execute a history from the beginning; return the first difference."""
+        """Execute a history from the start; return the first difference."""
         taken: list[Step] = []
         try:
             found = self.begin(initial)
@@ -216,11 +216,11 @@ class Execution(ABC):
 
 
 UNKNOWN = -1
-"""The number of a message that is not in flight in Kafka: the driver ignores it."""
+"""The number of a message that is not in flight in Kafka; the driver ignores it."""
 
 
 class InFlight(dict["Key", list[int]]):
-    """The numbers of the messages in flight, by model content."""
+    """The numbers of the messages in flight, by their content in the model."""
 
     def __init__(self, messages: Iterable[tuple[Key, int]]) -> None:
         super().__init__()

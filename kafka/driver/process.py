@@ -1,4 +1,4 @@
-"""The process that holds Kafka's classes: started, given commands line by line, and ended; and its executed lines."""
+"""The process with Kafka's classes: start, commands line by line, end, and executed lines."""
 
 import json
 import os
@@ -17,20 +17,20 @@ from fencepost.kafka.driver.releases import Artifact, Release, fetch_jars, pom, 
 from fencepost.model.language.errors import UsageError
 
 PATIENCE = 60.0
-"""The seconds after which an unresponsive process is given up."""
+"""Seconds after which an unresponsive process is given up."""
 SLICE = 1.0
-"""The seconds of one wait: a run that is suspended by Ctrl-Z loses only one of them, not all of its patience."""
+"""Seconds of one wait: a run suspended by Ctrl-Z loses only one of them, not its whole patience."""
 CLOSING = 20.0
-"""The seconds that a process has to end normally, when JaCoCo's agent writes a file."""
+"""Seconds that a process has to end normally, in which JaCoCo's agent writes a file."""
 MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (only the parent of a private folder; checkpoint files slow disks down)
 
 
 class DriverError(UsageError):
-    """The process died, hung, or answered with garbage."""
+    """The process died, hung, or gave an invalid answer."""
 
 
 class FailedError(DriverError):
-    """The process failed at a line: `why` is whether it throws, ends or hangs. It restarts at the next line."""
+    """The process failed at a line: `why` says whether it throws, ends or hangs. It restarts at the next line."""
 
     def __init__(self, message: str, why: str) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ KAFKAS = re.compile(r"\tat (?:\S+//)?((?:org\.apache\.kafka|kafka)\.[\w.$]+)\(([
 
 
 def thrown(trace: str) -> str:
-    """Return one line for a stack trace: the exception, and the innermost method of Kafka that it came from."""
+    """Return a stack trace in one line: the exception, and the innermost method of Kafka."""
     where = next((item for item in KAFKAS.finditer(trace) if "Fencepost" not in item[1]), None)
     place = f" at {'.'.join(where[1].split('.')[-2:])} ({where[2]})" if where else ""
     return f"throws {trace.partition(chr(10))[0].strip()}{place}"
@@ -78,7 +78,7 @@ class Driver:
             raise
 
     def _greeting(self) -> str:
-        """Return the version that Kafka's classes say they are."""
+        """Return the version that Kafka's classes report."""
         told = self._read().get("kafka")
         if not isinstance(told, str):
             raise DriverError(
@@ -96,7 +96,7 @@ class Driver:
         return answer
 
     def _answered(self, line: str) -> dict[str, Any]:
-        """Send a line, and return the answer unless it reports an error."""
+        """Send a line and return the answer; raise the error that it reports."""
         if self._failed:
             self.close()
             self._start()
@@ -158,13 +158,13 @@ class Driver:
         return answer
 
     def _gone(self, asked: str) -> None:
-        """Raise DriverError with what the process said before it died."""
+        """Raise DriverError with the process's last output."""
         status = self._process.wait(timeout=self.patience)
         self._errors.seek(0)
         lines = self._errors.read()[-2000:].decode("utf-8", "replace").splitlines()
         said = "\n".join(
             line for line in lines if not line.startswith("SLF4J: ")
-        ).strip()  # no logging is there, as intended
+        ).strip()  # logging is missing on purpose
         self._failed = True
         raise FailedError(
             f"the driver for Kafka {self.release.version} died at {asked!r} with status {status}"
@@ -214,7 +214,7 @@ CONCERNED = (
     "UnifiedLog",
     "LeaderEpochFileCache",
 )
-"""The classes of Kafka that the protocol is in, by their simple names."""
+"""The classes of Kafka that implement the protocol, by simple name."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ class ClassLines:
 
 
 class LineCoverage:
-    """JaCoCo's agent for some drivers; each writes its executed lines into a separate file."""
+    """JaCoCo's agent for some drivers; each writes its executed lines into a file of its own."""
 
     def __init__(self, release: Release, folder: Path) -> None:
         needed = [Artifact("org.jacoco", f"org.jacoco.{name}", JACOCO, kind) for name, kind in JARS.items()]
@@ -244,7 +244,7 @@ class LineCoverage:
         return (f"-javaagent:{self._agent}=destfile={self.folder / f'{number}.exec'},includes={includes}",)
 
     def lines(self) -> list[ClassLines]:
-        """Return the lines that all drivers together have executed, once they have ended."""
+        """Return the lines that all drivers together have executed, after they have ended."""
         found = self.folder / "lines.xml"
         dumps = [str(path) for path in sorted(self.folder.glob("*.exec"))]
         classes = [option for jar in self._jars() for option in ("--classfiles", str(jar))]
@@ -258,7 +258,7 @@ class LineCoverage:
         return count_lines(found.read_text(encoding="utf-8"))
 
     def _jars(self) -> list[Path]:
-        """Return the jars that have the classes; JaCoCo refuses to look at one class twice."""
+        """Return the jars with the classes; JaCoCo refuses to see a class twice."""
         return [path for path in sorted(self.release.jars.glob("kafka*.jar")) if "clients" not in path.name]
 
 

@@ -19,7 +19,7 @@ from fencepost.model.language.errors import UsageError, nearest
 
 JAVA = 17
 MAVEN_SECONDS = 300
-"""How long Maven may take; it downloads about 50 MB the first time."""
+"""Seconds that Maven may take; it downloads about 50 MB the first time."""
 PROJECT = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -57,7 +57,7 @@ class Artifact(NamedTuple):
 
 
 def pom(name: str, *artifacts: Artifact) -> str:
-    """Return a project of Maven that depends on some artifacts."""
+    """Return a Maven project that depends on some artifacts."""
     dependencies = []
     for item in artifacts:
         more = f"\n      <classifier>{item.classifier}</classifier>" if item.classifier else ""
@@ -93,9 +93,9 @@ def java_version() -> int:
 
 
 def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of jars as `jars=`") -> Path:
-    """Return a folder with the jars that a project of Maven needs, which Maven downloads the first time.
+    """Return a folder with the jars of a Maven project, downloaded the first time.
 
-    `instead` is what to do without Maven.
+    `instead` is advice for running without Maven.
     """
     if jars.is_dir():
         return jars
@@ -113,9 +113,9 @@ def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of
         ]
         done = run(command, MAVEN_SECONDS, "Maven", Path(work))
         if done.returncode != 0:
-            lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).splitlines()  # Maven colours, whatever it is told
+            lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).splitlines()  # Maven always colours its output
             told = (line.removeprefix("[ERROR] ") for line in lines if line.startswith("[ERROR]"))
-            # after a blank line it advertises its manual
+            # after a blank line it refers to its manual
             said = "\n".join(takewhile(str.strip, told))[:1500] or done.stderr[:1500]
             raise UsageError(
                 f"Maven did not download {what}:\n{said.strip()}\n"
@@ -135,7 +135,7 @@ def _maven(use: str, instead: str) -> str:
 
 
 def maven_versions(group: str, name: str) -> list[str]:
-    """Return the versions of an artifact that Maven's repositories list."""
+    """Return the versions of an artifact in Maven's repositories."""
     maven = _maven(f"lists the versions of {name}", "name one version")
     with tempfile.TemporaryDirectory() as work:
         (Path(work) / "pom.xml").write_text(pom("versions", Artifact(group, name, "[0,)", alone=True)), "utf-8")
@@ -159,7 +159,7 @@ def move_folder(made: Path, kept: Path) -> None:
 
 
 def run(command: list[str], seconds: float, what: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, and raise UsageError if it cannot start or takes too long."""
+    """Run a command to its end; raise UsageError if it cannot start or takes too long."""
     try:
         return subprocess.run(  # noqa: S603 (our own commands)
             command, cwd=folder, capture_output=True, text=True, timeout=seconds, check=False
@@ -180,14 +180,14 @@ RELEASES: dict[str, str] = {
     "4.3.1": "kafka-4.3",
     "4.4.0": "kafka-4.4",
 }
-"""The releases that the driver was written for, each with the model's version; others of their lines work too."""
+"""The releases for which the driver was written, each with the model's version; others of their lines work too."""
 PATCHES = {item.name.removeprefix("kafka-"): item.name for item in MACHINE.patches()}
 """Releases with rules that differ from those of their line."""
 HERE = Path(__file__).parent
 KAFKA = HERE.parent
 COMPILER_SECONDS = 120
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx1g", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
-"""The optimizing compiler costs more than it gains within about a hundred thousand steps."""
+"""JVM options: the optimizing compiler pays off only after about a hundred thousand steps."""
 NAMED = re.compile(r"\b(?:org\.apache\.kafka|kafka)(?:\.[a-z][a-z0-9]*)+\.([A-Z]\w*)")
 MARKED = re.compile(r"// (until|since) (\d+)\.(\d+)$")
 
@@ -206,9 +206,9 @@ class Harness:
     patches: Mapping[str, str] = field(default_factory=dict)
 
     def model_of(self, version: str) -> str:
-        """Return the version of the model that a release is compared with: its own, its line's or the previous one.
+        """Return the version of the model for a release: its own, its line's or the previous one.
 
-        A build without numbers gets the newest, one before the oldest gets the oldest.
+        A build without numbers gets the newest, a build before the oldest gets the oldest.
         """
         if version in self.patches:
             return self.patches[version]
@@ -231,7 +231,7 @@ BROKERS = Harness(RELEASES, "fencepost.Driver", (HERE / "loop", KAFKA / "replica
 
 @dataclass(frozen=True)
 class Release:
-    """A release of Kafka with its compiled driver. `model` is the version of the model to compare it with."""
+    """A release of Kafka with its compiled driver. `model` is the version of the model to compare with."""
 
     version: str
     model: str
@@ -246,7 +246,7 @@ class Release:
 
     @property
     def known(self) -> list[str]:
-        """The releases that the driver was written for."""
+        """The releases for which the driver was written."""
         return list(self.harness.releases)
 
     def command(self, folder: str) -> list[str]:
@@ -293,7 +293,7 @@ def locate_release(version: str | None, jars: Path | None = None, harness: Harne
 
 
 def with_tests(version: str, jars: Path, harness: Harness) -> tuple[Path, ...]:
-    """Return a folder with the test jar that a driver needs, from Maven the first time; none if among the jars."""
+    """Return a folder with the test jar of a driver, from Maven the first time; empty if the jars contain it."""
     name = harness.tests
     if not name or list(jars.glob(f"{name}-*-test.jar")):
         return ()
@@ -304,12 +304,12 @@ def with_tests(version: str, jars: Path, harness: Harness) -> tuple[Path, ...]:
 
 
 def model_of(version: str) -> str:
-    """Return the version of the model that brokers and the controller of a release are compared with."""
+    """Return the version of the model with which a release is compared."""
     return BROKERS.model_of(version)
 
 
 def version_of(folder: Path) -> str:
-    """Return the version of Kafka in a folder of jars, from its kafka-clients."""
+    """Return the version of Kafka in a folder of jars, by its kafka-clients."""
     if not folder.is_dir():
         raise UsageError(
             f"`jars=` was given {folder}, which is not a folder: name one with kafka_2.13, kafka-clients and "
@@ -335,7 +335,7 @@ def version_of(folder: Path) -> str:
 
 def fetch_kafka(version: str) -> Path:
     """Return a folder with Kafka's jars, which Maven downloads the first time."""
-    # 4.4.0 names a kafka-tools-api that is not on Maven Central, and nothing here needs it
+    # 4.4.0 depends on a kafka-tools-api that is missing from Maven Central, and nothing here needs it
     kafka = Artifact("org.apache.kafka", "kafka_2.13", version, without=("org.apache.kafka", "kafka-tools-api"))
     return fetch_jars(
         pom("kafka-jars", kafka), cache_folder() / "kafka" / version / "jars", f"the jars of Kafka {version}"

@@ -9,7 +9,7 @@ from fencepost.model.language.interpreter import Interpreter, Step, Transition
 from fencepost.model.language.records import Key
 
 NEAR = 40
-"""The most states examined for the nearest edge that was not taken."""
+"""Most states examined for the nearest untaken edge."""
 
 
 def state_graph(plain: Interpreter, most: int) -> "nx.MultiDiGraph[Key] | None":
@@ -30,10 +30,10 @@ def state_graph(plain: Interpreter, most: int) -> "nx.MultiDiGraph[Key] | None":
 
 
 class Cover:
-    """Walks from the initial state that take every edge, made one after the other; their number is not minimal.
+    """Walks from the initial state that take every edge, made one after another; their number is not minimal.
 
-    A walk prefers edges that no walk has taken, and otherwise heads for some. A component is done once no edge is left
-    in it or in its successors; components form no cycles, so this can be counted.
+    A walk prefers edges that no walk has taken, and otherwise heads for one. A component is done once no untaken edge
+    is left in it or in its successors; components form no cycles, so this can be counted.
     """
 
     def __init__(self, graph: "nx.MultiDiGraph[Key]") -> None:
@@ -59,7 +59,7 @@ class Cover:
                 self._spend(place)
 
     def walks(self) -> Iterator[list[Transition]]:
-        """Yield walks until every edge was taken."""
+        """Yield walks until every edge is taken."""
         start = self.graph.graph["initial"]
         while self._remaining[self._of[start]]:
             at, walk = start, []
@@ -70,7 +70,7 @@ class Cover:
             yield walk
 
     def _way(self, start: Key) -> list[tuple[Key, Key, int]]:
-        """Return a path to the nearest edge that was not taken; if that is far, one into another component."""
+        """Return a path to the nearest untaken edge; if that is far, one into another component."""
         came: dict[Key, tuple[Key, Key, int] | None] = {start: None}
         waiting = deque([start])
         away = None
@@ -87,7 +87,7 @@ class Cover:
                     away = away or (after if self._of[after] != self._of[start] else None)
             if away is not None and len(came) > NEAR:
                 return self._back(came, away)
-        raise AssertionError(start)  # what is counted as left can be reached
+        raise AssertionError(start)  # an edge counted as untaken is reachable
 
     def _count_down(self, place: int) -> None:
         self._remaining[place] -= 1
@@ -119,7 +119,7 @@ def walks(plain: Interpreter, number: int, depth: int, seed: int) -> Iterator[It
 
 
 def walk(plain: Interpreter, initial: Key, depth: int, chance: random.Random) -> Iterator[Transition]:
-    """Yield one walk: for each step, an action and then values are drawn until one is possible."""
+    """Yield one walk: each step draws an action and then values until one is enabled."""
     at = initial
     for _ in range(depth):
         taken = _step(plain, at, chance)

@@ -1,4 +1,4 @@
-"""Random histories on Kafka's classes: drawn in one Java process, kept as scripts, identified by the repair that
+"""Random histories on Kafka's classes: drawn in one Java process, stored as scripts, identified by the repair that
 prevents them.
 """
 
@@ -31,14 +31,14 @@ REPAIRS = (
     *("hyp-16", "hyp-17", "hyp-12", "hyp-18", "hyp-13", "hyp-3", "hyp-10", "hyp-11", "hyp-14", "hyp-1", "hyp-21"),
     *("reassigned-twice", "hyp-24", "hyp-25", "hyp-26"),
 )
-"""Findings whose repair is an edit of Kafka's classes, the most frequent first."""
+"""Findings whose repair edits Kafka's classes, the most frequent first."""
 SWITCHES = {"late-epoch-flush": "-Dfencepost.flush-at-once=true", "hyp-11": "-Dfencepost.settings-first=true"}
-"""Findings whose repair is in the driver, which replaces that class. A late flush of a deleted log's epoch cache may
-empty that of the log that now has its name."""
+"""Findings whose repair replaces a class in the driver. A late flush of a deleted log's epoch cache may empty that
+of the new log with its name."""
 TOGETHER = 2
-"""Repairs of findings that are tried together, if no single one prevents a violation."""
+"""Repairs that are tried together if no single one prevents a violation."""
 FLAGS = ("-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2")
-"""Kafka iterates maps by identity hash: this one is the same in each process."""
+"""Kafka iterates maps by identity hash: this option makes it the same in each process."""
 HEAD = "fencepost fuzz 1"
 
 
@@ -99,7 +99,7 @@ class Script:
 
 @dataclass(frozen=True)
 class Alarm:
-    """A history that ends in a violation: the violation, and the shortest history with it."""
+    """A history that ends in a violation, the violation, and the shortest history with it."""
 
     seed: int
     kind: str
@@ -201,7 +201,7 @@ class Fuzzer(Driver):
     """One Java process that draws histories, and replays scripts."""
 
     def histories(self, profile: str, first: int, count: int, seconds: float = 0) -> Iterator[Alarm | Progress]:
-        """Draw histories by their seeds from `first` on, and yield each alarm and, from time to time, the progress."""
+        """Draw histories by their seeds from `first` on; yield each alarm and, from time to time, the progress."""
         line = f"run {profile} {first} {count} {seconds}"
         told = self._answered(line)
         while True:
@@ -215,7 +215,7 @@ class Fuzzer(Driver):
             told = self._read(line)
 
     def replayed(self, script: Script, *, shortens: bool = False) -> Alarm | None:
-        """Take the steps of a script, as far as possible; return its violation, or None."""
+        """Take the steps of a script as far as possible; return its violation, or None."""
         told = self._answered(f"{'shorten' if shortens else 'replay'} {script.line()}")
         return Alarm.of(told) if told["kind"] else None
 
@@ -231,7 +231,7 @@ def fuzz_release(version: str | None, jars: Path | None) -> Release:
 
 @dataclass
 class Repaired:
-    """Kafka with repairs of findings, a process for each set of them, to identify the finding of a history."""
+    """Kafka with repairs of findings, one process for each set of them, to identify the finding of a history."""
 
     release: Release
     kit: Kit
@@ -248,7 +248,7 @@ class Repaired:
         self._stack.close()
 
     def _process(self, repairs: tuple[str, ...]) -> Fuzzer | None:
-        """Return a process with these repairs, None if one of them does not fit the release."""
+        """Return a process with these repairs, None if one of them does not apply to the release."""
         if repairs not in self._running:
             folder = self._folder / "-".join(("with", *repairs))
             folder.mkdir()
@@ -281,7 +281,7 @@ class Repaired:
         return next((names for names in (*fit, *pairs) if self._ends(names, short.script)), None), short
 
     def shortened(self, alarm: Alarm) -> Alarm:
-        """Return the shortest history that still ends in this violation; unchanged if it does not recur."""
+        """Return the shortest history with the same violation; unchanged if it does not recur."""
         process = self._process(())
         found = process.replayed(alarm.script, shortens=True) if process is not None else None
         return alarm if found is None else replace(found, seed=alarm.seed, drawn=len(alarm.steps))

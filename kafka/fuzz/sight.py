@@ -1,4 +1,4 @@
-"""Does it see? Mistakes planted into Kafka's classes, with the number of random histories that find them."""
+"""Sensitivity: mistakes planted into Kafka's classes, with the number of random histories that find them."""
 
 import os
 import random
@@ -19,7 +19,7 @@ FIGURE = "sight"
 UNFIT = "the release has no such place"
 DRAWN = 40
 SEED = 421128
-"""The seed by which plants are drawn."""
+"""The seed with which plants are drawn."""
 CONTROLLER = "org.apache.kafka.controller"
 LOG = "org.apache.kafka.storage.internals"
 REPAIR = "repair"

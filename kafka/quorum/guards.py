@@ -1,4 +1,4 @@
-"""The party that refuses where a guard of `quorum` does, the rules that are Kafka's, and the constants to try."""
+"""Why each guard of `quorum` refuses, the rules that are Kafka's, and the constants to try."""
 
 from collections.abc import Callable
 
@@ -105,7 +105,7 @@ PHYSICAL: dict[str, tuple[Place, ...]] = {
     "the time of a majority's fetches is that of a leader": (("leader-resigns", "leads(s, leader)"),),
     "a follower fetches before that time is over": (("leader-resigns", "not is_followed_by_majority(s, c, leader)"),),
 }
-"""Guards for physical impossibilities, with explanations."""
+"""Guards for physical conditions, with explanations."""
 
 
 BOUNDS: dict[str, tuple[Place, ...]] = {
@@ -156,11 +156,11 @@ BOUNDS: dict[str, tuple[Place, ...]] = {
 
 
 def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bool:
-    """Return whether nothing but their logs and leaders is between these nodes.
+    """Return whether an election between these nodes depends only on their logs and leaders.
 
-    A node that is asked from a later epoch enters it even if it refuses.
+    A node that gets a request of a later epoch enters it even if it refuses.
 
-    More electors than a majority elect too: who else votes learns of the leader later in the model.
+    More electors than a majority also elect: the others learn of the leader later in the model.
     """
     n, asked = s.node[candidate], [s.node[node] for node in range(len(s.node)) if bits.contains(electors, node)]
     waits = n.role == Role.FOLLOWER and n.leader == NONE
@@ -170,7 +170,7 @@ def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bo
 
 
 def _waits(s: State, _: Constants, node: int) -> bool:
-    """Return whether a node has nothing to do but to wait for its election timeout."""
+    """Return whether a node can do nothing but wait for its election timeout."""
     n = s.node[node]
     return n.role != Role.LEADER and n.leader == NONE and not n.failed
 
@@ -181,7 +181,7 @@ def _hears(s: State, constants: Constants, node: int, leader: int) -> bool:
 
 
 def _left(s: State, _: Constants, leader: int, follower: int) -> bool:
-    """Return whether a fetch may be on its way to a leader of its epoch that no longer leads."""
+    """Return whether a fetch may be in flight to a former leader of its epoch."""
     l, f = s.node[leader], s.node[follower]
     follows_nobody = f.epoch == l.epoch and f.leader == NONE and f.role == Role.FOLLOWER
     return not l.failed and l.role == Role.RESIGNED and follows_nobody and leader != follower
@@ -207,7 +207,7 @@ _FAILED_ELECTION = "a failed election moves epochs on; votes one by one have the
 
 
 def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
-    """Return the checks of elections that are not driven: vote by vote with pre-votes, in one step without them."""
+    """Return the checks of elections that are not driven: with pre-votes, vote by vote; without them, in one step."""
     if constants.values["pre_vote"]:
         return {key: _ONE_STEP for key in KAFKAS if key[0] in VOTE_BY_VOTE}
     return {key: _FAILED_ELECTION for key in KAFKAS if key[0] == "quorum-elects"}
@@ -226,7 +226,7 @@ UNSEEN: dict[str, str] = {
     "observers_return": "no observer loses its leader in these graphs; with `fetch_timeouts` it shows",
     "timeout_answers_anew": "with the completion of all parked fetches an answer of its arrival is never an old one",
 }
-"""Rules whose change is not visible in driven histories, with the reason; by constant, or by constant and value."""
+"""Rules whose change driven histories cannot reveal, with the reason; by constant, or by constant and value."""
 
 WITH_1166: dict[str, str] = dict.fromkeys(
     (
@@ -251,7 +251,7 @@ def _unseen(name: str, constants: Constants) -> str:
 
 
 def _turned(constants: Constants) -> dict[str, tuple[int, ...]]:
-    """Return the other values of each rule; of the nodes that know version 18 all or none."""
+    """Return the other values of each rule; either all or none of the nodes know version 18."""
     declared = constants.declared()
     found = {}
     for name in AS_BUILT:
@@ -284,7 +284,7 @@ _STATE_COMPARED = tuple(place for name, place in STATE.items() if name != "node"
 
 
 def _compared(plain: Interpreter, key: Key) -> Key:
-    """Return the compared part of a model state, without forgotten values and those that a parked fetch hides."""
+    """Return the compared part of a model state, without forgotten values and those hidden by a parked fetch."""
     votes = bool(plain.constants.values["real_votes"])
     state = without_forgotten(plain, key)
     return (*(state[place] for place in _STATE_COMPARED), *(_node(n, votes=votes) for n in state[STATE["node"]]))
@@ -301,7 +301,7 @@ def _node(n: Key, *, votes: bool) -> Key:
 
 
 def _refused(at: Key, step: Step) -> tuple[Key, ...]:
-    """Return the state before a step, and the same without the fetch that came too late."""
+    """Return the state before a step, and the same without the late fetch."""
     if step.action.name != "leader_handles_late_fetch":
         return (at,)
     return with_and_without(at, STATE["late_fetches"], step.args[0])

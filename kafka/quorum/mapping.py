@@ -2,8 +2,8 @@
 
 Each node is a KafkaRaftClient with QuorumState, LeaderState, FollowerState and the rest of its package, and a
 StringSerde. Its log, the file of its election state and its queue of messages are MockLog, MockQuorumStateStore and
-MockMessageQueue of Kafka's own tests. Not Kafka's are the network, the timeouts of parked fetches, and the clocks: each
-node has its own, which advances only where stated here. Messages are the objects of Kafka's requests and answers; they
+MockMessageQueue of Kafka's own tests. The network, the timeouts of parked fetches and the clocks are ours: each node
+has its own clock, which advances only where stated here. Messages are the objects of Kafka's requests and answers; they
 are not serialized. A message without an action, such as EndQuorumEpoch, never arrives.
 """
 
@@ -22,7 +22,7 @@ RELEASES: dict[str, str] = {
     "4.2.1": "kafka-4.2",
     "4.3.1": "kafka-4.2",
 }
-"""The releases that have a test jar of kafka-raft, each with the version of the model to compare it with."""
+"""The releases with a test jar of kafka-raft, each with the version of the model to compare it with."""
 
 ACTIONS: dict[str, Act] = {
     "quorum_elects": Act(
@@ -169,7 +169,7 @@ NOT_COMPARED: dict[str, str] = {
 
 STOPS = "a node stops that hears of another leader of its epoch"
 ASIDE = (STOPS,)
-"""A reason for which Kafka refuses a step that the model allows; `LIMITS` explains it."""
+"""Kafka's reason for refusing a step that the model allows; `LIMITS` explains it."""
 
 LIMITS: tuple[str, ...] = (
     (

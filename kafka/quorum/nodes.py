@@ -14,7 +14,7 @@ STATE = {name: place for place, (name, _) in enumerate(fields(State))}
 NODE = {name: place for place, (name, _) in enumerate(fields(Node))}
 FETCH = {name: place for place, (name, _) in enumerate(fields(Fetch))}
 LEADER_IS_KNOWN = -2
-"""The vote of a node that knows the leader of its epoch: its election state file then has no vote, or an old one."""
+"""The vote of a node that knows its epoch's leader: its election state file has no vote then, or an old one."""
 NO_FETCH = (0,) * len(FETCH)
 NO_ENTRY = (0,) * len(fields(Entry))
 
@@ -37,7 +37,7 @@ class NodesView:
         return InFlight((tuple(rest), number) for number, *rest in self.state["late"])
 
     def key(self, expected: Key) -> Key:
-        """Return the observed state of the model; parts that are not compared are copied from `expected`."""
+        """Return the observation as a state of the model; parts that are not compared are copied from `expected`."""
         state = list(expected)
         state[STATE["node"]] = tuple(
             self._node(told, was) for told, was in zip(self.state["nodes"], expected[STATE["node"]], strict=True)
@@ -88,7 +88,7 @@ class NodesView:
         return tuple(fetch)
 
     def contradictions(self) -> list[str]:
-        """Return a contradiction within Kafka: a leader that answers its follower with an error."""
+        """Return contradictions within Kafka: a leader that answers its follower with an error."""
         found = []
         for number, told in enumerate(self.state["nodes"]):
             if told["leader"] != NONE and told["fetch"][0] == Phase.ANSWERED and told["fetch"][-1] != "NONE":
@@ -112,20 +112,20 @@ class Nodes(Execution):
     seen: NodesView
 
     def look(self) -> NodesView:
-        """Return the observation before the first step."""
+        """Return an empty observation."""
         constants: Any = self.plain.constants
         return NodesView(no_op_of(constants), bool(constants.real_votes), bool(constants.listeners))
 
     def reset(self) -> str:
-        """Return the line that sets up the nodes."""
+        """Return the command that sets up the nodes."""
         return reset(self.plain.constants)
 
     def leaves_late(self, step: Step) -> bool:
-        """Return that any step may make a node leave a fetch behind."""
+        """Return whether a step may leave a late fetch: any step may."""
         return step.action.name in ACTIONS
 
     def lose_late(self, expected: Key) -> None:
-        """Drop fetches that the model has no room for, or has forgotten."""
+        """Drop fetches for which the model has no capacity, or that it has forgotten."""
         for number in self.seen.late_fetches().beyond(expected[STATE["late_fetches"]]):
             self.ask(f"lose {number}")
 
@@ -134,6 +134,6 @@ class Nodes(Execution):
         return without_forgotten(self.plain, expected), without_forgotten(self.plain, self.seen.key(expected))
 
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
-        """Drop late fetches that no leader would serve: states are compared without what `normalize` forgets."""
+        """Drop late fetches that no leader would serve: states are compared without forgotten parts."""
         self.lose_late(transition.after)
         return self.compare(steps, transition.after)

@@ -1,4 +1,6 @@
-"""Histories of `replication` on a controller and brokers of Kafka's classes, and those as a state of the model."""
+"""Histories of `replication` on a controller and brokers of Kafka's classes, which are observed as a state of the
+model.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,14 +18,14 @@ REPLICA = {name: place for place, (name, _) in enumerate(fields(Replica))}
 ENTRIES = len(fields(Entry))
 NO_ANSWER = (0,) * len(fields(FetchAnswer))
 MISSING = 6
-"""The field of an image with the brokers that have no replica."""
+"""The field of an image with the brokers without a replica."""
 SENT, STRAY = "", "STRAY"
 STATUS = {SENT: Status.SENT, STRAY: Status.STRAY, "NONE": Status.APPLIED, "INELIGIBLE_REPLICA": Status.INELIGIBLE}
 """The status of an AlterPartition by the answer's error code; any other code is REFUSED."""
 
 
 class Frame(NamedTuple):
-    """The origin of the model's counts: the number of its first image, and its partition epoch."""
+    """The values that correspond to 0 in the model: the number of the first image, and its partition epoch."""
 
     image: int = 0
     epoch: int = 0
@@ -31,7 +33,7 @@ class Frame(NamedTuple):
 
 @dataclass
 class BrokersView:
-    """The driver's last answer, and the controller's images from the beginning."""
+    """The driver's last answer, and all of the controller's images."""
 
     brokers: int
     records: int
@@ -88,7 +90,7 @@ class BrokersView:
         return InFlight((tuple(rest), number) for number, *rest in self.state["lateAnswers"])
 
     def key(self, expected: Key) -> Key:
-        """Return the observed state of the model; parts that are not compared are copied from `expected`."""
+        """Return the observation as a state of the model; parts that are not compared are copied from `expected`."""
         state = list(expected)
         newest = len(self.images) - 1 - self.frame.image
         state[STATE["image"]] = self._window(len(expected[STATE["image"]]))
@@ -171,7 +173,7 @@ class BrokersView:
 
 
 LEAVING = ("broker_crashes", "broker_stops", "broker_applies_metadata", "broker_registers", "log_directory_fails")
-"""Actions that leave a fetch behind, or an answer."""
+"""Actions that leave a late fetch or answer."""
 
 
 class Brokers(Execution):
@@ -182,13 +184,13 @@ class Brokers(Execution):
     seen: BrokersView
 
     def look(self) -> BrokersView:
-        """Return the observation before the first step."""
+        """Return an empty observation."""
         constants: Any = self.plain.constants
         fixed = (1 << constants.brokers) - (1 << constants.movable)
         return BrokersView(constants.brokers, constants.max_records, constants.metadata_lag, fixed)
 
     def reset(self) -> str:
-        """Return the line that sets up a cluster."""
+        """Return the command that sets up a cluster."""
         return reset(self.plain.constants)
 
     def frame(self, initial: Key) -> None:
@@ -196,11 +198,11 @@ class Brokers(Execution):
         self.seen.frame = Frame(0, self.seen.images[0][2] - initial[STATE["image"]][0][2])
 
     def leaves_late(self, step: Step) -> bool:
-        """Return whether a broker stops or starts in this step: its fetch or its answer may still be on its way."""
+        """Return whether a broker stops or starts in this step: then its fetch or its answer may still be in flight."""
         return step.action.name in LEAVING
 
     def lose_late(self, expected: Key) -> None:
-        """Drop fetches and answers that the model has no room for."""
+        """Drop fetches and answers for which the model has no capacity."""
         for number in self.seen.late_fetches().beyond(expected[STATE["late_fetches"]]):
             self.ask(f"lose {number}")
         for number in self.seen.late_answers().beyond(expected[STATE["late_answers"]]):
@@ -214,10 +216,10 @@ class Brokers(Execution):
                     self.ask(f"answer {number}")
 
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
-        """Carry out the assumptions of `normalize` in Kafka, and compare again.
+        """Apply the assumptions of `normalize` to Kafka, and compare again.
 
         Requests that must be refused are refused, answers that no request waits for arrive, late fetches that no leader
-        serves are refused, and metadata that looks the same to a follower is applied. None of it may change anything
+        serves are refused, and metadata that looks the same to a follower is applied. None of this may change anything
         else.
         """
         raw, after = transition.raw, transition.after
@@ -235,7 +237,7 @@ class Brokers(Execution):
         for number in left:
             lost = any(
                 other not in left for other in self.seen.answered_copies(number)
-            )  # the other copy's answer is the one that counts
+            )  # the other copy's answer counts
             self.ask(f"{'drop' if lost else 'answer'} {number}")
         return self.compare(steps, after)
 

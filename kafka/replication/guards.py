@@ -1,7 +1,6 @@
-"""The party that refuses where a guard of `replication` does: a check of Kafka, physical impossibility, or a bound of
-the model.
+"""Why each guard of `replication` refuses: a check in Kafka, a physical condition, or a bound of the model.
 
-Guards are named by action and condition, so that added or changed guards are reported by name.
+Guards are named by action and condition, so that added or changed guards are reported.
 """
 
 from collections.abc import Callable
@@ -229,7 +228,7 @@ PHYSICAL: dict[str, tuple[Place, ...]] = {
         ("controller-unfences-broker", "not bits.contains(image.stopping, broker)"),
     ),
 }
-"""Guards for physical impossibilities, with explanations."""
+"""Guards for physical conditions, with explanations."""
 
 _ROOM = "has_room(s, c)"
 _EPOCHS = "epoch_without(s, c, broker, leader) <= c.max_leader_epoch"
@@ -335,7 +334,7 @@ BOUNDS: dict[str, tuple[Place, ...]] = {
         ("broker-writes-log-start", "r.checkpoint != (r.start if r.start > log.first_in_files(r) else 0)"),
     ),
 }
-"""Guards that are the model's own, with their purpose; `has_room` of any action is one, too."""
+"""Guards that are the model's own, with their purpose; `has_room` of any action is one too."""
 
 
 def _fetches(s: State, leader: int, follower: int) -> bool:
@@ -344,7 +343,7 @@ def _fetches(s: State, leader: int, follower: int) -> bool:
 
 
 def _is_there(s: State, m: Any) -> bool:
-    """Return whether the process that has sent the request still runs."""
+    """Return whether the process that sent the request is still running."""
     return is_running(s, m.leader) and m.broker_epoch == newest(s).broker_epoch[m.leader]
 
 
@@ -377,7 +376,7 @@ SHADOWED: dict[tuple[str, str], str] = {
         "is_awaited(s, m)",
     ): "as long as an answer is on its way the leader proposes nothing else, so nothing would be taken back",
 }
-"""Checks that refuse nothing at their place, and why."""
+"""Checks that never refuse alone, and why."""
 
 UNSEEN: dict[str, str] = {
     "rollback_on=timeout": "it differs only in an action that no release has, and that is not driven",
@@ -388,7 +387,7 @@ UNSEEN: dict[str, str] = {
     "answers_carry_min_isr": "it needs another order of publishing than the driver has",
     "fetches_report": "leaders read the field only with `reported_high_watermark_counts`",
 }
-"""Rules whose change is not visible in driven histories, with the reason; by constant, or by constant and value."""
+"""Rules whose change driven histories cannot reveal, with the reason; by constant, or by constant and value."""
 
 
 ELR_RULES = (
@@ -437,7 +436,7 @@ GROUNDS = read_sizes(
 
 
 def _leaders_see(s: State, c: Any, *, fenced: bool, stopping: bool) -> bool:
-    """Return whether leaders see members that are fenced, and members that shut down, so or not at all."""
+    """Return whether leaders see fenced members, and members that shut down, as such."""
     images = [local(s, leader) for leader in range(c.brokers) if leads(s, leader)]
     return all((i.fenced != 0) is fenced and (i.stopping != 0) is stopping for i in images) and bool(images)
 
@@ -461,7 +460,7 @@ CONDITIONS: dict[str, dict[str, Callable[..., bool]]] = {
         "broker epoch": lambda s, c, m: _asked_for(s, c, m) == (False, False, True),
     },
 }
-"""Kafka's checks of several conditions, by the states in which one of these refuses alone."""
+"""Kafka's checks of several conditions, with the states in which each condition alone refuses."""
 
 ANSWERS = {
     "leader_learns_change_applied": "alter_partitions",
@@ -482,7 +481,7 @@ def reason(name: str, constants: Constants) -> str:
 
 
 def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
-    """Return the checks that refuse nothing at their place, with or without eligible leader replicas, and why."""
+    """Return the checks that never refuse alone, with or without eligible leader replicas, and why."""
     return SHADOWED if constants.values["elr"] else {**SHADOWED, **dict.fromkeys(ELR_CHECKS, _NO_ELR)}
 
 
@@ -506,14 +505,14 @@ def _compared(_: Interpreter, key: Key) -> Key:
 
 
 def _refused(at: Key, step: Step) -> tuple[Key, ...]:
-    """Return the state before a step, and the same without the answer that was brought for nothing."""
+    """Return the state before a step, and the same without the answer that had no effect."""
     if step.action.name not in ANSWERS:
         return (at,)
     return with_and_without(at, STATE[ANSWERS[step.action.name]], step.args[0])
 
 
 def _has_room(s: State, constants: Constants) -> bool:
-    """Return whether the controller can write once more and open a leader epoch, as Kafka always can."""
+    """Return whether the controller has capacity for one more write and leader epoch, as Kafka always has."""
     c: Any = constants
     return bool(has_room(s, c)) and newest(s).leader_epoch < int(c.max_leader_epoch)
 

@@ -251,7 +251,7 @@ ASIDE = (
     "the controller's index of the ELR names a broker that was cleared",
     "a follower with an empty log has led an epoch without records",
 )
-"""Reasons for which Kafka refuses a step that the model allows; `LIMITS` explains them."""
+"""Kafka's reasons for refusing a step that the model allows; `LIMITS` explains them."""
 
 LIMITS: tuple[str, ...] = (
     (
@@ -380,7 +380,7 @@ AS_BUILT: dict[str, int] = {
     "last_known_leader_check": 1,
     "unclean_shutdown": int(constants.UncleanShutdown.PREVIOUS_EPOCH),
 }
-"""The switches of the model that are Kafka's rules, as in 4.1; `rules_as_built` has those of others."""
+"""The switches of the model that are Kafka's rules, as in 4.1; `rules_as_built` has those of other versions."""
 
 
 def rules(version: str) -> dict[str, int]:
@@ -395,7 +395,7 @@ AROUND: dict[str, str] = {
     "disk_swaps": NOT_DRIVEN["disk_is_swapped"],
     "expirations": NOT_DRIVEN["broker_expires_records"],
 }
-"""Constants that add undriven behaviour, and the reason."""
+"""Constants that add behaviour that is not driven, and the reason."""
 
 
 def rules_as_built(version: str) -> dict[str, int]:

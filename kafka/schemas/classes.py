@@ -1,4 +1,4 @@
-"""The process that answers questions about Kafka's generated message classes and code, and claims."""
+"""The process that answers questions about Kafka's generated message classes and code, and the claims."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def jars_of(version: str) -> Jars:
 
 @dataclass(frozen=True)
 class Trip:
-    """A message that was written in one version and read again by the same class."""
+    """A message written in one version and read again by the same class."""
 
     bytes: int
     read: str
@@ -59,7 +59,7 @@ class Classes(Driver):
         return {int(version): fields for version, fields in self.tell(f"fields {message}").items()}
 
     def trip(self, message: str, version: int, **values: Any) -> Trip:
-        """Write a message with these fields set in a version, and read it."""
+        """Write a message with these fields in a version, and read it."""
         return _trip(self.tell(f"trip {message} {version} {json.dumps(values)}"))
 
     def built(self, what: str, version: int) -> Trip:
@@ -111,29 +111,29 @@ class ClaimVerdict(StrEnum):
     DIFFERS = "differs"
     """The release has the subject of the claim, and the claim is wrong there."""
     NOT_BUILT = "not built"
-    """The release does not have the subject of the claim."""
+    """The release lacks the subject of the claim."""
 
 
 @dataclass(frozen=True)
 class Observation:
-    """A verdict and the observations in the classes."""
+    """A verdict and what the classes showed."""
 
     verdict: ClaimVerdict
     what: str
 
 
 def holds_if(condition: object, what: str, otherwise: str) -> Observation:
-    """Return the observations, by whether they agree with the claim."""
+    """Return an observation whose verdict depends on a condition."""
     return Observation(ClaimVerdict.HOLDS, what) if condition else Observation(ClaimVerdict.DIFFERS, otherwise)
 
 
 def not_built(what: str) -> Observation:
-    """Report that a release does not have the subject of the claim."""
+    """Return that a release lacks the subject of the claim."""
     return Observation(ClaimVerdict.NOT_BUILT, what)
 
 
 def in_order(refers: list[str], *names: str) -> bool:
-    """Return whether a method refers to these, one after another."""
+    """Return whether a method refers to these, in this order."""
     rest = iter(refers)
     return all(name in rest for name in names)
 

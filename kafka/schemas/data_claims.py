@@ -124,7 +124,7 @@ def each_version_is_written(kafka: Classes) -> Observation:
 
 
 def gated_by_metadata_version(kafka: Classes) -> Observation:
-    """The metadata versions with which a replica's fetch has version 15."""
+    """Find the metadata versions with which a replica's fetch has version 15."""
     versions = kafka.fetch_versions()
     first = next((name for name, version in versions.items() if version >= FIRST_STATE), "none")
     older = max((version for name, version in versions.items() if name < first), default=0)
@@ -168,7 +168,7 @@ SENDER = "org.apache.kafka.clients.producer.internals.Sender"
 SELECTOR = "org.apache.kafka.common.replica.ReplicaSelector"
 MOVED, FENCED = "Errors.NOT_LEADER_OR_FOLLOWER", "Errors.FENCED_LEADER_EPOCH"
 ANSWERS = {"ProduceResponseData": 10, "FetchResponseData": 16}
-"""The versions from which answers have the endpoints of new leaders."""
+"""The first versions whose answers have the endpoints of new leaders."""
 ENDPOINTS = ("node_id", "host", "port", "rack")
 LOG_START = "responses[].partitions[].log_start_offset"
 
@@ -185,7 +185,7 @@ def with_existing_errors(kafka: Classes) -> Observation:
 
 
 def refresh_as_before(kafka: Classes) -> Observation:
-    """Clients ask for metadata on these errors, and also take the leader from the answer."""
+    """Find whether clients ask for metadata on these errors, and also take the leader from the answer."""
     consumer, producer = kafka.code(COLLECTOR, "handleInitializeErrors"), kafka.code(SENDER, "completeBatch")
     asks = in_order(consumer, MOVED, FENCED, "FetchUtils.requestMetadataUpdate")
     asks &= in_order(producer, "InvalidMetadataException", "ProducerMetadata.requestUpdate")
@@ -264,7 +264,7 @@ def schemas_stay(kafka: Classes) -> Observation:
 
 
 def in_every_version(kafka: Classes) -> Observation:
-    """The versions of the response without a log start offset."""
+    """Find the versions of the response without a log start offset."""
     fields = kafka.fields("FetchResponseData")
     without = [version for version, found in fields.items() if LOG_START not in found]
     return holds_if(
@@ -312,7 +312,7 @@ def token_fields(kafka: Classes) -> list[str]:
 
 
 def headers_carry_nothing(kafka: Classes) -> Observation:
-    """Neither header has a field for a token."""
+    """Check that neither header has a field for a token."""
     found = token_fields(kafka)
     if not found:
         return not_built("neither header has a field for a token")
@@ -320,7 +320,7 @@ def headers_carry_nothing(kafka: Classes) -> Observation:
 
 
 def no_contexts(kafka: Classes) -> Observation:
-    """No class of a context or of its store."""
+    """Check that there is no class of a context or of its store."""
     found = kafka.named("Consistency")
     if not found:
         return not_built("no class is named after consistency")
@@ -328,7 +328,7 @@ def no_contexts(kafka: Classes) -> Observation:
 
 
 def stale_metadata(kafka: Classes) -> Observation:
-    """No error for a server that is behind."""
+    """Check that there is no error for a server that is behind."""
     if not kafka.has("org.apache.kafka.common.protocol.Errors", "STALE_METADATA"):
         return not_built("Errors has no STALE_METADATA")
     return holds_if(False, "", "Errors has STALE_METADATA")

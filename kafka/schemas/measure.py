@@ -23,7 +23,7 @@ def measure_claims(versions: Iterable[str]) -> list[Row]:
 
 
 def _rows(entry: str, seen: dict[str, Observation]) -> list[Row]:
-    """Return a row for each thing that was seen, with the releases that showed it."""
+    """Return a row for each distinct observation, with its releases."""
     by: dict[Observation, list[str]] = {}
     for version, one in seen.items():
         by.setdefault(one, []).append(version)

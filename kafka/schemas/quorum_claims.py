@@ -45,7 +45,7 @@ def sent(kafka: Classes, version: int, mark: int | None) -> Trip:
 
 
 def reads_uncommitted(kafka: Classes) -> Observation:
-    """The leader reads uncommitted records for every fetch."""
+    """Check that the leader reads uncommitted records for every fetch."""
     refers = kafka.code(RAFT, "tryCompleteFetchRequest")
     return holds_if(
         "Isolation.UNCOMMITTED" in refers and "Isolation.COMMITTED" not in refers,
@@ -55,7 +55,7 @@ def reads_uncommitted(kafka: Classes) -> Observation:
 
 
 def appending_completes(kafka: Classes) -> Observation:
-    """Complete fetches that wait at the end of the log when the end moves."""
+    """Check that fetches waiting at the end of the log complete when the end moves."""
     parked = kafka.tell("parked")
     refers = kafka.code(RAFT, "updateLeaderEndOffsetAndTimestamp")
     what = (
@@ -66,7 +66,7 @@ def appending_completes(kafka: Classes) -> Observation:
 
 
 def parked_for(kafka: Classes) -> Observation:
-    """Compare the time that a follower requests, and the time that the leader uses."""
+    """Compare the wait time that a follower requests with the one that the leader uses."""
     most = kafka.constant(RAFT, "MAX_FETCH_WAIT_MS")
     asks = in_order(kafka.code(RAFT, "buildFetchRequest"), "fetchMaxWaitMs", "FetchRequestData.setMaxWaitMs")
     takes = in_order(kafka.code(RAFT, "handleFetchRequest"), "FetchRequestData.maxWaitMs", "FuturePurgatory.await")
@@ -76,7 +76,7 @@ def parked_for(kafka: Classes) -> Observation:
 
 @if_built
 def carried_value(kafka: Classes) -> Observation:
-    """Inspect the value that is sent, even if unknown, and the value read if unset."""
+    """Find the value that is sent if the high watermark is unknown, and the one read if it is unset."""
     refers = kafka.code(RAFT, "buildFetchRequest")
     sends = in_order(
         refers, "QuorumState.highWatermark", "long -1l", "FetchRequestData$FetchPartition.setHighWatermark"
@@ -99,7 +99,7 @@ def three_states(kafka: Classes) -> Observation:
 
 @if_built
 def tagged_and_ignorable(kafka: Classes) -> Observation:
-    """The field is tagged, and an older version leaves it out."""
+    """Check that the field is tagged, and that an older version leaves it out."""
     fields = kafka.fields("FetchRequestData")
     tagged = [version for version, found in fields.items() if " tag " in found.get(FIELD, "")]
     older = sent(kafka, FIRST - 1, 7)
@@ -113,7 +113,7 @@ def tagged_and_ignorable(kafka: Classes) -> Observation:
 
 @if_built
 def response_stays(kafka: Classes) -> Observation:
-    """The response has the same new version with the same fields."""
+    """Check that the response has the same new version with the same fields."""
     fields = kafka.fields("FetchResponseData")
     same = fields[FIRST] == fields[FIRST - 1]
     return holds_if(
@@ -124,7 +124,7 @@ def response_stays(kafka: Classes) -> Observation:
 
 
 def in_every_response(kafka: Classes) -> Observation:
-    """All versions of the response have a high watermark, and the quorum's leader sets it."""
+    """Check that all versions of the response have a high watermark, and that the quorum's leader sets it."""
     fields = kafka.fields("FetchResponseData")
     have = [version for version, found in fields.items() if RESPONSE_FIELD in found]
     sets = "FetchResponseData$PartitionData.setHighWatermark" in kafka.code(RAFT, "buildFetchResponse")
@@ -134,7 +134,7 @@ def in_every_response(kafka: Classes) -> Observation:
 
 @if_built
 def in_every_request(kafka: Classes) -> Observation:
-    """The one method that makes fetches of the quorum sets it."""
+    """Check that the one method that makes fetches of the quorum sets it."""
     makers = kafka.callers("org.apache.kafka.raft.RaftUtil", "singletonFetchRequest")
     setters = _setters(kafka)
     what = f"fetches are made by {', '.join(makers)}; the field is set by {', '.join(setters)}"
@@ -143,7 +143,7 @@ def in_every_request(kafka: Classes) -> Observation:
 
 @if_built
 def written_if_supported(kafka: Classes) -> Observation:
-    """Version 18 carries it, version 17 does not."""
+    """Check that version 18 carries it and version 17 does not."""
     newer, older = sent(kafka, FIRST, 7), sent(kafka, FIRST - 1, 7)
     read = [trip.value("highWatermark") for trip in (newer, older)]
     what = f"7 is read as {read[0]} in version 18 and as {read[1]} in version 17, without an error"
@@ -153,7 +153,7 @@ def written_if_supported(kafka: Classes) -> Observation:
 
 @if_built
 def not_by_others(kafka: Classes) -> Observation:
-    """Neither builder of the fetches of consumers and replicas sets it, and only the quorum's client does."""
+    """Check that only the quorum's client sets it, not the builders of consumers' and replicas' fetches."""
     read = {what: kafka.built(what, FIRST).value("highWatermark") for what in ("consumer-fetch", "replica-fetch")}
     only = _setters(kafka) == ["KafkaRaftClient.buildFetchRequest"]
     what = "FetchRequest.Builder leaves it unset for consumers and replicas, and only KafkaRaftClient calls its setter"
@@ -161,7 +161,9 @@ def not_by_others(kafka: Classes) -> Observation:
 
 
 def older_replica(kafka: Classes) -> Observation:
-    """A release without the field ends with version 17; one with it reads such a fetch as the largest number."""
+    """Check that a release without the field ends with version 17, and one with it reads such a fetch as the largest
+    number.
+    """
     if newest(kafka) < FIRST:
         return holds_if(
             newest(kafka) == FIRST - 1, "its newest version of the fetch is 17", f"its newest is {newest(kafka)}"

@@ -1,6 +1,6 @@
 """Driver of Python clients: commands are lines of JSON on stdin, events on stdout; each `start` is a new client.
 
-It runs under the Python in which the client is installed, so it uses nothing else.
+It runs in the client's own Python environment, so it has no other dependencies.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 LOCK = threading.Lock()
 POLL = 0.02
 FETCH_WAIT = 20
-"""Milliseconds."""
+"""Milliseconds, for every timeout of the clients."""
 
 
 def tell(**event: Any) -> None:
@@ -122,7 +122,7 @@ class Librdkafka:
         self.client.produce(self.command["topic"], value=value.encode(), partition=partition, on_delivery=done)
 
     def commit(self, command: dict[str, Any]) -> None:
-        """Store a position and commit stored positions, as the automatic commit does."""
+        """Store a position and commit stored positions, as automatic commits do."""
         epoch = {} if command["epoch"] == -1 else {"leader_epoch": command["epoch"]}
         place = self.kafka.TopicPartition(command["topic"], command["partition"], command["offset"], **epoch)
         try:
@@ -316,7 +316,7 @@ class Aiokafka:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
         if self.client is not None:
-            if self.command["role"] == "producer":  # it would send what is left first
+            if self.command["role"] == "producer":  # it would first send the rest
                 self.client._message_accumulator.close = _nothing
             try:
                 await asyncio.wait_for(self.client.stop(), 2)
@@ -340,7 +340,7 @@ def start(kind: Any, command: dict[str, Any], sessions: dict[int, Any]) -> None:
 
 
 def do(session: Any, command: dict[str, Any]) -> None:
-    """Do something else with a client, if it supports that."""
+    """Make the application do something else with a client, if it supports that."""
     work = getattr(session, command["do"], None)
     if work is None:
         tell(id=command["id"], event="broken", error=f"the driver of {type(session).__name__} has no {command['do']!r}")
@@ -419,4 +419,4 @@ if __name__ == "__main__":
         asyncio.run(with_loop(KINDS[asked]))
     else:
         with_threads(KINDS[asked])
-    os._exit(0)  # nobody listens any more, and a client whose brokers have gone may wait for them for ever
+    os._exit(0)  # the reader has gone, and a client may wait for missing brokers for ever

@@ -17,7 +17,7 @@ def play_with_a_crash(stage: Stage) -> None:
 
 
 def play_without_a_crash(stage: Stage) -> None:
-    """Leader 1 is shut down cleanly; meanwhile broker 2 is slow, otherwise it would copy the record again first."""
+    """Leader 1 is shut down cleanly; broker 2 is slow, as otherwise it would first copy the record again."""
     elected_again(stage, slow_at_the_end=True)
     stage.acknowledged("LOST", within=10)
     shutdown, following = stage.cluster.log(CONTROLLER), stage.cluster.log(2)

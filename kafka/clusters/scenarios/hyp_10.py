@@ -74,7 +74,9 @@ def begin(stage: Stage) -> tuple[str, ...]:
 
 
 def leader_stops(stage: Stage, leader: int, empty: int, records: int) -> None:
-    """The only member of the ISR is shut down cleanly while the new replica has a part of the log, and comes back."""
+    """The only member of the ISR is shut down cleanly while the new replica has part of the log; then the replica
+    returns.
+    """
     stage.show_disks()
     stage.tell(
         f"Broker {leader}, the only member of the ISR, is restarted. Broker {empty} has copied a part of {records:,} "

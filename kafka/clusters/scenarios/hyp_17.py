@@ -14,9 +14,9 @@ from fencepost.kafka.clusters.stage import Stage
 
 RECORDS = 100
 NOTICES_SECONDS = 30
-"""How long a broker may take to notice that its disk is gone."""
+"""Seconds that a broker may take to notice that its disk is gone."""
 SESSION_SECONDS = 10
-"""Longer than a dead broker counts as alive."""
+"""Longer than a dead broker stays unfenced."""
 
 
 def only_disk(stage: Stage) -> None:

@@ -10,8 +10,7 @@ from fencepost.kafka.clusters.stage import Stage, alterations
 
 RECORDS = 100
 BACK_SECONDS = 15
-"""How long a broker that is back and has everything may take to lead: without the defect it takes less than two
-seconds."""
+"""Seconds within which a complete broker should lead after its return: without the defect it takes less than two."""
 
 
 def play(stage: Stage) -> None:
@@ -57,7 +56,7 @@ def play(stage: Stage) -> None:
 
 
 def leader_is_restarted(stage: Stage) -> None:
-    """Restart broker 1, and see whether it leads again."""
+    """Restart broker 1 and observe whether it leads again."""
     stage.tell("Broker 1, which leads, is restarted. It has all acknowledged records on its disk.")
     stage.stop(1)
     stage.wait_stopped(1)

@@ -14,7 +14,7 @@ from fencepost.kafka.clusters.stage import Stage
 
 RECORDS = 100
 AWAY_SECONDS = 8
-"""A heartbeat that had no answer is sent again after 4.5 s: by then it reports the disk."""
+"""An unanswered heartbeat is sent again after 4.5 s: by then it reports the disk."""
 
 
 def play(stage: Stage) -> None:

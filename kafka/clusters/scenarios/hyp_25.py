@@ -11,7 +11,7 @@ from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import Stage
 
 MOVES_SECONDS = 20
-"""How long the leadership may stay on a broker whose disk has failed: without the defect it moves at once."""
+"""Seconds that the leadership may stay on a broker whose disk has failed: without the defect it moves at once."""
 
 
 def play(stage: Stage) -> None:

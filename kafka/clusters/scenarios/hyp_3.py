@@ -30,7 +30,7 @@ def play(stage: Stage, lag: int) -> None:
 
 
 def shrink_with_late_metadata(stage: Stage) -> None:
-    """Broker 2 leaves the ISR. The leader has the answer; the corresponding metadata is on its way."""
+    """Broker 2 leaves the ISR. The leader has the answer; the corresponding metadata is still in flight."""
     stage.tell("Broker 2 becomes slow: its fetches are held until it has left the ISR.")
     stage.hold(fetches(2, of=1))
     stage.send("second")
@@ -77,7 +77,7 @@ def expand_and_forget(stage: Stage) -> None:
             "delayed."
         )
     stage.release(alterations(1, "answers"))
-    if stage.control:  # otherwise the client may ask broker 1, which does not know yet
+    if stage.control:  # otherwise the client may ask broker 1, which is not yet up to date
         stage.wait(isr=[0, 1, 2])
 
 
