@@ -92,8 +92,9 @@ def headline(data: Json) -> str:
     least = "at least " if any(row["outcome"] == "not-measured" for row in rows) else ""
     said = f"Yes: {least}{lost} of {len(rows)} operations can lose records"
     if settings["acks"] != "all":
-        said, more = f"Not measured; at acks={settings['acks']} elections can lose records", more[:2]
-    elif not lost and settings["min_isr"] > replicas:
+        acks = settings["acks"]
+        return f"Yes, whenever a leader fails: acks={acks} is not modelled, the rows are of acks=all."
+    if not lost and settings["min_isr"] > replicas:
         taken = f"Kafka takes this min ISR as {replicas}"
         said = f"Not measured: {taken if release >= '3.7' else 'min ISR is above the number of replicas'}"
     elif not lost:
@@ -103,8 +104,7 @@ def headline(data: Json) -> str:
     elif unread and patch_with_own_rules(release):
         release = f"seen on {listed(read)}"
     elif unread:
-        said = f"Kafka {release} was not read; in {listed(read)}, {said.removeprefix('Yes: ')}"
-        release, *more = more
+        said, release = said.replace("Yes", "Likely"), f"seen on {listed(read)}, {release} is not measured"
     sentence = f"{said} ({', '.join([release, *more])})."
     named = sentence.replace(f"({release}", f"(Kafka {release}") if release[0].isdigit() else sentence
     forms = (

@@ -155,7 +155,7 @@ def _version(kafka: str) -> str:
     name = f"kafka-{found[1]}" if found else ""
     if name not in versions():
         known = ", ".join(item.removeprefix("kafka-") for item in versions())
-        raise UsageError(f"Kafka {kafka!r} was given, and the releases that were read are {known}: write one of these.")
+        raise UsageError(f"Kafka {kafka!r} was given, and Fencepost knows the releases {known}: write one of these.")
     return name
 
 
@@ -316,7 +316,7 @@ def notes(settings: Settings, data: Json) -> Iterator[str]:
         yield f"Kafka {settings.release} is {patch.sentence}. These statements are about {read}."
     elif settings.release and settings.release not in patches:
         yield (
-            f"Kafka {settings.release} was not read: this is about {read}. Repairs of losses come in patches, so "
+            f"Kafka {settings.release} was not measured: this is about {read}. Repairs of losses come in patches, so "
             f"{settings.release} may have findings that are not listed, or lack some that are."
         )
     elif not settings.release and read:

@@ -61,6 +61,7 @@ class Operation:
     name: str
     title: str
     instead: str
+    against: Mapping[str, str] = field(default_factory=dict)
     constants: str = ""
     three: str = ""
     kinds: tuple[str, ...] = ()
@@ -80,7 +81,6 @@ class Operation:
 
 _FILE: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 AFTER: dict[str, str] = {name: " ".join(text.split()) for name, text in _FILE["after"].items()}
-INSTEAD: dict[str, str] = _FILE["instead"]
 OPERATIONS = tuple(Operation(**item) for item in _FILE["operation"])
 
 
@@ -150,7 +150,8 @@ def _row(operation: Operation, asked: Settings) -> Json:
         others.sort(key=lambda item: apart[0] not in item["findings"])
     shown = [item for item in exact if item["outcome"] == outcome != "not-measured"] or others
     names = list(dict.fromkeys(name for item in (*exact, *others) for name in item["findings"]))
-    instead = [INSTEAD.get(name) for name in names if not shown or shown[0]["findings"]]
+    cause = shown[0]["findings"] if shown else names
+    instead = next((operation.against[name] for name in cause if name in operation.against), operation.instead)
     avoided = [(name, evidence()[name].avoid) for name in names if name in evidence()]
     harm = shown[0]["outcome"] if shown else ""
     after = AFTER["lost"] if harm == "lost" else next((AFTER[name] for name in names if name in AFTER), None)
@@ -161,7 +162,7 @@ def _row(operation: Operation, asked: Settings) -> Json:
         "findings": names,
         "evidence": exact,
         "elsewhere": others,
-        "instead": "remove, add again" if outcome == "impossible" else next(filter(None, instead), operation.instead),
+        "instead": "remove, add again" if outcome == "impossible" else instead,
         "avoid": [f"{name}: {text}" for name, text in avoided if text],
         "after": after if harm in HARMFUL else None,
         "show": shown[0]["show"] if shown else None,
