@@ -1,4 +1,4 @@
-"""Fencepost for Python: the calls for notebooks, scripts, tests and services.
+"""The calls of Fencepost for notebooks, scripts, tests and services.
 
     import fencepost.api as f
 

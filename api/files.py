@@ -1,6 +1,6 @@
-"""Files and folders that a user named: written, or refused with one message before the work starts.
+"""A user's files and folders: written, or refused with one message before the work starts.
 
-In a folder the finished rows of a matrix, a grid or the catalogue are kept: each is written atomically at once, and
+A folder may hold the finished rows of a matrix, a grid or the catalogue: each is written atomically at once, and
 identified by its question.
 """
 
@@ -20,19 +20,19 @@ from fencepost.explorers.running.files import Lock, lock_folder, read_file, writ
 from fencepost.model.language.errors import UnkeptError, UsageError
 
 PATIENCE = 5.0
-"""Seconds within which the workers of a killed process end and release its folder."""
+"""Seconds in which the workers of a killed process end and release its folder."""
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that the user named, completely or not at all; raise UsageError if that cannot be done."""
+    """Write a user's file completely or not at all; raise UsageError if that is impossible."""
     try:
-        write_named(path, text.encode("utf-8", "backslashreplace"))  # a name of a file may hold any bytes
+        write_named(path, text.encode("utf-8", "backslashreplace"))  # a file name may contain any bytes
     except OSError as error:
         raise unwritable(path, error) from error
 
 
 def make_sure_writable(path: Path) -> None:
-    """Raise UsageError if a file that the user named could not be written: checked before the work starts."""
+    """Raise UsageError if a user's file could not be written: checked before the work starts."""
     try:
         existed = path.exists()
         path.open("a").close()
@@ -60,7 +60,7 @@ _held: weakref.WeakValueDictionary[tuple[int, int], Lock] = weakref.WeakValueDic
 
 
 def hold(folder: Path) -> Lock:
-    """Keep other processes out of a folder of checkpoints; raise UsageError if one uses it."""
+    """Lock a folder of checkpoints; raise UsageError if another process uses it."""
     there = folder.stat()
     found = _held.get((there.st_dev, there.st_ino))
     if found is None:
@@ -83,7 +83,7 @@ def keeps_search(folder: Path) -> bool:
 
 @contextmanager
 def alone_in(folder: str | Path | None) -> Iterator[None]:
-    """Keep other processes out of the folder of a checkpoint, if there is one on this machine."""
+    """Lock the folder of a checkpoint, if there is one on this machine."""
     if folder is None or "://" in str(folder):
         yield
         return
@@ -99,17 +99,17 @@ def alone_in(folder: str | Path | None) -> Iterator[None]:
     finally:
         if not existed:
             with suppress(OSError):
-                path.rmdir()  # nothing was kept
+                path.rmdir()  # nothing was saved
         del held
 
 
 FORMAT = 3
-"""Rows of format 2 do not identify their initial states."""
+"""Version of the format; rows of format 2 do not identify their initial states."""
 
 PLAIN = re.compile(r"[a-z0-9._=/ -]*")
-"""Row names that need no digest: distinct by letters and numbers alone."""
+"""Row names that need no digest, as letters and digits distinguish them."""
 LONGEST = 200
-"""The most characters of a row's name in its file name: systems refuse names over 255 bytes."""
+"""Most characters of a row's name in its file name: systems refuse names over 255 bytes."""
 
 
 def digest(parts: list[str]) -> str:
@@ -120,8 +120,8 @@ def digest(parts: list[str]) -> str:
 class Kept:
     """The finished rows in a folder, each as JSON.
 
-    `question` is everything that the rows depend on: a different question finds none of them. With `begun`, the folder
-    must already hold a row of this question.
+    `question` is everything that the rows depend on: another question finds none of them. With `begun`, the folder must
+    already have a row of this question.
     """
 
     def __init__(self, folder: str | Path | None, question: str, *, resume: bool, begun: bool = False) -> None:
@@ -155,9 +155,9 @@ class Kept:
         )
 
     def recall(self, name: str, own: str = "") -> Any:
-        """Return a finished row, or None if it is not finished; `own` is what only this row depends on.
+        """Return a finished row, or None; `own` is what only this row depends on.
 
-        Raises UsageError for a file that has changed since it was written.
+        Raises UsageError for a file that was changed.
         """
         if not self.folder or not self.resume:
             return None
@@ -175,14 +175,14 @@ class Kept:
         return row["found"]
 
     def recall_all(self, names: list[str], what: str, watch: Watch) -> dict[str, Any]:
-        """Return the rows that are finished, by name, and report their number."""
+        """Return the finished rows by name, and report their number."""
         found = {name: row for name in names if (row := self.recall(name)) is not None}
         if self.resume:
             watch.note(f"{len(found):,} of {counted(len(names), what)} from the checkpoint in {self.folder}")
         return found
 
     def keep(self, name: str, found: Mapping[str, object], own: str = "") -> None:
-        """Store a finished row; `own` is what only this row depends on. Raises UnkeptError if there is no room."""
+        """Save a finished row; `own` is what only this row depends on. Raises UnkeptError if it cannot be written."""
         if not self.folder:
             return
         file = self._file(name)
@@ -202,18 +202,18 @@ class Kept:
 
 
 def slug(name: str) -> str:
-    """Return the file name of a row; long and ambiguous names include a digest."""
+    """Return the file name of a row; long and ambiguous names get a digest."""
     text = re.sub(r"[^a-z0-9._=]+", "-", name.lower())
     return text if PLAIN.fullmatch(name) and len(text) <= LONGEST else f"{text[:LONGEST]}-{digest([name])}"
 
 
 def _bytes(text: str) -> bytes:
-    """Return a text as bytes; names of files in it may be no text."""
+    """Return a text as bytes; file names in it may be invalid Unicode."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def _row_in(file: Path) -> dict[str, Any]:
-    """Return a row as its file has it; nothing if it cannot be read."""
+    """Return the content of a row's file; empty if it cannot be read."""
     try:
         return sealed.parse_object(read_file(file))
     except (OSError, sealed.BrokenSealError):

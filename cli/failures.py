@@ -11,9 +11,9 @@ from fencepost.explorers.verdict import Problem, ProblemKind
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UsageError, nearest
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
-"""System errors of a failed output."""
+"""System errors of output that cannot be written."""
 _NAMED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
-"""System errors for the name of a file or folder."""
+"""System errors for invalid names of files or folders."""
 NO_MEMORY = (
     "memory ran out before there was a result. Free some memory; "
     "`fencepost check` takes a limit with --memory, and needs less with --compact."
@@ -23,12 +23,12 @@ LONGEST = 60
 
 
 def unkept(problems: Iterable[Problem]) -> FencepostError | None:
-    """Return the error for a part of an answer that could not be saved, raised after the answer is printed."""
+    """Return the error of a part of an answer that could not be saved, to be raised after printing."""
     return next((item.error for item in problems if item.kind is ProblemKind.NOT_KEPT), None)
 
 
 def require_kept(problems: Iterable[Problem]) -> None:
-    """Raise the error for a part of a printed answer that could not be saved."""
+    """Raise the error of a part of a printed answer that could not be saved."""
     error = unkept(problems)
     if error is not None:
         raise error
@@ -69,7 +69,7 @@ def _of_click(error: click.ClickException) -> str:
 
 
 def _unforeseen(error: BaseException) -> str:
-    """Return the one message for everything that is not foreseen."""
+    """Return the message for unforeseen errors."""
     first = (str(error).strip().splitlines() or ["no message"])[0]
     return (
         f"something unforeseen failed: {type(error).__name__}: {first[:300]}\n"

@@ -1,6 +1,6 @@
 """The command `fencepost`: its commands, how they end, and its streams.
 
-All three streams are open, and work continues even without a reader of its notes.
+Work continues if the reader of its notes is gone.
 """
 
 import io
@@ -58,7 +58,7 @@ LISTED = {
         "mcp": ("mcp:mcp", "Serve tools for agents over the Model Context Protocol."),
     },
 }
-"""The commands by group: the module of each, and a line about it. A command is imported when it is used."""
+"""Commands by group: the module of each, and a line about it. A command is imported when it is used."""
 _PLACES = {name: place for group in LISTED.values() for name, (place, _) in group.items()}
 
 
@@ -78,7 +78,7 @@ class Commands(click.Group):
     """A group of commands that ends every error as one message on stderr with the documented exit status."""
 
     chosen: click.Command | None = None
-    """The command that runs: it is no longer in click's context when its error is explained."""
+    """The running command: when its error is explained, click's context no longer has it."""
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
@@ -88,12 +88,12 @@ class Commands(click.Group):
         extra["standalone_mode"] = False
         status = Exit.AS_EXPECTED
         if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(errors="replace")  # an arrow on a terminal without arrows must not end the command
+            sys.stdout.reconfigure(errors="replace")  # a character that the terminal lacks must not end the command
         try:
             status = Exit(super().main(args, prog_name or "fencepost", **extra) or 0)
             _flush()
         except _GoneError:
-            _close()  # the reader had enough before there was an answer
+            _close()  # the reader has gone before there was an answer
             status = Exit.UNDETERMINED
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (the last resort: no traceback for users)
             status = _end(error, self)
@@ -126,7 +126,7 @@ class Commands(click.Group):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands, each group under a heading."""
+        """Write the commands by group, each group under a heading."""
         for group, commands in LISTED.items():
             with formatter.section(group):
                 width = max(map(len, _PLACES))
@@ -164,7 +164,7 @@ def run(ctx: click.Context) -> None:
 
 
 def note_on_clone(folder: Path) -> str:
-    """Return a warning if the user is in a clone of Fencepost whose models are not the installed ones."""
+    """Return a warning if the user is in a clone of Fencepost with models other than the installed ones."""
     spec = find_spec("fencepost.model")
     if spec is None or spec.origin is None:
         return ""
@@ -185,7 +185,7 @@ def note_on_clone(folder: Path) -> str:
 
 
 def _differing(here: Path, runs: Path) -> list[str]:
-    """Return the Python files of two folders that differ, or that one of them lacks."""
+    """Return the Python files that differ between two folders or are missing in one."""
 
     def files(folder: Path) -> dict[str, bytes]:
         return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*.py")}
@@ -195,7 +195,7 @@ def _differing(here: Path, runs: Path) -> list[str]:
 
 
 def _refuse_doubled(ctx: click.Context, command: click.Command, args: list[str]) -> None:
-    """Raise UsageError for an option that has one value and was given two; the command refuses what cannot be read."""
+    """Raise UsageError for an option that takes one value and was given two."""
     try:
         given = command.make_parser(click.Context(command, parent=ctx)).parse_args(list(args))[2]
     except click.UsageError:
@@ -222,7 +222,7 @@ def _end(error: BaseException, group: Commands) -> Exit:
 
 
 def _flush() -> None:
-    """Flush the output; a reader that is gone does not change the result."""
+    """Flush the output; a missing reader does not change the result."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -236,9 +236,9 @@ def _close() -> None:
 
 
 class _Notes(io.TextIOWrapper):
-    """Takes what is written to it, whether or not anybody gets it: the reader may be gone, or there may be no room.
+    """Stream that ignores errors: the reader may be gone, or the disk full.
 
-    It has no buffer: if an interrupt came while one is flushed, its content would be written twice.
+    It has no buffer: if an interrupt came during a flush, the content would be written twice.
     """
 
     def write(self, text: str, /) -> int:
@@ -250,7 +250,7 @@ class _Notes(io.TextIOWrapper):
 
 
 def settle_streams() -> None:
-    """Open streams that were closed, so that no file gets their numbers; notes that cannot be written are dropped."""
+    """Open streams that were closed, so that no file gets their numbers; discard notes that cannot be written."""
     for number in range(3):
         try:
             os.fstat(number)

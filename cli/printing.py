@@ -1,4 +1,4 @@
-"""First screens of answers as text, for `print(answer)` in Python: the views of the commands, without their hints."""
+"""First screens of answers for `print(answer)` in Python: the views of the commands, without their hints."""
 
 import io
 import re
@@ -23,7 +23,7 @@ VIEWS = {
     "ProveResult": ("commands.prove", "print_report"),
     "SimulateResult": ("commands.simulate", "print_sample"),
 }
-"""By class of an answer the module and the function of the command line that print it."""
+"""By class of an answer, the module and the function of the command line that print it."""
 DATA = ("AblateResult", "AuditResult", "FaultsResult")
 """Answers whose view takes their JSON."""
 BRIEF = ("AblateResult", "AdviceResult", "CompareResult", "ConformResult", "FaultsResult", "ProveResult")
@@ -31,7 +31,7 @@ BRIEF = ("AblateResult", "AdviceResult", "CompareResult", "ConformResult", "Faul
 
 
 def first_screen(answer: Any) -> str:
-    """Return the output of the command that gives such an answer; its `repr` if the command has no first screen."""
+    """Return the output of the command for such an answer; its `repr` if there is no such command."""
     name = type(answer).__name__
     if name not in VIEWS:
         return repr(answer)

@@ -16,7 +16,7 @@ class Exit(IntEnum):
     BAD_INPUT = 2
     """The user asked for something that does not exist or cannot be done."""
     UNDETERMINED = 3
-    """A search ended without a decision, or a witness was not reached."""
+    """A search ended without a decision, or did not reach a witness."""
     WRONG = 4
     """Fencepost contradicts itself, or failed in an unforeseen way."""
 

@@ -1,4 +1,4 @@
-"""Messages of the library, in the words of the command line.
+"""Messages of the library in the words of the command line.
 
 The library names a parameter as in Python: `max_states=`, `resume=True`, `min_isr=2`, or a call such as
 `fencepost.replay("x.trace", rewrite=True)`. The command line prints `--max-states`, `--resume`, `--set min_isr=2` and
@@ -54,12 +54,12 @@ COMMANDS = {
 
 
 def reword(text: str, command: click.Command | None = None, group: click.Group | None = None) -> str:
-    """Return a message in the words of the command line: of the current command by default."""
+    """Return a message in the words of the command line, by default of the current command."""
     return "".join(piece for _, piece in _pieces(text, command, group)) if "`" in text else text
 
 
 def reword_text(text: Text) -> Text:
-    """Return a piece of a page in the words of the command line, in its styles."""
+    """Return a styled text in the words of the command line."""
     if "`" not in text.plain or reword(text.plain) == text.plain:
         return text
     made = text.blank_copy()
@@ -78,7 +78,7 @@ def reword_data(data: Any) -> Any:
 
 
 def _pieces(text: str, command: click.Command | None, group: click.Group | None) -> Iterator[tuple[slice | None, str]]:
-    """Yield the pieces of a message: unchanged ones with their place in the text, rewritten ones with None."""
+    """Yield the pieces of a message: unchanged ones as slices of it, rewritten ones with None."""
     context = click.get_current_context(silent=True)
     if context is not None:
         command, root = command or context.command, context.find_root().command
@@ -94,7 +94,7 @@ def _pieces(text: str, command: click.Command | None, group: click.Group | None)
 
 
 def _words(found: re.Match[str], command: click.Command | None, group: click.Group | None) -> str | None:
-    """Return the command line's words for a piece of Python; None if they are the same."""
+    """Return the command line's words for a piece of Python; None if they do not differ."""
     if found["alone"]:
         option = _option(found["alone"], command) or _of_any(found["alone"], group)
         return option.opts[-1] if option else None
@@ -114,7 +114,7 @@ def _words(found: re.Match[str], command: click.Command | None, group: click.Gro
 
 
 def _given(item: ast.keyword, command: click.Command | None, group: click.Group | None) -> str | None:
-    """Return the words for a parameter with its value, empty for the value that an option has by itself."""
+    """Return the words for a parameter with its value; empty for an option's default."""
     name = item.arg or ""
     option = _option(name, command)
     constants = command is None or _option("set", command) is not None
@@ -133,7 +133,7 @@ def _given(item: ast.keyword, command: click.Command | None, group: click.Group 
 
 
 def _word(value: ast.expr) -> str | None:
-    """Return a value as it is typed; None for what has no value there, such as a name of a program."""
+    """Return a value as typed on the command line; None for one that cannot be typed, such as a variable."""
     if isinstance(value, ast.Name):
         return value.id if value.id.isupper() else None
     try:
@@ -157,6 +157,6 @@ def _option(name: str, command: click.Command | None) -> click.Option | None:
 
 
 def _of_any(name: str, group: click.Group | None) -> click.Option | None:
-    """Return the option of the first command that has one for a parameter."""
+    """Return the option of the first command that has it for a parameter."""
     every = [_command(item, group) for item in group.list_commands(click.Context(group))] if group else []
     return next((option for item in every if (option := _option(name, item))), None)

@@ -36,7 +36,7 @@ def actions_of(fired: Mapping[str, int]) -> list[Json]:
 
 
 def judged(verdict: object, expected: object | None) -> dict[str, Any]:
-    """Return the verdict that was expected, as JSON; nothing if none was."""
+    """Return the expected verdict as JSON; empty without one."""
     if expected is None:
         return {}
     return {"expected": {"verdict": str(expected)}, "as_expected": verdict is expected}

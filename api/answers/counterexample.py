@@ -1,4 +1,4 @@
-"""A history of a protocol and its finding: steps, states, other programs' formats, and archived traces."""
+"""A path of a protocol with its finding: steps, states, other programs' formats, and archived traces."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a history: its action with parameters, and what it changed."""
+    """One step of a path: its action with parameters, and its changes."""
 
     number: int
     action: str
@@ -39,7 +39,10 @@ class Step:
 
 @dataclass(frozen=True)
 class State:
-    """One state of a history; 0 is the initial one. Fields have names such as `replica[1].log`, and values as text."""
+    """One state of a path; number 0 is the initial one.
+
+    Fields have names such as `replica[1].log`, and values as text.
+    """
 
     number: int
     fields: Mapping[str, str]
@@ -67,7 +70,7 @@ def changes_of(record: type[Record], before: Key, after: Key) -> tuple[str, ...]
 
 @dataclass(frozen=True, repr=False)
 class Counterexample:
-    """A history and its finding: a property that is violated, a witness that is reached, or a cost."""
+    """A path and its finding: a violated property, a reached witness, or a cost."""
 
     trace: Trace
     path: Path
@@ -82,7 +85,7 @@ class Counterexample:
 
     @property
     def loop(self) -> int | None:
-        """The number of the state from which the steps repeat forever; None if the history ends."""
+        """The number of the state from which the steps repeat forever; None if the path ends."""
         return self.path.loop
 
     @property
@@ -92,7 +95,7 @@ class Counterexample:
 
     @cached_property
     def plain(self) -> Interpreter:
-        """The semantics that the history follows."""
+        """The semantics of the path."""
         return self.trace.interpreter()
 
     @cached_property
@@ -102,14 +105,14 @@ class Counterexample:
 
     @cached_property
     def culprit(self) -> str:
-        """The values for which the property is violated: `leader=1, offset=0`; empty if it has none."""
+        """The values for which the property is violated: `leader=1, offset=0`; empty without any."""
         from fencepost.counterexamples.violating_binding import violating_binding
 
         return self.trace.args_told or str(violating_binding(self.trace, self.path) or "")
 
     @cached_property
     def finding(self) -> str:
-        """Its finding, as a clause: `weak-isr is violated for leader=1, offset=0`."""
+        """Its finding as a clause: `weak-isr is violated for leader=1, offset=0`."""
         return f"{self.trace.finding} for {self.culprit}" if self.culprit else self.trace.finding
 
     @cached_property
@@ -135,19 +138,19 @@ class Counterexample:
 
     @cached_property
     def replayed(self) -> Replay:
-        """The history, replayed: the source of all formats."""
+        """The path, replayed: the source of all formats."""
         from fencepost.counterexamples.replay import follow
 
         return follow(self.trace)
 
     def titled(self, title: str) -> Trace:
-        """Return the trace under another title, without its source and reason: for a page that has these."""
+        """Return the trace under another title, without its source and reason, for a page that shows these itself."""
         return replace(self.trace, title=title or self.trace.title, source="", why="")
 
     def render(self, form: str, model: str = "") -> str:
         """Return it in a format: `text`, `mermaid`, `html`, `itf`, `pytest`, or `trace`, the file that `replay` reads.
 
-        The page holds the states within two steps of the history, so that other steps can be tried from each.
+        The page contains the states within two steps of the path, so that other steps can be tried.
         """
         if form == "trace":
             return self.replayed.text
@@ -163,7 +166,7 @@ class Counterexample:
         return render(form, self.replayed, model)
 
     def explorer(self) -> Explorer:
-        """Return the page of the history for a notebook: step through it, or try other steps."""
+        """Return the page of the path for a notebook: step through it, or try other steps."""
         return Explorer(self.render("html"))
 
     def save(self, file: str | File) -> None:
@@ -173,11 +176,11 @@ class Counterexample:
         write(file, self.trace)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON: what it shows, and its steps."""
+        """Return its finding and its steps as JSON."""
         return {"property": self.prop or None, **pick(self, "finding length"), "steps": list(self.texts)}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each state: the step that led there, and every field, even one named `step`."""
+        """Return a row for each state: the step to it, and every field, even one named `step`."""
         import pandas as pd
 
         made = pd.DataFrame([dict(state.fields) for state in self.states]).rename_axis("state")
@@ -196,7 +199,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Explorer:
-    """The page of a history, in its own frame."""
+    """The page of a path in a frame of its own."""
 
     page: str
 
@@ -207,7 +210,7 @@ class Explorer:
 
 
 class Histories(Mapping[str, Counterexample]):
-    """Histories by property, each made once, on first use."""
+    """Paths by property, each made on first use."""
 
     def __init__(self, found: Mapping[str, PropertyResult], make: Callable[[PropertyResult], Counterexample]) -> None:
         self.found, self.make = found, make
@@ -238,7 +241,7 @@ def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path:
 
 
 def way_of(found: Protocol, constants: Constants, error: DomainError, *, normalize: bool) -> str:
-    """Return the state in which a model left a domain, with the steps to it; empty if the error has no state."""
+    """Return the path to the state in which a model left a domain, as text; empty if the error has no state."""
     from fencepost.counterexamples.history import way_text
     from fencepost.counterexamples.trace import Trace
     from fencepost.model.language.interpreter import Path
@@ -265,9 +268,9 @@ def trace_text(trace: Trace, path: Path) -> str:
 
 
 def archived(run: Run, prop: str) -> str:
-    """Return the path in the repository of the archived trace for a run's violation; empty if missing.
+    """Return the path in the repository of the archived trace of a run's violation; empty without one.
 
-    The archive has one trace for each protocol and property: it belongs to the run only if the constants are the same.
+    The archive has one trace for each protocol and property; it belongs to the run only if the constants are equal.
     """
     from fencepost.counterexamples.trace import ARCHIVE
 
@@ -280,7 +283,7 @@ def archived(run: Run, prop: str) -> str:
 
 @cache
 def _constants_in(name: str) -> Constants:
-    """Return the constants of an archived trace; each file is read once."""
+    """Return the constants of an archived trace, reading each file once."""
     from fencepost.counterexamples.reader import read
     from fencepost.counterexamples.trace import ARCHIVE
 

@@ -1,11 +1,11 @@
 """Growth: the bounds of a check raised one after the other, to see how stable its verdicts are.
 
 One reached bound at a time is raised by one, and the search is repeated; if it finishes, the bound stays raised. Rounds
-go on until no bound that can be raised is reached, or time runs out. A bound of 0, which excludes a kind of step on
+continue until no bound that can be raised is reached, or time runs out. A bound of 0, which excludes a kind of step on
 purpose, is not raised; a value that the machine refuses is skipped.
 
-The search covers a staircase of cells. A few cells beside it, below the last one, are searched afterwards, unless the
-typed program shows that their verdicts follow. Only then, or if all cells were searched, is a verdict stable in the
+The search covers a staircase of cells. Then a few cells beside it, below the last one, are searched, unless the typed
+program shows that their verdicts follow. Only with these, or if all cells were searched, is a verdict stable in the
 whole box.
 """
 
@@ -24,18 +24,18 @@ from fencepost.model.language import Constants, Property
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 Ask = Callable[[Question, float], Result]
-"""A function that searches within this many seconds."""
+"""Search within this many seconds."""
 
 
 BESIDE = 32
 """Maximum number of cells beside the staircase that are searched."""
 MANY_CELLS = 4096
-"""In a box of more cells, nothing is claimed about all of them."""
+"""Largest box of cells about which anything is claimed."""
 
 
 @dataclass(frozen=True)
 class Raise:
-    """A bound that was raised: the findings of its search, and why the search did not finish."""
+    """A raised bound with the findings of its search, and why the search did not finish, if so."""
 
     constant: str
     value: int
@@ -51,7 +51,7 @@ class Raise:
 
 @dataclass(frozen=True)
 class Change:
-    """The bound that gives a property another verdict, and that verdict; `cell` has all bounds that give it."""
+    """A bound that changes the verdict of a property, and the new verdict; `cell` has all bounds of that search."""
 
     constant: str
     value: int
@@ -78,7 +78,7 @@ class StableVerdict:
 class Growth:
     """The results of raising the bounds of a check.
 
-    `bounds` are the greatest for which one search finished. `settled` are no longer reached there, `open` still are,
+    `bounds` are the greatest for which a search finished. `settled` are no longer reached there, `open` still are,
     `switched_off` are 0 and stayed 0. `why_stopped` is empty if nothing was left to raise. After an unfinished check,
     `settled` and `properties` are empty.
     """
@@ -93,7 +93,7 @@ class Growth:
     properties: tuple[StableVerdict, ...]
     steps: tuple[Raise, ...]
     not_raised: Mapping[str, str] = field(default_factory=dict)
-    """Why each bound that is still reached was not raised further."""
+    """For each bound that is still reached, why it was not raised further."""
 
 
 def grow(question: Question, first: Result, seconds: float, search: Ask, *, began: float) -> Growth:
@@ -102,7 +102,7 @@ def grow(question: Question, first: Result, seconds: float, search: Ask, *, bega
 
 
 class Growing:
-    """One growth."""
+    """One run of growth."""
 
     def __init__(self, question: Question, first: Result, end: float, search: Ask) -> None:
         self.question, self.end, self.search = question, end, search
@@ -117,7 +117,7 @@ class Growing:
         self.up_to = dict.fromkeys(self.verdicts, self.bounds())
         self.changes: dict[str, Change] = {}
         self.found = [(self.bounds(), dict(self.verdicts))] if first.complete else []
-        """The cells whose search finished, with the verdicts."""
+        """The cells whose search finished, with their verdicts."""
 
     def bounds(self) -> dict[str, int]:
         """Return the bounds of the newest search."""
@@ -171,7 +171,7 @@ class Growing:
         return self.refused.get(name) or self.given_up.get(name) or "time ran out"
 
     def why_not_further(self) -> str:
-        """Return why abandoned bounds are not raised further; an empty string if they have no room."""
+        """Return why the remaining bounds are not raised further; an empty string if they are at their ends."""
         values = {item.constant: item.value for item in self.steps}
         late = [name for name, reason in self.given_up.items() if reason and cause_of(reason) is not Cause.ERROR]
         wrong = [f"{name}={values[name]}" for name, reason in self.given_up.items() if reason and name not in late]
@@ -181,7 +181,7 @@ class Growing:
         return "; ".join(told)
 
     def waiting(self) -> list[str]:
-        """Return the bounds worth raising: reached, and with room."""
+        """Return the bounds worth raising: reached, and below their ends."""
         declared = self.question.constants.declared()
         out = self.given_up.keys() | self.refused.keys()
         return [
@@ -214,7 +214,7 @@ class Growing:
     def raised(self, name: str, seconds: float) -> str:
         """Raise a bound within a time limit; if no other can be raised, return the reason."""
         if not next(item.reached for item in self.newest.bounds if item.constant == name):
-            return ""  # another bound that was raised meanwhile has made up for it
+            return ""  # raising another bound meanwhile has settled it
         value, constants = self.next_value(name)
         if constants is None:
             return ""
@@ -224,7 +224,7 @@ class Growing:
             self.given_up[name] = found
             return found if ended_by_signal(found) else ""
         self.newest = found
-        self.refused.clear()  # beside a larger bound a value may go that was refused
+        self.refused.clear()  # a refused value may be accepted beside a larger bound
         for item in found.properties:
             if item.name not in self.changes:
                 self.up_to[item.name] = self.bounds()
@@ -312,10 +312,11 @@ class Growing:
         return growing_bounds(translate(self.question.protocol.machine, (prop,)))
 
     def is_covered(self, name: str, cell: Mapping[str, int], growing: frozenset[str]) -> bool:
-        """Return whether a cell has a property's verdict because of cells that were searched.
+        """Return whether searched cells imply the verdict of a property in a cell.
 
-        A state that no larger cell reaches is reached by no smaller one. Larger cells reach what a smaller one does,
-        unless the model raises an error there; it does not if the search of an even larger one finished.
+        A state that a larger cell does not reach is not reached by a smaller one either. A larger cell reaches every
+        state of a smaller one unless the model raises an error there, which it does not if the search of an even larger
+        cell finished.
         """
 
         def is_within(small: Mapping[str, int], large: Mapping[str, int]) -> bool:

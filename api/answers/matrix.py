@@ -1,4 +1,4 @@
-"""A matrix of necessity as data, the source of text, JSON, HTML and documentation, and its suspicions."""
+"""A matrix of necessity as data, from which text, JSON, HTML and documentation are made, and its suspicions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MEANING = {
     "refused": "the setting cannot be combined with the other constants",
     "undetermined": "the search ended without a decision",
 }
-"""The meaning of each purpose, in the order in which rows are shown."""
+"""Meaning of each purpose, in the order of rows."""
 
 
 IDLE_PURPOSES = ("implied", "not-exercised", "never-fires", "nothing-broke", "same-states", "undetermined")
@@ -44,7 +44,7 @@ SUSPICIONS = {
 
 
 def meaning_for(data: Json) -> dict[str, str]:
-    """Return the meaning of the purposes in this matrix: properties that the whole machine violates do not count."""
+    """Return the meaning of this matrix's purposes, which ignore properties that the whole machine violates."""
     if not any(item["verdict"] == "violated" for item in data["properties"]):
         return MEANING
     return {
@@ -71,7 +71,7 @@ def refuse_unfinished(found: Protocol, base: Result) -> None:
 
 
 def whole_data(found: Protocol, ablation: Ablation, base: Result) -> Json:
-    """Return the result for the whole machine, still without rows."""
+    """Return the result for the whole machine, without rows."""
     return {
         "format": FORMAT,
         "protocol": found.name,
@@ -131,7 +131,7 @@ def row_data(found: Protocol, ablation: Ablation, outcome: RowOutcome, *, texts:
 
 
 def _cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, item: PropertyResult, *, texts: bool) -> Json:
-    """Return a cell: a shortest trace if there is one, or how far the search went."""
+    """Return a cell: the shortest trace, or the reach of the search."""
     if item.path is None:
         if item.verdict is Verdict.HOLDS:
             return {"verdict": str(item.verdict)}
@@ -172,8 +172,8 @@ def trace_of_cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, prop
 def suspicions(data: Json) -> dict[str, list[str]]:
     """Return the suspicions about a protocol, from its matrix.
 
-    `never_violated`: properties that hold, and still hold without each guard and with each setting. `unreached`:
-    witnesses. `dead`: actions that never happen. `idle`: guards that no guarantee depends on.
+    `never_violated`: properties that hold, also without each guard and with each setting. `unreached`: witnesses.
+    `dead`: actions that never happen. `idle`: guards that no guarantee depends on.
     """
     broken = {name for row in data["rows"] for name, cell in row["cells"].items() if cell["verdict"] == "violated"}
     verdicts = {item["name"]: item["verdict"] for item in data["properties"]}

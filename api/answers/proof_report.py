@@ -1,4 +1,4 @@
-"""Outcome of a proof: verdicts, their limits, and the step that breaks an induction; as JSON and as a file."""
+"""Outcome of a proof, as JSON and as a file: verdicts, their limits, and the step that breaks an induction."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from fencepost.explorers.symbolic.proof import Proof, Settings
 
 ANY_STATE = "any state"
-"""The name of the state before a step that breaks an induction: it need not be initial or reachable."""
+"""Title of the state before a step that breaks an induction: it need not be initial or reachable."""
 
 
 @dataclass(frozen=True, repr=False)
 class ProveResult(Printed):
     """A proof with its subject, and the exhaustive engine's answer about the state that breaks the induction.
 
-    `lemmas` are the conjuncts that make it inductive, in words.
+    `lemmas` are the added conjuncts, in words.
     """
 
     found: Protocol
@@ -56,7 +56,9 @@ class ProveResult(Printed):
 
     @cached_property
     def text(self) -> str:
-        """The counterexample as a file: a run as a trace, a step that breaks an induction as two states, or nothing."""
+        """The counterexample as a file: a run as a trace, a step that breaks an induction as two states, or an empty
+        string.
+        """
         from fencepost.counterexamples.history import states_text
 
         if self.proof.history is not None:
@@ -136,7 +138,7 @@ def values_text(report: ProveResult) -> str:
 
 
 def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
-    """Yield the lines on the limits of the verdicts: (label, text)."""
+    """Yield the lines on the reach of the verdicts: (label, text)."""
     proof, settings = report.proof, report.settings
     yield "method", proof.method
     yield "unbounded", unbounded_of(settings)

@@ -1,8 +1,8 @@
 """Results of checks: typed, immutable, and available as JSON.
 
-Names have dashes in JSON; constants are spelt as they are set. Warnings name what makes an answer look better than it
-is although no property is violated; some come from the model's text, others only from a search. They are the same for
-every engine.
+Names have dashes in JSON; constants are spelt as they are set. A warning names a reason why an answer looks better than
+it is although no property is violated; some follow from the model's text, others only from a search. They are the same
+for every engine.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 
 
 MANY = 1_000
-"""The number of states searched, on the plain semantics, for a witness beyond the initial ones."""
+"""Most states that the plain semantics searches for a witness beyond the initial ones."""
 
 
 def warnings_of(question: Question, result: Result, *, normalize: bool) -> tuple[ModelWarning, ...]:
     """Return the warnings about a question and its answer."""
     found = question.protocol
-    ours = PROTOCOLS.get(found.machine.name) is found  # which have no warnings of their text, as a test shows
+    ours = PROTOCOLS.get(found.machine.name) is found  # a test shows that these have no warnings of their text
     program = cache(lambda: translate(found.machine, found.every_property))
     return (*(() if ours else of_text(found, program())), *_of_answer(question, result, program, normalize=normalize))
 
 
 def of_text(found: Protocol, program: Program) -> tuple[ModelWarning, ...]:
-    """Return the warnings that the model itself gives."""
+    """Return the warnings that follow from the model's text."""
     return (*_left_out(found), *oversights(program), *_without_witness(found))
 
 
@@ -80,7 +80,7 @@ def _without_witness(found: Protocol) -> Iterator[ModelWarning]:
 def _of_answer(
     question: Question, result: Result, translated: Callable[[], Program], *, normalize: bool
 ) -> Iterator[ModelWarning]:
-    """Yield the parts of an answer that are weaker than they look."""
+    """Yield warnings about an answer that is weaker than it looks."""
     by_name = {item.name: item for item in question.properties}
     ours = PROTOCOLS.get(question.protocol.machine.name) is question.protocol
     sent: Sent | None = None
@@ -117,9 +117,9 @@ def _of_answer(
 
 
 def _only_initially(question: Question, prop: Property, *, normalize: bool) -> Iterator[ModelWarning]:
-    """Look for a state behind the initial ones that satisfies a witness too, among the nearest ones.
+    """Yield a warning if only initial states, and none of the nearest others, satisfy a witness.
 
-    The search may not have reached such a state, where the model may raise an error: no step leads out of its domains.
+    Some of these states may be missing in the search, and the model may raise errors there: no step leaves a domain.
     """
     plain = Interpreter(question.protocol.machine, question.constants, normalize=normalize, bounded=True)
     level = list(dict.fromkeys(plain.initial_states()))
@@ -172,7 +172,7 @@ class Answer(Printed):
 
 
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as a table of HTML."""
+    """Return rows as an HTML table."""
     cells = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
     return f"<p><b>{escape(title)}</b></p><table><tr>{''.join(f'<th>{name}</th>' for name in head)}</tr>{cells}</table>"
 
@@ -187,7 +187,7 @@ class Base(StrEnum):
 
 @dataclass(frozen=True, repr=False)
 class CheckResult(Printed, Result):
-    """Result of a check: verdict, properties, counts, coverage, and a history for every violation and witness.
+    """Result of a check: verdict, properties, counts, coverage, and a path for every violation and witness.
 
     `fired` counts how often each action happened, `guards` how often each guard was the first to refuse.
     """
@@ -202,7 +202,7 @@ class CheckResult(Printed, Result):
     cause: Cause | None = field(kw_only=True, default=None)
     """Why the search stopped early; None if it finished."""
     base: Base | None = field(kw_only=True, default=None)
-    """How a variant made by `replacing` compares with its base; None if it has no base."""
+    """Comparison of a variant made by `replacing` with its base; None without a base."""
 
     def __repr__(self) -> str:
         return f"CheckResult({self.protocol}: {self.verdict}, {counted(self.distinct, 'state')})"
@@ -214,7 +214,7 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def bounds_reached(self) -> tuple[BoundCount, ...]:
-        """The bounds that cut off a step that the protocol's guards allowed: `holds` is valid below them."""
+        """The bounds that alone refused a step: `holds` is valid only below them."""
         return tuple(item for item in self.bounds if item.reached)
 
     @cached_property
@@ -225,18 +225,18 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def violated(self) -> tuple[PropertyResult, ...]:
-        """The properties that are violated, the one with the shortest history first."""
+        """The violated properties, the one with the shortest path first."""
         found = [item for item in self.properties if item.verdict is Verdict.VIOLATED and item.path is not None]
         return tuple(sorted(found, key=lambda item: item.path.length if item.path else 0))
 
     @cached_property
     def traces(self) -> Mapping[str, Counterexample]:
-        """The histories by property: violations, witnesses that were reached, and worst cases of costs."""
+        """Paths by property: violations, reached witnesses, and worst cases of costs."""
         return Histories({item.name: item for item in self.properties if item.path is not None}, self._trace)
 
     @property
     def trace(self) -> Counterexample | None:
-        """The history of the first violation, or else of the first worst case; None if there is neither."""
+        """The path of the first violation, or else of the first worst case; None without either."""
         if self.violated:
             return self.traces[self.violated[0].name]
         worst = (item.name for item in self.properties if item.is_worst_case)
@@ -244,7 +244,7 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def end(self) -> Counterexample | None:
-        """The history that leads to a state without a successor, if there is one and it was requested."""
+        """The path to a deadlock, if there is one and it was requested."""
         return None if self.deadlock is None else self._history(None, self.deadlock, source="")
 
     def _trace(self, item: PropertyResult) -> Counterexample:
@@ -268,7 +268,7 @@ class CheckResult(Printed, Result):
     def to_dict(
         self, files: Mapping[str, str] | None = None, expected: Verdict | None = None, *, warn: bool = True
     ) -> dict[str, Any]:
-        """Return it as JSON; `files` are the trace files by property, `expected` is the verdict that was expected.
+        """Return it as JSON; `files` are the trace files by property, `expected` is the expected verdict.
 
         Without `warn`, warnings are not computed.
         """
@@ -342,7 +342,7 @@ def _bound(item: BoundCount) -> dict[str, Any]:
 
 
 def _of_behaviours(item: PropertyResult) -> dict[str, Any]:
-    """Return the details of a property of whole behaviours beside its verdict."""
+    """Return what a property of behaviours has in JSON besides its verdict."""
     found: dict[str, Any] = {}
     if item.path is not None:
         found = {"for": dict(item.values), "loop": item.path.loop}

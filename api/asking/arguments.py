@@ -1,4 +1,4 @@
-"""Arguments of the API's calls: each of its annotated type, and not to be confused with a constant."""
+"""Arguments of the API's calls: checked against their annotated types, and kept apart from constants."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
@@ -47,24 +47,24 @@ LEAST = {
     "within": 0,
     "workers": 0,
 }
-"""The minimum of each number, by name."""
+"""Minimum of each number, by name."""
 FINITE = ("memory", "timeout", "within")
-"""Numbers that are counted in bytes or milliseconds; a budget may be infinite."""
+"""Numbers in bytes or milliseconds; a budget may be infinite."""
 
 MEANT = (
     *(("property", "only"), ("prop", "only"), ("property", "prop"), ("only", "prop")),
     *(("master", "cluster"), ("version", "kafka")),
 )
-"""Names of arguments in some calls, each with its name in others: every call takes both."""
+"""Names of arguments in some calls, each with its name in others: every call accepts both."""
 
 _GIVEN: ContextVar[tuple[str, frozenset[str]]] = ContextVar("_GIVEN", default=("", frozenset()))
-"""The call that is being made, and the names of its own arguments that were given."""
+"""The current call, and the arguments of its own that were given."""
 
 
 def call(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function a call of the API: its arguments are checked, and errors in a user's model have their place.
+    """Make a function a call of the API: its arguments are checked, and errors in a user's model get their source line.
 
-    Its module defers annotations (`from __future__`), so each is text.
+    The function's module must defer annotations (`from __future__`), so that each is text.
     """
     known = signature(function)
     name = function.__name__
@@ -117,7 +117,7 @@ def refuse_taken(machine: Machine, constants: object) -> None:
 
 
 def _looked_at(name: str, annotation: str, value: Any) -> Any:
-    """Return an argument as the call takes it; raise UsageError if it is not of the type that is annotated."""
+    """Return an argument in the form that the call uses; raise UsageError unless it has the annotated type."""
     kind = annotation.removesuffix(" | None")
     if value is None and kind != annotation:
         return value
@@ -125,7 +125,7 @@ def _looked_at(name: str, annotation: str, value: Any) -> Any:
         fractions = kind == "float" or name == "memory"
         if value is None or isinstance(value, bool):
             raise _refused(name, value, "a number" if fractions else "a whole number")
-        if isinstance(value, Real):  # numbers of other libraries, such as NumPy's
+        if isinstance(value, Real):  # includes numbers of other libraries, such as NumPy's
             value = int(value) if isinstance(value, Integral) else float(value)
         require_number(name, value, LEAST[name], fractions=fractions)
         if name in FINITE and value == inf:
@@ -182,7 +182,7 @@ _LISTS: dict[str, tuple[type | UnionType, str]] = {
     "Iterable[str | Path]": (str | PathLike, "a list of paths"),
     "Iterable[Property]": (Property, "a tuple of what @always, @step(...) and @sometimes return"),
 }
-"""By annotation: the type of the items of an argument, and what to write instead. A string is a list of one item."""
+"""By annotation: the type of an argument's items, and what to write instead. A string is a list of one item."""
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "str": (lambda value: isinstance(value, str), "text"),
     "bool": (lambda value: isinstance(value, bool), "True or False"),
@@ -201,4 +201,4 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "Cluster": (lambda value: isinstance(value, _cluster()), 'a master such as "local[2]", or Cluster(...)'),
     "Callable[[], bool]": (callable, "a function that returns true once it is enough"),
 }
-"""By annotation: whether an argument is of this type, and what to write instead."""
+"""By annotation: a test whether an argument has this type, and what to write instead."""

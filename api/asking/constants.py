@@ -1,4 +1,4 @@
-"""Constants of a question: values by name, conversion of text, names of Kafka's settings, and grids of values."""
+"""Constants of a question: values by name, parsing of text, names of Kafka's settings, and grids of values."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ from fencepost.model.language.errors import FencepostError, UsageError
 from fencepost.model.language.machine import Machine
 
 Value = int | bool | str
-"""The value of a constant as a program writes it: a number, true or false, or a word."""
+"""The value of a constant in Python: a number, a boolean, or a word."""
 SETTINGS = {
     "min.insync.replicas": ("min_isr",),
     "unclean.leader.election.enable": ("unclean_election",),
@@ -27,7 +27,7 @@ SETTINGS = {
 
 
 def read_value(machine: Machine, name: str, value: Any) -> tuple[str, int]:
-    """Return the constant that a name means, and the number that a value of it is; raise UsageError for others."""
+    """Return the constant of this name and the value as a number; raise UsageError for anything else."""
     constant = machine.constants.declared()[_find_name(machine, name)]
     fits = constant.kind is bool or not isinstance(value, bool)
     if fits and isinstance(value, Integral):
@@ -36,7 +36,7 @@ def read_value(machine: Machine, name: str, value: Any) -> tuple[str, int]:
 
 
 def read_values(machine: Machine, values: Mapping[str, Any]) -> dict[str, int]:
-    """Return constants by name as numbers; raise UsageError for one that has two values."""
+    """Return constants by name as numbers; raise UsageError for a constant with two values."""
     read: dict[str, int] = {}
     for name, value in values.items():
         known, number = read_value(machine, name, value)
@@ -48,7 +48,7 @@ def read_values(machine: Machine, values: Mapping[str, Any]) -> dict[str, int]:
 
 
 def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
-    """Return the constant and the number that an option's `NAME=VALUE` means; raise UsageError for anything else."""
+    """Return the constant and the number of an option's `NAME=VALUE`; raise UsageError for anything else."""
     name, mark, value = text.partition("=")
     if not mark:
         declared = machine.constants.declared().items()
@@ -60,14 +60,14 @@ def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
 
 
 def add_value(given: dict[str, tuple[str, int]], name: str, by: str, value: int) -> None:
-    """Add the value of a constant to those that were given; raise UsageError if it already has a different one."""
+    """Add the value of a constant to the given ones; raise UsageError if it already has a different one."""
     if name in given and given[name][1] != value:
         raise UsageError(f"constant {name!r} was given two values, by {given[name][0]} and by {by}: write one of them.")
     given[name] = (by, value)
 
 
 def join_values(constants: Mapping[str, Value] | None, more: Mapping[str, Value] | None) -> dict[str, Value]:
-    """Return constants that were given in a mapping and by name; raise UsageError for one that has two values."""
+    """Return constants given in a mapping and by name; raise UsageError for a constant with two values."""
     one, other = constants or {}, more or {}
     for name in one.keys() & other.keys():
         if one[name] != other[name]:
@@ -79,7 +79,7 @@ def join_values(constants: Mapping[str, Value] | None, more: Mapping[str, Value]
 
 
 def require_own_record(machine: Machine, constants: Constants, beside: Iterable[str]) -> None:
-    """Raise UsageError for constants of another machine, and for values given in addition to all constants."""
+    """Raise UsageError for constants of another machine, and for values given in addition to a full set."""
     if not isinstance(constants, machine.constants):
         raise UsageError(
             f"`constants=` was given a record of {type(constants).__name__}, which is not the record of protocol "
@@ -93,7 +93,7 @@ def require_own_record(machine: Machine, constants: Constants, beside: Iterable[
 
 
 def _find_name(machine: Machine, name: str) -> str:
-    """Return the constant that a name means, its own or a setting of Kafka's; raise UsageError for others."""
+    """Return the constant of this name, its own or that of a Kafka setting; raise UsageError for others."""
     try:
         return machine.constant(name).name
     except UsageError as error:
@@ -104,14 +104,14 @@ def _find_name(machine: Machine, name: str) -> str:
 
 
 def meant(machine: Machine, name: str) -> str:
-    """Return the constant that a name of Kafka's means in a protocol, or an empty string."""
+    """Return the constant for a Kafka setting in a protocol, or an empty string."""
     known = machine.constants.declared()
     dotted = name.strip().lower().replace("-", ".").replace("_", ".")
     return next((item for item in SETTINGS.get(dotted, ()) if item in known), "")
 
 
 def _by_meaning(machine: Machine, name: str, said: str) -> str:
-    """Return a sentence with the constants whose meaning has words of a name, or an empty string."""
+    """Return a sentence with the constants whose description shares words with a name, or an empty string."""
     words = {word[:5] for word in re.split(r"[^a-z0-9]+", name.lower()) if len(word) > 3}
     scores = {
         found: sum(word in f"{found} {constant.meaning}".lower() for word in words)
@@ -124,7 +124,7 @@ def _by_meaning(machine: Machine, name: str, said: str) -> str:
 
 
 def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) -> Constants:
-    """Return the constants of a version with some values set otherwise; raise UsageError for what is refused."""
+    """Return the constants of a version with other values for some; raise UsageError if they are refused."""
     base = dict(machine.version(version).values) if version else {}
     try:
         return machine.set_constants({**base, **read_values(machine, values)})
@@ -136,9 +136,9 @@ def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) ->
 
 @dataclass(frozen=True)
 class Setting:
-    """A point of a grid: the place of its value on each axis, what is special about it, and all its constants.
+    """A point of a grid: its index on each axis, its differing values, and all its constants.
 
-    `refused` says why these constants make no sense together; then there are no `constants`.
+    `refused` says why the machine refuses these constants; then `constants` is missing.
     """
 
     places: tuple[int, ...]
@@ -157,12 +157,12 @@ def axes_of(machine: Machine, grid: Iterable[str]) -> dict[str, list[int]]:
             raise UsageError(f"`grid=` was given {text!r}: write NAME=VALUE,VALUE,..., such as brokers=2,3.")
         if name in axes:
             raise UsageError(f"`grid=` was given {name} twice: write its values in one, such as {name}={values}.")
-        axes[name] = chain.from_iterable(map(_range, values.split(",")))  # the first that is too large is refused
+        axes[name] = chain.from_iterable(map(_range, values.split(",")))  # reading stops at the first that is too large
     return axes_from(machine, axes)
 
 
 def _range(text: str) -> Iterable[str]:
-    """Return the numbers that `2..4` means; any other word is itself."""
+    """Return the numbers of `2..4`, or the word itself."""
     low, _, high = text.partition("..")
     return map(str, range(int(low), int(high) + 1)) if f"{low}{high}".isdecimal() and high else [text]
 

@@ -1,4 +1,4 @@
-"""The file of a user's own model: run as a module that defines a protocol."""
+"""A user's model file: run as a module that defines a protocol."""
 
 import ast
 from pathlib import Path
@@ -15,7 +15,7 @@ from fencepost.model.language.trees import module_of
 
 
 def is_file(name: str) -> bool:
-    """Return whether a protocol is named by its file."""
+    """Return whether the name of a protocol is that of a file."""
     return name.endswith(".py") or "/" in name or ".py:" in name
 
 
@@ -49,7 +49,7 @@ def load_protocol(path: Path) -> Protocol:
 
 
 def _left_out(module: ModuleType, machine: Machine, properties: tuple[Property, ...]) -> tuple[Action | Property, ...]:
-    """Return the actions and properties that a file defines and uses in no machine and in no tuple."""
+    """Return the actions and properties that a file defines and no machine or tuple in it uses."""
     used: list[object] = [machine.initial, *machine.actions, *properties]
     for value in vars(module).values():
         if isinstance(value, Machine):
@@ -66,7 +66,7 @@ def _left_out(module: ModuleType, machine: Machine, properties: tuple[Property, 
 
 
 def make_sure_file(path: Path) -> None:
-    """Raise UsageError if this is not a file that could define a protocol."""
+    """Raise UsageError unless this is a file that could define a protocol."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
     if not path.is_file():
@@ -85,7 +85,7 @@ def make_sure_file(path: Path) -> None:
 
 
 def _properties(path: Path, given: object) -> tuple[Property, ...]:
-    """Return the value that a file assigns to PROPERTIES; raise UsageError if that is not a tuple of properties."""
+    """Return a file's PROPERTIES; raise UsageError unless it is a tuple of properties."""
     what = "a tuple of what @always, @step and @sometimes return"
 
     def refused(said: str, verb: str = "is") -> UsageError:
@@ -126,11 +126,11 @@ def _run_file(path: Path) -> Loaded:
 
 
 def _refuse_second_definitions(path: Path) -> None:
-    """Raise ModelError for an action or a property that is defined twice: the first one would be forgotten."""
+    """Raise ModelError for an action or a property that is defined twice: the first one would be lost."""
     try:
         body = module_of(path.read_bytes()).body
     except (OSError, SyntaxError, ValueError):
-        return  # running the file says what is wrong
+        return  # running the file reports the error
     seen: dict[str, int] = {}
     for item in body:
         if isinstance(item, ast.FunctionDef) and item.decorator_list:
@@ -144,7 +144,7 @@ def _refuse_second_definitions(path: Path) -> None:
 
 
 def _pointed_at(error: SyntaxError, path: Path) -> str:
-    """Return Python's message on a text that it cannot parse, with the line and a caret below the place."""
+    """Return Python's message on unparsable text, with the line and a caret below the place."""
     text, name = (error.text or "").rstrip(), near(Path(error.filename)) if error.filename else "the file"
     if error.lineno is None:
         return f"{near(path)}: {error.msg}. The file must be text that Python can read: save it again as UTF-8."

@@ -1,4 +1,4 @@
-"""The origin of an error in a model: the file and line that a user can correct, and what to write instead."""
+"""The source line of an error in a model, which a user can correct, and what to write instead."""
 
 import linecache
 import re
@@ -24,12 +24,12 @@ _OURS = (
     "fencepost.cli",
     "fencepost_native_",
 )
-"""Modules that run models but contain none."""
+"""Modules that run models but are not models."""
 
 
 @contextmanager
 def errors_of_models() -> Iterator[None]:
-    """Raise ModelError, with its file and line, for an error in the code of a user's own model."""
+    """Turn an error in the code of a user's model into a ModelError with file and line."""
     try:
         yield
     except FencepostError:
@@ -39,7 +39,7 @@ def errors_of_models() -> Iterator[None]:
 
 
 def of_model(error: Exception) -> Exception:
-    """Return the error itself, or a ModelError that says where it is in a user's own model."""
+    """Return the error itself, or a ModelError with its place in a user's model."""
     if not _raised_by_user(error):
         return error
     return ModelError(placed(error, "The model has to be defined for every state: guard the step that fails."))
@@ -63,7 +63,7 @@ def placed(error: BaseException, instead: str = "") -> str:
 
 
 _POINTED = "\n  "
-"""The mark of a message that already shows a line of the model."""
+"""Mark of a message that already shows a line of the model."""
 
 
 def pointed_at_line(path: Path, pattern: str, said: str) -> str:
@@ -78,9 +78,9 @@ def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _text_at(trace: TracebackType, said: str) -> tuple[int, str, str]:
-    """Return the number of the line that failed, its text, and carets below what failed in it.
+    """Return the number of the failing line, its text, and carets below the failing part.
 
-    Of a statement over several lines that is the line with the word that the message has in quotes.
+    Of a statement over several lines, it is the line with the word that the message quotes.
     """
     code, first = trace.tb_frame.f_code, trace.tb_lineno
     linecache.checkcache(code.co_filename)
@@ -94,26 +94,26 @@ def _text_at(trace: TracebackType, said: str) -> tuple[int, str, str]:
     text = linecache.getline(code.co_filename, first).rstrip()
     line = text.lstrip()
     indent = len(text) - len(line)
-    if start != first or begin is None or end is None:  # Python leaves columns out under `-X no_debug_ranges`
+    if start != first or begin is None or end is None:  # no columns under `-X no_debug_ranges`
         begin, end = indent, len(text)
     end = len(text) if last != start else end
     return first, line, " " * max(0, begin - indent) + "^" * max(1, end - max(begin, indent))
 
 
 def near(path: Path) -> str:
-    """Return a path relative to the user's current folder."""
+    """Return a path relative to the current folder."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def _is_model(frame: FrameType) -> bool:
-    """Return whether this is code of a model: not of Fencepost's machinery, a library or Python itself."""
+    """Return whether this is code of a model, not of Fencepost, a library or Python itself."""
     name = str(frame.f_globals.get("__name__", ""))
     foreign = name.split(".", maxsplit=1)[0] in sys.stdlib_module_names or "site-packages" in frame.f_code.co_filename
     return not foreign and not name.startswith(_OURS) and Path(frame.f_code.co_filename).is_file()
 
 
 def _raised_by_user(error: Exception) -> bool:
-    """Return whether the line that failed is in a user's file."""
+    """Return whether the failing line is in a user's file."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     return bool(frames) and str(frames[-1].f_globals.get("__name__", "")).startswith(USER_MODULE)
 
@@ -129,7 +129,7 @@ def told(error: BaseException) -> BaseException:
 
 
 def _as_called(said: str) -> str:
-    """Return Python's message on a call of a class, without `__init__` and without counting the object."""
+    """Return Python's message on a call of a class, without `__init__` and without counting `self`."""
     if ".__init__()" not in said:
         return said
     one_less = re.compile(r"takes (\d+) positional arguments? but (\d+)")
@@ -138,7 +138,7 @@ def _as_called(said: str) -> str:
 
 
 def instead_of(error: BaseException) -> str:
-    """Return the advice for a model file that does not run."""
+    """Return the advice for a model file that raises an error."""
     found = re.search(r"name '(\w+)'", str(error))
     word = found[1] if found else ""
     known = language.__all__
@@ -164,7 +164,7 @@ def instead_of(error: BaseException) -> str:
 
 
 def against(error: FencepostError) -> str:
-    """Return the advice against an error in a step of a model, empty if its message already contains it."""
+    """Return the advice for an error in a step of a model; empty if its message already contains it."""
     return next((advice for sign, advice in OUTSIDE.items() if sign in str(error)), "")
 
 
@@ -175,7 +175,7 @@ OUTSIDE = {
     "there is no message": "Guard the step with require(...), or test it with `if`, before it is used.",
     "is empty": "Guard the step with require(len(...) > 0).",
 }
-"""Advice against an error in a step, by words of its message."""
+"""Advice for errors in a step, by words of their messages."""
 
 INSTEAD = {
     "Enum": "Members of an enum are numbers: write `from enum import IntEnum`, and a class that subclasses IntEnum.",
@@ -187,7 +187,7 @@ INSTEAD = {
     "Dict": "Write an array with an element for each key: Annotated[Array[value], Per(Key)].",
     "Set": "Write Annotated[int, BitSet(n)], a set of n numbered things.",
 }
-"""Advice on a name that a model file does not define."""
+"""Advice for names that a model file does not define."""
 
 CALLS = {
     "Range": "Range(low, high), with both ends, such as Range(0, 3)",
@@ -207,7 +207,7 @@ CALLS = {
     "choice": 'choice(Kind.FIRST, meaning="...")',
     **dict.fromkeys(("shape", "capacity", "bound"), 'bound(2, low=0, high=4, meaning="..."), with its ends by name'),
 }
-"""Advice on a call of the language that lacks an argument."""
+"""Advice for calls of the language that lack an argument."""
 
 
 def in_place_of(error: SyntaxError) -> str:

@@ -1,4 +1,4 @@
-"""Sizes of memory and lengths of time, in a readable form."""
+"""Sizes of memory and lengths of time, parsed and formatted."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|min|m|h|d)")
 
 
 def parse_size(text: str, option: str) -> int:
-    """Return the bytes that `text` means: `8G`, `512M`, `1.5GiB`; K, M, G and T are powers of 1024."""
+    """Return the bytes of a size: `8G`, `512M`, `1.5GiB`; K, M, G and T are powers of 1024."""
     found = _SIZE.fullmatch(text.strip())
     size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
     if size <= 0:
@@ -24,7 +24,7 @@ def parse_size(text: str, option: str) -> int:
 
 
 def parse_duration(text: str, option: str) -> float:
-    """Return the seconds that `text` means: `10m`, `90s`, `1h30m`, `500ms`; a bare number is in seconds."""
+    """Return the seconds of a duration: `10m`, `90s`, `1h30m`, `500ms`; a bare number is in seconds."""
     word = text.strip().lower().replace(" ", "")
     if re.fullmatch(r"\d+(\.\d+)?", word):
         word += "s"
@@ -39,12 +39,12 @@ def parse_duration(text: str, option: str) -> float:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words as in a sentence: `one, two and three`."""
+    """Return words joined for a sentence: `one, two and three`."""
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
 def show_size(size: float) -> str:
-    """Return a number of bytes in the largest unit that leaves a number of at least 1."""
+    """Return a size in the largest unit of which it has at least 1."""
     for unit in ("B", "KiB", "MiB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
@@ -53,7 +53,7 @@ def show_size(size: float) -> str:
 
 
 def show_seconds(seconds: float) -> str:
-    """Return a length of time to a useful precision."""
+    """Return a duration with a useful precision."""
     if seconds < 60:
         return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -63,7 +63,7 @@ def show_seconds(seconds: float) -> str:
 
 
 def show_rate(count: int, seconds: float, noun: str) -> str:
-    """Return how many there are per second, rounded: `1.05 M states/s`."""
+    """Return a rate per second, rounded: `1.05 M states/s`."""
     rate = count / seconds if seconds > 0 else 0.0
     for bound, unit in ((1e6, "M "), (1e3, "k ")):
         if rate >= bound:

@@ -1,4 +1,4 @@
-"""The question of a call: a protocol by name, as a machine or in a user's file, its constants and properties.
+"""The question of a call: a protocol by name, as a machine or in a user's file, with constants and properties.
 
 Its machine is compiled, or read from the cache, and each stage is available as text.
 """
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """A question: whether a protocol, under these constants, has these properties."""
+    """A question: whether a protocol has these properties under these constants."""
 
     protocol: Protocol
     constants: Constants
     properties: tuple[Property, ...]
     version: str = ""
     file: str = ""
-    """The user's own file that defines the protocol; empty for one of ours."""
+    """The user's file that defines the protocol; empty for a built-in one."""
 
     @property
     def name(self) -> str:
@@ -51,17 +51,17 @@ class Subject:
     file: str = ""
     version: str = ""
     values: Mapping[str, int] = field(default_factory=dict)
-    """The constants of a run; given ones must not contradict them."""
+    """The constants of a run; given ones must agree with them."""
     only: tuple[str, ...] = ()
 
 
 def find_subject(
     what: Machine | Protocol | Subject | str | Path, properties: Iterable[Property] | None = None
 ) -> Subject:
-    """Return the subject of a question; raise UsageError for what does not exist.
+    """Return the subject of a question; raise UsageError if it does not exist.
 
-    `what` is the name of a protocol or of a run of the catalogue, the path of a file that defines a protocol, or a
-    machine with its `properties`.
+    `what` is the name of a protocol or of a catalogue run, the path of a file that defines a protocol, or a machine
+    with its `properties`.
     """
     if isinstance(what, Subject):
         return what
@@ -83,11 +83,13 @@ def ask(
     more: Mapping[str, Any] | None = None,
     walks: bool = False,
 ) -> Question:
-    """Return the question; raise UsageError for what does not exist or makes no sense. A question is returned
-    unchanged.
+    """Return the question; raise UsageError for what does not exist or cannot be combined.
+
+    A question is returned unchanged.
 
     `what` is as in `find_subject`. Constants are given by name in `constants`, or `more`: numbers, booleans or words.
-    `only` limits the properties by name. `walks` are finite, so whole behaviours are left out unless named.
+    `only` limits the properties by name. With `walks`, which are finite, properties of behaviours are left out unless
+    named.
     """
     if isinstance(what, Question):
         return what
@@ -112,7 +114,7 @@ def ask(
 
 
 def run_called(name: str) -> Run | None:
-    """Return the run of the catalogue with this name, if it is one; names of protocols have no spaces."""
+    """Return the catalogue run of this name, if any; names of protocols have no spaces."""
     if " " not in name or is_file(name):
         return None
     from fencepost.invariants.catalogue import runs
@@ -129,7 +131,7 @@ def run_called(name: str) -> Run | None:
 
 
 def chosen_of(found: Protocol, only: tuple[str, ...], *, walks: bool = False) -> tuple[Property, ...]:
-    """Return the requested properties: the named ones, or all except those on request."""
+    """Return the requested properties: the named ones, or all except those that must be named."""
     chosen = found.select(only) if only else found.properties
     return tuple(item for item in chosen if not item.kind.over_behaviours) if walks and not only else chosen
 
@@ -174,7 +176,7 @@ def find_protocol(name: str) -> Protocol:
 
 
 def lookup_in(model: str | None) -> Callable[[str], Protocol]:
-    """Return how a trace finds its protocol: in the user's file if it is the one defined there, else by name."""
+    """Return the function by which a trace finds its protocol: in the user's file if defined there, else by name."""
     own = find_protocol(model) if model else None
 
     def find(name: str) -> Protocol:
@@ -200,7 +202,7 @@ STAGES = {
 
 
 def source_of(question: Question, options: Options, *, masked: bool = False) -> Source:
-    """Return the text that is compiled for a question; `masked`: its guards can be turned off."""
+    """Return the module compiled for a question; `masked`: its guards can be turned off."""
     from fencepost.explorers.native.compile import generate
 
     found = question.protocol
@@ -214,14 +216,14 @@ def source_of(question: Question, options: Options, *, masked: bool = False) -> 
 
 
 def kernels_of(question: Question, source: Source, watch: Watch) -> Kernels:
-    """Return the compiled machine; say so if it has to be compiled first, which takes seconds."""
+    """Return the compiled machine; report to `watch` if it must first be compiled, which takes seconds."""
     from fencepost.explorers.native.compile import compile_watched
 
     return compile_watched(question.name, question.constants, source, watch)
 
 
 def dump(question: Question, stage: str, *, normalize: bool = True) -> str:
-    """Return a stage of the machine of a question, with its properties; raise UsageError if it does not exist."""
+    """Return a stage of the question's machine as text; raise UsageError for an unknown stage."""
     from fencepost.explorers.native.llvm.objects import assembly, native, translated
     from fencepost.explorers.program.ir.program import text
     from fencepost.explorers.program.ir.translate import translate

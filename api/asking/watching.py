@@ -1,4 +1,4 @@
-"""Progress events of running work for a caller, and cancellation by a caller."""
+"""Progress events of running work, and cancellation by the caller."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONG = 2.0
 class Event:
     """Progress of running work: states of a search, steps of walks, or questions of proofs.
 
-    Figures that have no meaning for the current work are 0.
+    Numbers that do not apply to the current work are 0.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Event:
 
 
 class Watch:
-    """A watch of running work. This one ignores everything; the command line's shows it on the terminal."""
+    """A watch of running work. This one ignores everything; the command line's prints to the terminal."""
 
     live = False
     """Whether a spinner is visible immediately."""
@@ -65,16 +65,16 @@ class Watch:
         self.note(f"compiled {name} in {show_seconds(seconds)}{long}")
 
     def optimized(self, name: str, seconds: float) -> None:
-        """Receive how long background optimization took, which is reported only if it was long."""
+        """Receive the duration of background optimization, which is reported only if it was long."""
         if seconds > LONG:
             self.compiled(name, seconds)
 
     def telling(self, title: str) -> Callable[[Progress], None] | None:  # noqa: ARG002
-        """Return the callback for a running search, or None if it would not be seen."""
+        """Return the callback for a running search, or None if nothing would show it."""
         return None
 
     def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None] | None:  # noqa: ARG002
-        """Return the callback for running walks, or None if it would not be seen."""
+        """Return the callback for running walks, or None if nothing would show it."""
         return None
 
 
@@ -104,7 +104,7 @@ class Listener(Watch):
 
 
 def watched(progress: Watch | Callable[[Event], None] | None) -> Watch:
-    """Return the watcher: a watch, a function that takes events, or one that ignores them."""
+    """Return the watch: the given one, one for a function that takes events, or one that ignores them."""
     if progress is None:
         return Watch()
     return progress if isinstance(progress, Watch) else Listener(progress)

@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from fencepost.explorers.spark.session import Cluster
 
 LEAST_STATES = 1_000_000
-"""The states that any row may take; without a guard, a machine may have many times more than the whole one."""
+"""Most states of any row: without a guard, a machine may have many times the states of the whole."""
 UNKEPT = "a finished row could not be kept"
 TIMES = 4
-"""A row may take this many times the states of the whole machine, unless `max_states` says otherwise."""
+"""Most states of a row, as a multiple of the whole machine's, unless `max_states` is given."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class MatrixRow:
 
 @dataclass(frozen=True, repr=False)
 class AblateResult(Answer):
-    """A matrix of necessity: a row for each guard and setting, a cell for each property that was checked."""
+    """A matrix of necessity: a row for each guard and setting, a cell for each checked property."""
 
     protocol: str
     constants: Mapping[str, Any]
@@ -97,7 +97,7 @@ class AblateResult(Answer):
 
     @classmethod
     def of(cls, data: Json) -> AblateResult:
-        """Return the matrix that this JSON holds."""
+        """Return the matrix in this JSON."""
         return cls(
             data=data,
             protocol=data["protocol"],
@@ -113,7 +113,7 @@ class AblateResult(Answer):
 
     @property
     def needed(self) -> tuple[Needed, ...]:
-        """The needed guards and their purposes: each sentence is a claim that a search without the guard can refute."""
+        """The needed guards and why: each is a claim that a search without the guard can refute."""
         return tuple(claim for row in self.data["rows"] if (claim := Needed.of(row)) is not None)
 
     @property
@@ -181,7 +181,7 @@ def ablate(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> AblateResult:
-    """Search a protocol without each of its guards in turn, and with each switch flipped, and report what breaks.
+    """Search a protocol without each of its guards in turn, and with each switch flipped; report the violations.
 
     `guards` limits the rows by name, `also` adds rows with a constant set to each of the given values. `workers` is the
     number of rows searched at the same time. `budget` and `max_states` end each row, `memory` is for all rows together.
@@ -217,7 +217,7 @@ def ablate(
 
 
 def _look_at_properties(question: Question) -> None:
-    """Raise UsageError if a guard cannot be needed for any of the properties that are asked."""
+    """Raise UsageError if no guard can be needed for the requested properties."""
     chosen, found = question.properties, question.protocol
     if any(item.kind.must_hold for item in chosen):
         return
@@ -252,9 +252,9 @@ def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, 
 
 
 def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
-    """Return where finished rows are kept; raise UsageError without any to continue from.
+    """Return the folder of finished rows; raise UsageError if there are none to continue from.
 
-    The limit of states that follows from the whole machine is left out of the question: the rest of it settles that.
+    The question leaves out the limit of states that follows from the whole machine: the rest of it determines that.
     """
     limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
     asked_for = [item.name for item in question.properties]
@@ -266,7 +266,7 @@ def _kept(question: Question, source: Source, options: Options, checkpoint: str 
 
 @dataclass(frozen=True)
 class _Matrix:
-    """The rows of a matrix, explored or taken from a checkpoint, with the whole machine before them."""
+    """The rows of a matrix, explored or read from a checkpoint, with the whole machine first."""
 
     question: Question
     options: Options
@@ -279,9 +279,9 @@ class _Matrix:
     def explore(
         self, rows: tuple[Row, ...], source: Source, behaviours: Callable[[], Result] | None, *, whole: bool
     ) -> tuple[Json, Result | None, tuple[Problem, ...]]:
-        """Explore the whole machine, then every row that is not finished, here or on a cluster; return the matrix.
+        """Explore the whole machine, then every unfinished row, here or on a cluster; return the matrix.
 
-        If the whole machine's behaviours are judged, this happens first, and their result is returned too. A row that
+        If the whole machine's behaviours are judged, that comes first, and their result is returned too. A row that
         cannot be saved is a problem, and ends the matrix.
         """
         from fencepost.explorers.evidence.ablation import Ablation
@@ -318,14 +318,14 @@ class _Matrix:
         return data, judged, problems
 
     def _is_refused(self, row: Row) -> bool:
-        """Return whether the machine refuses a setting; such a row is not kept, since its answer is there at once."""
+        """Return whether the machine refuses a setting; such a row is not saved, as its answer takes no time."""
         machine = self.question.protocol.machine
         if machine.refuse is None or isinstance(row, Guard):
             return False
         return bool(machine.refuse(machine.constants(**row.values(self.question.constants))))
 
     def _rest(self, ablation: Any, waiting: tuple[Row, ...], finished: dict[str, Json]) -> str:
-        """Explore the rows that are not finished; return why that ended early, or an empty string."""
+        """Explore the unfinished rows; return why that ended early, or an empty string."""
         from fencepost.explorers.evidence.ablation import explore_rows
 
         found, watch, of = self.question.protocol, self.watch, len(waiting) + len(finished)
@@ -363,6 +363,6 @@ class _Matrix:
 
 
 def _nothing_run(data: Json, rows: tuple[Row, ...], why: str) -> Json:
-    """Return a matrix whose rows were not begun, and why."""
+    """Return a matrix without rows, and why none was started."""
     data["not_run"], data["why_stopped"] = [row.name for row in rows], why
     return data

@@ -1,7 +1,7 @@
 """Tools for agents, over the Model Context Protocol: short structured answers, each with its evidence.
 
 A tool always answers, with its result or with one message under `error`. Searches end after some seconds, and report
-this under `bounded`.
+that under `bounded`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from fencepost.model.language.interpreter import Interpreter
 SECONDS, MOST_SECONDS = 20.0, 120.0
 """The default and maximum duration of a search."""
 MOST_STATES = 2_000_000
-"""A comparison needs complete state spaces, and stops before it has this many states."""
+"""State limit of a comparison, which needs complete state spaces."""
 MOST_STEPS = 60
 """A history is cut after this many steps."""
 INSTRUCTIONS = """Fencepost checks Kafka's replication protocol. advise: what an operator may do with a topic, and what
@@ -80,7 +80,7 @@ def check(
 
 
 def _shortest(made: CheckResult) -> dict[str, Any] | None:
-    """Return the shortest violation as the steps of its history, which `why_not` takes."""
+    """Return the shortest violation as the steps of its path, which `why_not` accepts."""
     found = [item for item in made.properties if str(item.verdict) == "violated" and item.path is not None]
     if not found:
         return None
@@ -104,7 +104,7 @@ def explain(name: str) -> dict[str, Any]:
 
 
 def _entry(kind: str, item: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry in short: its sentence, its verdict, and the runs that it rests on."""
+    """Return an entry in short: its sentence, its verdict, and the runs behind it."""
     known, seen = evidence().get(item["id"]), finding_of(entries()[item["id"]])
     picked = ("id", "protocol", "sentence", "source", "status", "standing", "verdict", "answer")
     runs = [
@@ -125,7 +125,7 @@ def _entry(kind: str, item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _releases_with(name: str) -> list[str]:
-    """Return the releases that have a finding or a bug, with ELR or without."""
+    """Return the releases with a finding or a bug, with or without ELR."""
     found = []
     for item in versions():
         with_and_without = (findings_of(item, 1, elr=elr) for elr in {False, may_have_elr(item)})
@@ -243,7 +243,7 @@ TOOLS: tuple[Callable[..., dict[str, Any]], ...] = (check, explain, why_not, com
 
 
 def answer(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer of a tool; every mistake is one message under `error`."""
+    """Return the answer of a tool; every error is one message under `error`."""
     try:
         return _tool(name, given)(**given)
     except FencepostError as error:
@@ -295,7 +295,7 @@ def mcp() -> None:
     from mcp.types import CallToolResult, TextContent
 
     class Served(MCPServer):  # type: ignore[misc]
-        """The server, which checks arguments itself, because its library answers mistakes with several lines."""
+        """The server. It checks arguments itself, as its library answers mistakes with several lines."""
 
         async def call_tool(
             self,

@@ -1,4 +1,4 @@
-"""Audit of a cluster's metadata log against the guarantees: read by Kafka's classes, processed here or on Spark."""
+"""Audit of a cluster's metadata log against the guarantees: decoded by Kafka's classes, processed here or on Spark."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SMALL = 1_000_000
-"""The largest log, in records, that is processed here: Spark needs as long to start as these take."""
+"""Most records of a log that is processed here: Spark would take as long to start."""
 LARGE = 4 << 30
-"""Bytes of copies of brokers' logs that are compared in this process."""
+"""Most bytes of copies of brokers' logs that are compared in this process."""
 MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
 """Default settings of Spark, enough for ten million records on one machine."""
 
 
 @dataclass(frozen=True)
 class _Led:
-    """The partition whose history is to become a trace, the file of that, and the offset at which it ends."""
+    """The partition whose history becomes a trace, the file for that, and the offset at which it ends."""
 
     partition: str
     file: Path
@@ -62,7 +62,7 @@ class AuditResult(Answer):
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> AuditResult:
-        """Return the answer that this JSON holds."""
+        """Return the answer in this JSON."""
         unread = tuple(note["text"] for note in data["notes"] if note["unread"])
         return cls(data, data["verdict"], tuple(data["findings"]), unread)
 
@@ -165,7 +165,7 @@ def audit(
 
 
 def _wants_spark(cluster: Cluster, records: int, size: int) -> bool:
-    """Return whether this many records, and copies of this size, are followed on Spark: if there are many, or on
+    """Return whether this many records, and copies of this size, are processed on Spark: if there are many, or on
     request.
     """
     large = records > SMALL or size > LARGE
@@ -173,7 +173,7 @@ def _wants_spark(cluster: Cluster, records: int, size: int) -> bool:
 
 
 def _require_libraries(cluster: Cluster) -> None:
-    """Raise UsageError if libraries are not installed, or Java is not and Spark was asked for."""
+    """Raise UsageError if libraries are missing, or if Spark was requested and Java is missing."""
     from fencepost.explorers.spark.session import require_java, require_spark
 
     if not all(importlib.util.find_spec(name) for name in ("pyarrow", "pandas")):
@@ -184,7 +184,7 @@ def _require_libraries(cluster: Cluster) -> None:
 
 
 def _folder(output: Path | None, *, resume: bool) -> Path:
-    """Return the folder to work in; raise UsageError if it is not empty and `resume` was not asked for."""
+    """Return the working folder; raise UsageError if it is not empty and `resume` was not given."""
     if output is None:
         if resume:
             raise UsageError("`resume=True` was given without an audit to continue: name its folder as `output=` too.")
@@ -204,7 +204,7 @@ def _folder(output: Path | None, *, resume: bool) -> Path:
 
 
 def _read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | None, *, resume: bool) -> Reading:
-    """Read the parts that are not read yet; raise UsageError for a log without a record."""
+    """Read the unread parts; raise UsageError for a log without a record."""
     from fencepost.kafka.audit.reading import read
 
     reading = read(paths, folder, kafka, jars, resume=resume)
@@ -220,7 +220,7 @@ def _read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | N
 
 @contextmanager
 def _started(cluster: Cluster, watch: Watch) -> Iterator[SparkSession]:
-    """Start Spark; raise UsageError if it lacks room, or if a file of the audit is not what was written."""
+    """Start Spark; raise UsageError if it lacks space, or if a file of the audit was changed."""
     from fencepost.api.calls.on_spark import started
     from fencepost.explorers.spark.session import first_cause
     from py4j.protocol import Py4JError
@@ -240,7 +240,7 @@ def _started(cluster: Cluster, watch: Watch) -> Iterator[SparkSession]:
 def _judge(
     log: MetadataLog, start: Callable[[], SparkSession | None], severity: Severity, watch: Watch, led: _Led | None
 ) -> tuple[dict[str, Any], ControllerHistory | None]:
-    """Judge and sum up; return the findings, and the history to look for in the model."""
+    """Judge the log and sum up; return the findings, and the history to search for in the model."""
     from fencepost.kafka.audit.pipeline import history_of, judge
     from fencepost.kafka.audit.report import report
 
@@ -252,7 +252,7 @@ def _judge(
 
 
 def _find_in_model(data: dict[str, Any], history: ControllerHistory, led: _Led, watch: Watch) -> str:
-    """Look for a history in the model, and add the result; return the text of its trace."""
+    """Search for a history in the model, and add the result; return the text of its trace."""
     from fencepost.kafka.audit.reconstruction import reconstruct
 
     with watch.busy(f"looking for {led.partition} in the model"):

@@ -3,7 +3,7 @@
 A variant whose change never takes effect has the verdicts of its base, which say nothing about the change. Two complete
 searches under the same constants are the same if they have as many states in each level, as many steps of each action,
 and the same sum of the hashes of all states and of all steps of replaced actions, with their arguments. Their schema
-and constants are the same, so their layouts are too. An action is identified by the one it replaces, not by its name.
+and constants are equal, so their layouts are too. An action is identified by the one it replaces, not by its name.
 """
 
 import ast
@@ -35,21 +35,21 @@ if TYPE_CHECKING:
 
 LEAST_SECONDS = 5.0
 TIMES = 1.5
-"""The base is searched at most this many times as long as the variant (or the minimum), never for more states."""
+"""Limit of the base's search as a multiple of the variant's time (or the minimum); it never takes more states."""
 SHOWN = 2
-"""The number of guards named for an action that is never enabled: those that refuse most often."""
+"""Most guards named for an action that is never enabled: those that refuse most often."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Outcome of a comparison, with notes for the reader."""
+    """Result of a comparison, with notes for the reader."""
 
     outcome: Base
     notes: tuple[str, ...] = ()
 
 
 def base_of(question: Question) -> Machine | None:
-    """Return the base of a user's variant; None for shipped protocols, and if missing."""
+    """Return the base of a user's variant; None for built-in protocols, and without a base."""
     machine = question.protocol.machine
     base = machine.base
     if base is None or _is_ours(machine) or (base.state, base.constants) != (machine.state, machine.constants):
@@ -109,7 +109,7 @@ def _is_ours(machine: Machine) -> bool:
 
 
 def _changed_in(base: Machine) -> str:
-    """Return where a helper is from that a user put into the module of one of our machines; nothing if none is."""
+    """Return the module of a helper that a user replaced in one of our machines; an empty string without one."""
     if not _is_ours(base):
         return ""
     others = (item for item in read(base).functions if not item.__module__.startswith("fencepost."))
@@ -117,8 +117,10 @@ def _changed_in(base: Machine) -> str:
 
 
 def summed(question: Question, options: Options) -> Summed | None:
-    """Return the actions of a variant whose steps are in its digest, for the comparison with its base: those that
-    replace others, or all if `normalize` differs. None if it is not a variant.
+    """Return the actions of a variant whose steps enter its digest: those that replace others, or all if `normalize`
+    differs.
+
+    None if it is not a variant.
     """
     base = base_of(question)
     if base is None or options.compact:
@@ -128,14 +130,14 @@ def summed(question: Question, options: Options) -> Summed | None:
 
 
 def _pairs(machine: Machine, base: Machine, options: Options) -> list[tuple[Action, Action]]:
-    """Return the actions of the base with those in their place whose steps may be others."""
+    """Return the actions of the base paired with their replacements, if their steps may differ."""
     alike = not options.normalize or machine.normalize is base.normalize
     placed = replaced_in(machine, base) if alike else placed_in(machine, base)
     return [(old, new) for old, new in placed if new is not None]
 
 
 def _pinned(question: Question, base: Machine, options: Options, found: Result) -> str:
-    """Return how the pinned figures of the base differ; nothing if they do not, or without any."""
+    """Return how the base's pinned figures differ; an empty string if they do not, or without any."""
     if not _is_ours(base) or not options.normalize:
         return ""
     for run in runs_of(base.name):
@@ -153,7 +155,7 @@ def _pinned(question: Question, base: Machine, options: Options, found: Result) 
 
 
 def _search(question: Question, base: Machine, options: Options, found: Result, watch: Watch) -> Result:
-    """Search the base: no longer and for no more states than the variant took."""
+    """Search the base, for no more time and states than the variant took."""
     from fencepost.explorers import plain
     from fencepost.explorers.search import search
 
@@ -186,7 +188,7 @@ def _search(question: Question, base: Machine, options: Options, found: Result, 
 
 
 def _compiled_before(question: Question, base: Machine, options: Options) -> tuple[Any, ...]:
-    """Return the properties with which the base was compiled before, if it was: then nothing has to be compiled."""
+    """Return the properties with which the base is already compiled, if it is: then nothing must be compiled."""
     from fencepost.explorers.native.compile import generate, is_ready
 
     usual = (PROTOCOLS[base.name] if _is_ours(base) else question.protocol).properties
@@ -209,12 +211,12 @@ def count_alike(one: Result, other: Result, placed: Placed) -> bool:
 
 
 def are_same(one: Result, other: Result, placed: Placed) -> bool:
-    """Return whether a variant and its base reached the same states by the same steps, as many of each action."""
+    """Return whether a variant and its base reached the same states by the same steps, and as many of each action."""
     return other.complete and count_alike(one, other, placed) and one.digest == other.digest
 
 
 def searched_the_same(variant: "Search", base: "Search", results: tuple[Result, Result]) -> bool:
-    """Return whether complete searches of a variant and of its base, under any constants, found the same."""
+    """Return whether complete searches of a variant and of its base, under any constants, have the same result."""
     from fencepost.explorers.search import digested
 
     placed = placed_in(variant.machine, base.machine)
@@ -227,7 +229,7 @@ def searched_the_same(variant: "Search", base: "Search", results: tuple[Result, 
 
 
 def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, normalize: bool) -> Iterator[str]:
-    """Yield why each replaced part makes no difference, if the models' text and counts show it."""
+    """Yield why each replaced part makes no difference, as far as the models' text and counts show it."""
     program, before = read(machine), read(base)
     if machine.normalize is not base.normalize and normalize:
         yield f"`normalize`, which {machine.name} replaces, leads to the same states as that of {base.name}."
@@ -261,10 +263,10 @@ def never_enabled(label: str, result: Result, where: str = "") -> Iterator[str]:
 
 
 def _ahead(program: Program, before: Program, old: Action, new: Action | None) -> list[Callable[..., Any]]:
-    """Return the helpers of `normalize` that ask what the replaced action asks and the new one does not ask so.
+    """Return the helpers of `normalize` that test what the replaced action tests and the new one does not.
 
     The replaced action calls them, and the new one does not; or they compare what one of its guards compares that is
-    gone or changed. Of helpers that call each other it is the outermost that an action of the base calls too.
+    gone or changed. Of helpers that call each other, it is the outermost one that an action of the base calls too.
     """
     normalize = program.machine.normalize
     if normalize is None or new is None:
@@ -287,7 +289,7 @@ def _guards(made: Function) -> dict[str, ast.AST]:
 
 
 def _compared(made: Function, node: ast.AST) -> Iterator[str]:
-    """Yield the comparisons of fields in a text, each record by its class: whatever it is called there."""
+    """Yield the field comparisons in a text, with each record replaced by its class."""
     for item in ast.walk(node):
         if isinstance(item, ast.Compare) and any(isinstance(inner, ast.Attribute) for inner in ast.walk(item)):
             shown = deepcopy(item)
@@ -299,7 +301,7 @@ def _compared(made: Function, node: ast.AST) -> Iterator[str]:
 
 
 def _reached(program: Program, python: Callable[..., Any]) -> set[Callable[..., Any]]:
-    """Return a function with all functions of the model that it calls, and those that these call."""
+    """Return a function with all functions of the model that it calls, directly or not."""
     found = {python}
     waiting = [python]
     while waiting:

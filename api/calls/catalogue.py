@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def data_of(run: Run, result: CheckResult, differences: tuple[str, ...]) -> dict[str, Any]:
-    """Return a run as JSON: the result, what was expected, and a sentence for each difference."""
+    """Return a run as JSON: the result, the expectation, and a sentence for each difference."""
     files = {name: file for name in run.violated if (file := archived(run, name))}
     return {
         **result.to_dict(files, warn=False),
@@ -52,9 +52,9 @@ def question_of(run: Run) -> Question:
 
 
 class Runs:
-    """Runs made one after the other, with a shared budget and checkpoint.
+    """Runs one after the other, with a shared budget and checkpoint.
 
-    `limits` are those of a check; the default memory limit is the usual share of what is available.
+    `limits` are those of a check; by default memory is limited to a share of what is available.
     """
 
     def __init__(
@@ -68,16 +68,16 @@ class Runs:
         self.budget = self.left = self.options.budget
 
     def out_of_time(self) -> verdict.Reason | None:
-        """Return why no further run starts, or None."""
+        """Return the reason if time is over, or None."""
         return None if self.left is None or self.left > 0 else self._whole_budget()
 
     def recalled(self, run: Run) -> dict[str, Any] | None:
-        """Return the result of a finished run, as JSON; None if it is not finished."""
+        """Return the result of a finished run as JSON; None if it is unfinished."""
         found: dict[str, Any] | None = self.kept.recall(run.name, self._mark(run))
         return found
 
     def check(self, run: Run) -> tuple[dict[str, Any], CheckResult]:
-        """Explore a run and compare it, as JSON and as a result; finished runs are saved."""
+        """Explore a run and compare it; return it as JSON and as a result; finished runs are saved."""
         from fencepost.explorers.native.checkpoint import discard
         from fencepost.explorers.search import judge
 
@@ -91,7 +91,7 @@ class Runs:
                 raise with_difference(question_of(run), error, normalize=options.normalize) from error
         del loaded
         if self.left is not None:
-            self.left -= time.perf_counter() - began  # the seconds of a result are also those before it was resumed
+            self.left -= time.perf_counter() - began  # the seconds of a result include those before it was resumed
         if verdict.cause_of(result.why_stopped) is verdict.Cause.BUDGET:
             result = replace(result, why_stopped=self._whole_budget())
         if self.usual_memory:
@@ -108,7 +108,7 @@ class Runs:
         return data, found
 
     def _compiled(self, run: Run) -> list[Kernels]:
-        """Return the compiled code of a run, to be kept while it is explored; report if it has to be compiled."""
+        """Return the compiled code of a run, which must stay alive meanwhile; report if it must be compiled."""
         from fencepost.explorers.native.compile import begin, is_ready
 
         sources = self._sources(run)
@@ -121,7 +121,7 @@ class Runs:
         return verdict.Reason(f"the time budget of {self.budget:g} s for all runs ran out", verdict.Cause.BUDGET)
 
     def _options_for(self, run: Run) -> verdict.Options:
-        """Return the options with the run's own checkpoint, resumed only where there is one."""
+        """Return the options with the run's own checkpoint, resumed if one exists."""
         if not self.kept.folder:
             return self.options
         own: Path = self.kept.folder / slug(run.name)
@@ -137,7 +137,7 @@ class Runs:
         return sources_of(run.protocol, values_of(run), run.properties, normalize=self.options.normalize, graph=graph)
 
     def _mark(self, run: Run) -> str:
-        """Return all that the result of a run depends on."""
+        """Return everything that the result of a run depends on."""
         from fencepost.explorers.native.checkpoint import model_of
         from fencepost.explorers.search import is_compact
 
@@ -149,7 +149,7 @@ class Runs:
 
 
 def _of_behaviours(prop: Property) -> str:
-    """Return the code of a property of whole behaviours that no module has; nothing for others."""
+    """Return the text of a property of behaviours, which is in no module; an empty string for others."""
     about = prop.eventual
     if about is None:
         return ""
@@ -158,9 +158,8 @@ def _of_behaviours(prop: Property) -> str:
 
 
 AT_LEAST = 1000
-"""Stored states that each run of the full profile expands again with the plain semantics, or all; in other profiles, as
-many as fit into a tenth of the time.
-"""
+"""Stored states of each run that the plain semantics expands again in the full profile, or all; in other profiles,
+as many as fit into a tenth of the time."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,12 +177,12 @@ class CatalogueResult(Printed):
 
     @property
     def differs(self) -> bool:
-        """Whether a finished run differs from what was expected."""
+        """Whether a finished run differs from its expectation."""
         return any(item["complete"] and not item["as_expected"] for item in self.runs)
 
     @property
     def as_expected(self) -> bool:
-        """Whether every run was made and found the expected results."""
+        """Whether every run finished and was as expected."""
         return not self.not_run and all(item["as_expected"] for item in self.runs)
 
     def to_dict(self) -> dict[str, Any]:
@@ -213,7 +212,7 @@ def catalogue(
     progress: Watch | Callable[[Event], None] | None = None,
     each: Callable[[Run, dict[str, Any]], bool | None] = lambda *_: None,
 ) -> CatalogueResult:
-    """Make the runs of a profile and of smaller ones, and compare each with its expected results.
+    """Run a profile and the smaller ones, and compare each run with its expected results.
 
     Limits are those of a check; `budget` is the total for all runs. `each` is called with every run as it ends, and no
     further run starts once it returns False. Raises a FencepostError if there is no result at all.
@@ -257,7 +256,7 @@ def catalogue(
             why = f"{run.name} ended in an error"
             problems.append(verdict.Problem(verdict.ProblemKind.UNANSWERED, str(error), error))
             break
-        except KeyboardInterrupt:  # while a machine was compiled: a search that is interrupted has a result
+        except KeyboardInterrupt:  # while compiling: an interrupted search has a result
             why = f"SIGINT was received while {doing}"
             break
         done.append(data)
@@ -276,7 +275,7 @@ def profile_named(name: str) -> Profile:
 
 
 def choose_runs(profile: Profile, names: Sequence[str]) -> tuple[Run, ...]:
-    """Return the catalogue's runs of a profile and the smaller ones, of all or of the named protocols."""
+    """Return the catalogue runs of a profile and of smaller ones, for all or the named protocols."""
     for name in names:
         if is_file(name):
             raise UsageError(

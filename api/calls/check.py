@@ -1,4 +1,4 @@
-"""Checks: every reachable state of a protocol, and runs of the catalogue with their expected results."""
+"""Checks: exploration of every reachable state of a protocol, with verdicts on its properties."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 DIFFERENCE = "cross-check.trace"
-"""The file for the path to a state on which the engines disagree."""
+"""Name of the file with the path to a state on which the engines disagree."""
 ENGINES = {
     "native": "exhaustive breadth-first search in compiled code, on all processors",
     "plain": "the reference search in Python: the definition, and slow",
@@ -144,7 +144,7 @@ def check(
 def answer(
     question: Question, options: Options, found: Result, growth: Growth | None = None, compared: Compared | None = None
 ) -> CheckResult:
-    """Return the result of a question's search, with its notes."""
+    """Return the answer to a question from its search, with notes."""
     parts = {name: getattr(found, name) for name in Result.__dataclass_fields__}
     background = tuple(background_notes(question, found, normalize=options.normalize))
     notes = (*_hanging(question, options, found), *background, *notes_on(options, found))
@@ -165,7 +165,7 @@ def answer(
 def larger(
     engine: str, options: Options, watch: Watch, cluster: Cluster | None, question: Question, seconds: float
 ) -> Result:
-    """Make a search for growing bounds: it ends in time, keeps no checkpoint, and continues past violations."""
+    """Return the search for growing bounds: it ends in time, writes no checkpoint, and continues past violations."""
     budget = seconds if options.budget is None else min(seconds, options.budget)
     chosen = replace(
         options, cross_check=0, budget=budget, checkpoint=None, resume=False, deadlock=False, stop_on_violation=False
@@ -174,7 +174,7 @@ def larger(
 
 
 def choose_engine(name: str) -> None:
-    """Raise UsageError if this version has no such engine."""
+    """Raise UsageError for an unknown engine."""
     if name not in ENGINES:
         listed = "; ".join(f"{engine} ({meaning})" for engine, meaning in ENGINES.items())
         raise UsageError(f"there is no engine {name!r}.{nearest(name, list(ENGINES))} Engines are: {listed}.")
@@ -183,7 +183,7 @@ def choose_engine(name: str) -> None:
 def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:
     """Search with the engine, showing progress.
 
-    Ctrl-C gives a partial result; an empty one if the search has not started.
+    Ctrl-C gives a partial result, or an empty one if the search has not started.
     """
     began = time.perf_counter()
     try:
@@ -207,7 +207,7 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
 
 
 def with_difference(question: Question, error: CrossCheckError, *, normalize: bool) -> CrossCheckError:
-    """Write the path to a state on which engines disagree to a file, and return the error with the file's name."""
+    """Write the path to a state on which engines disagree to a file; return the error with the file's name."""
     from fencepost.counterexamples.replay import write
 
     if error.path is None:
@@ -222,7 +222,7 @@ def _searched(question: Question, engine: str, options: Options, watch: Watch, c
     if engine == "plain":
         from fencepost.explorers.plain import search as search_plainly
 
-        read(found.machine, found.every_property)  # as all other engines do, before anything is printed
+        read(found.machine, found.every_property)  # as other engines do, before anything is printed
         with watch.busy(f"{name}: searching with the plain engine"):
             return search_plainly(found.machine, constants, question.properties, options, wanted)
     if engine == "spark":
@@ -240,7 +240,7 @@ def _searched(question: Question, engine: str, options: Options, watch: Watch, c
 
 
 def with_ways(question: Question, options: Options, result: Result) -> Result:
-    """Return a result whose problems show where in the model an error is, and the steps that lead to it."""
+    """Return a result whose problems include an error's place in the model and the steps to it."""
 
     def placed_problem(item: Problem) -> Problem:
         if not isinstance(item.error, DomainError):
@@ -252,7 +252,7 @@ def with_ways(question: Question, options: Options, result: Result) -> Result:
 
 
 def _hanging(question: Question, options: Options, result: Result) -> Iterator[str]:
-    """Yield which violations of whole behaviours depend on a bound of the run."""
+    """Yield the violations of properties of behaviours that depend on a bound of the run."""
     plain = Interpreter(question.protocol.machine, question.constants, normalize=options.normalize)
     for item, prop in ((item, prop) for item in result.properties for prop in question.properties):
         if prop.name == item.name and item.verdict is Verdict.VIOLATED and item.path is not None:
@@ -275,7 +275,7 @@ def notes_on(options: Options, result: Result) -> tuple[str, ...]:
 
 
 def _interrupted(question: Question, engine: str, options: Options, why: str, seconds: float) -> Result:
-    """Return the result of a search that was ended before it had counted anything."""
+    """Return the result of a search that ended before it had counted anything."""
     kept = ", and no checkpoint was written" if options.checkpoint else ""
     return Result(
         protocol=question.name,
@@ -296,7 +296,7 @@ def _interrupted(question: Question, engine: str, options: Options, why: str, se
 
 
 def with_memory_explained(result: Result) -> Result:
-    """Return the result; if the default memory limit ended the search, it explains the limit."""
+    """Return the result; if the default memory limit ended the search, explain the limit."""
     if result.why_stopped and cause_of(result.why_stopped) is Cause.MEMORY:
         where = f" ({DEFAULT_SHARE:.0%} of what was available; `memory=` sets another limit)"
         return replace(result, why_stopped=extended(result.why_stopped, where))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.search import Search
 
 MOST_PAIRS = 50_000
-"""Maximum number of pairs of sets of states: some minutes."""
+"""Most pairs of sets of states: some minutes."""
 WORDS = {True: "no difference", False: "different", None: "undetermined"}
 
 
@@ -59,7 +59,7 @@ class Side:
 
 @dataclass(frozen=True)
 class OnlyOneSide:
-    """The shortest history of one side, `a` or `b`, that the other side lacks.
+    """The shortest path of one side, `a` or `b`, that the other side lacks.
 
     `last` has the changes of its last step, `sentence` that step in the protocol's words.
     """
@@ -74,7 +74,7 @@ class OnlyOneSide:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One way to compare: whether both sides look the same (None: unknown), and what only one of them shows."""
+    """One comparison: whether both sides look the same (None: unknown), and what only one of them shows."""
 
     title: str
     looked_at: tuple[str, ...]
@@ -87,7 +87,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class TwoValues:
-    """A constant that differs; None where a side has no constant of this name."""
+    """A constant that differs; None if a side lacks it."""
 
     name: str
     a: int | bool | str | None
@@ -96,7 +96,7 @@ class TwoValues:
 
 @dataclass(frozen=True)
 class TwoVerdicts:
-    """A guarantee whose verdicts differ, with the states of each violation; empty where a side has no such name."""
+    """A guarantee whose verdicts differ, with the states of each violation; empty if a side lacks it."""
 
     name: str
     sentence: str
@@ -108,7 +108,7 @@ class TwoVerdicts:
 
 @dataclass(frozen=True)
 class ActionsDiffer:
-    """How the actions of two sides differ: in their text, and whether they happen."""
+    """How an action of two sides differs: in its text, and in whether it happens."""
 
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
@@ -187,7 +187,7 @@ def _sides(
     given: Mapping[str, Any],
     version: str,
 ) -> tuple[Variant, Variant]:
-    """Return both sides: each a protocol with the common constants, changed as its text says."""
+    """Return both sides: a protocol with the common constants each, changed as its text says."""
     one: Protocol | None = _model(a)
     other = None if b is None else _model(b)
     if b is None:
@@ -229,7 +229,7 @@ def _is_model(word: str) -> bool:
 
 
 def _model(model: Machine | Protocol | str | Path) -> Protocol | None:
-    """Return the protocol that a side names; None for a text that has settings or a version alone."""
+    """Return the protocol named by a side; None for a text with only settings or a version."""
     if not isinstance(model, str):
         return find_subject(model, () if isinstance(model, Machine) else None).protocol
     words = _words(model)
@@ -260,7 +260,7 @@ def _side(found: Protocol, title: str, first: Machine, common: Mapping[str, int]
 def _compared(
     sides: tuple[Variant, Variant], paths: tuple[str, ...], options: Options, max_pairs: int, watch: Watch
 ) -> CompareResult:
-    """Search both sides, compare them in every way that is asked for, and return what was found."""
+    """Search both sides, compare them in every requested way, and return the result."""
     from fencepost.explorers.evidence.diff import compare
     from fencepost.explorers.evidence.space import Space, choose_fields
 
@@ -295,7 +295,7 @@ def _compared(
 
 
 def _guarantees(sides: tuple[Variant, Variant], results: tuple[Result, Result]) -> tuple[TwoVerdicts, ...]:
-    """Return the guarantees whose verdicts differ, or that one side alone has."""
+    """Return the guarantees whose verdicts differ, or that only one side has."""
     sentences = {item.name: item.sentence for side in sides for item in side.found.properties}
     one, other = ({item.name: item for item in result.properties} for result in results)
     found = []
@@ -310,7 +310,7 @@ def _guarantees(sides: tuple[Variant, Variant], results: tuple[Result, Result]) 
 def _untouched(
     sides: tuple[Variant, Variant], results: tuple[Result, Result], searches: tuple[Search, Search]
 ) -> Iterator[str]:
-    """Yield why changes made no difference: actions that differ in their text, and were never enabled."""
+    """Yield why changes made no difference: actions that differ in their text but were never enabled."""
     from fencepost.explorers.evidence.diff import texts_of
 
     texts = texts_of(sides[0].found.machine, sides[1].found.machine)
@@ -331,7 +331,7 @@ def _untouched(
 
 
 def _searched(side: Variant, options: Options, watch: Watch) -> tuple[Search, Result]:
-    """Return a complete search of one side, with its guarantees judged; raise UsageError if it cannot be completed."""
+    """Search one side completely and judge its guarantees; raise UsageError if the search cannot finish."""
     from fencepost.explorers.liveness.engine import Engine
     from fencepost.explorers.native.search import Search
 
@@ -378,7 +378,7 @@ def _look_at_schemas(a: Variant, b: Variant) -> None:
 def _sights(
     sides: tuple[Variant, Variant], paths: tuple[str, ...], spaces: tuple[Space, Space]
 ) -> list[tuple[str, list[str], Any]]:
-    """Return the ways to look at states: title, what is examined, and what is seen of each side's states."""
+    """Return the observations: title, fields, and their values in each side's states."""
     from fencepost.explorers.evidence.space import choose_fields, everything, observe_fields, observe_views
 
     state = sides[0].found.machine.state

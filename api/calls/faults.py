@@ -1,4 +1,4 @@
-"""The fewest faults that break a property, and the faults that settings tolerate."""
+"""The fewest faults that violate a property, and the faults that settings tolerate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Minimal:
-    """A minimal set of faults that breaks the property: how many of each kind, and the history that shows it."""
+    """A minimal set of faults that violates the property: how many of each kind, and the path."""
 
     faults: Mapping[str, int]
     cost: int
@@ -45,7 +45,7 @@ class Minimal:
 
 @dataclass(frozen=True)
 class Tolerated:
-    """A setting and the cost of the cheapest faults that break the property, None if none of the tried ones does.
+    """A setting and the cost of the cheapest violating faults, None if none of those tried violates the property.
 
     `front` has every minimal set of such faults, with the number of each kind and the cost.
     """
@@ -58,7 +58,7 @@ class Tolerated:
 
 @dataclass(frozen=True, repr=False)
 class FaultsResult(Answer):
-    """Faults that every setting of a grid tolerates; without a grid there is one setting."""
+    """Faults that each setting of a grid tolerates; without a grid there is one setting."""
 
     protocol: str
     prop: str
@@ -70,7 +70,7 @@ class FaultsResult(Answer):
 
     @classmethod
     def of(cls, data: Json) -> FaultsResult:
-        """Return the answer that this JSON holds."""
+        """Return the answer in this JSON."""
         settings = tuple(
             Tolerated(
                 MappingProxyType(point["setting"]),
@@ -91,7 +91,7 @@ class FaultsResult(Answer):
         return bool(self.not_run) or any(item.undetermined for item in self.settings)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each setting: its constants, and the cost of the cheapest faults that break the property."""
+        """Return a row for each setting: its constants, and the cost of the cheapest violating faults."""
         import pandas as pd
 
         rows = [(item.least, item.undetermined) for item in self.settings]
@@ -139,12 +139,11 @@ def faults(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> FaultsResult:
-    """Find the fewest faults, in total and by kind, that break the property `prop`, in every setting of a grid.
+    """Find the fewest faults, in total and by kind, that violate the property `prop`, in every setting of a grid.
 
     Faults are the budgets of the protocol's state, such as crashes. `kinds` are counted (by default, all that can
     happen); others may happen as often as the constants allow. `costs` gives the cost of a fault by kind (default 1).
-    `traces` is a folder to which the trace of every minimal set is written. After a cancellation no further setting is
-    searched.
+    `traces` is a folder for the trace of every minimal set. After a cancellation no further setting is searched.
     """
     question = ask(what, properties, constants=constants, version=version, more=more)
     choose_engine(engine)
@@ -179,7 +178,7 @@ def faults(
 
 @dataclass(frozen=True)
 class _Request:
-    """A question to every point of a grid."""
+    """A question about every point of a grid."""
 
     question: Question
     prop: Property
@@ -198,7 +197,7 @@ class _Request:
         return [*texts(found.machine, judged), *ends(found.machine, judged), repr(parts)]
 
     def refuse_early(self, settings: list[Setting]) -> None:
-        """Raise UsageError for settings that make no sense, before anything is compiled."""
+        """Raise UsageError for invalid settings before anything is compiled."""
         from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds
 
         found = self.question.protocol
@@ -276,7 +275,7 @@ class _Request:
         return data, problems
 
     def point(self, constants: Constants, shown: Json, watch: Watch) -> tuple[Json, dict[Path, Counterexample]]:
-        """Return the faults that one setting tolerates, as JSON, and the requested traces by file."""
+        """Return as JSON the faults that one setting tolerates, and the requested traces by file."""
         from fencepost.explorers.evidence.faults import choose_kinds, natively, tolerance
 
         found = self.question.protocol
@@ -321,7 +320,7 @@ class _Request:
         return data, traces
 
     def undecided(self, constants: Constants, shown: Json, error: FencepostError) -> Json:
-        """Return a setting that cannot be searched, or in which the model raises an error, with the reason, as JSON."""
+        """Return as JSON a setting that cannot be searched, or in which the model raises an error, with the reason."""
         from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds
 
         machine = self.question.protocol.machine
@@ -346,7 +345,7 @@ class _Request:
         }
 
     def breaking(self, shown: Json, result: Tolerance, item: Breaking, traces: dict[Path, Counterexample]) -> Json:
-        """Return a minimal set of faults with its history, as JSON; add its trace to the others if requested."""
+        """Return as JSON a minimal set of faults with its path; add its trace to the others if requested."""
         from fencepost.explorers.evidence.faults import spent, with_faults
 
         found, prop = self.question.protocol, self.prop
@@ -382,10 +381,10 @@ class _Request:
 
 
 def _keep(kept: Kept, name: str, found: Json, traces: dict[Path, Counterexample]) -> None:
-    """Write the traces of a point, and keep it once it is finished."""
+    """Write the traces of a point, and save the point if it is finished."""
     for file, trace in traces.items():
         trace.save(file)
-    # A limit of memory is no part of the question: with more of it the setting may be decided.
+    # The memory limit is not part of the question: with more memory the setting may be decided.
     out_of_memory = any(cause_of(item["why"]) is Cause.MEMORY for item in found["unknown"])
     if not found["interrupted"] and not out_of_memory:
         kept.keep(name, found)

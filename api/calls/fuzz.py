@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 FORMAT = 1
 HISTORIES = 1_000
 LEAST = 100
-"""The fewest histories to which the measured table of planted mistakes applies."""
+"""Fewest histories to which the measured table of planted mistakes applies."""
 UNKNOWN = ""
 SHORTENED = 3
-"""The number of violations of each finding that are shortened; the others are kept whole."""
+"""Number of violations of each finding that are shortened; others stay as they are."""
 PIECE = 5_000
-"""The number of histories in a Parquet file."""
+"""Histories in a Parquet file."""
 COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
 
 
@@ -111,7 +111,7 @@ def fuzz(
 
 
 class _Pieces:
-    """All histories of a release and profile from a seed on, as files of Parquet in a folder, PIECE rows in each."""
+    """All histories of a release and profile from a seed on, as Parquet files in a folder with PIECE rows each."""
 
     def __init__(self, release: Release, profile: str, seed: int, folder: Path | None) -> None:
         driver = release.classes.name.rpartition("-")[2]  # another driver draws other histories
@@ -142,7 +142,7 @@ class _Pieces:
                 self.earlier += len(rows)
 
     def add(self, taken: Iterable[int], alarms: dict[int, tuple[Alarm, str]]) -> None:
-        """Keep the steps of each history and its violation."""
+        """Add the steps of each history and its violation."""
         for steps in taken:
             seed = self.next + len(self.rows)
             alarm, name = alarms.get(seed, (None, UNKNOWN))
@@ -155,7 +155,7 @@ class _Pieces:
                 self.write()
 
     def write(self) -> None:
-        """Write the rows that are not in a file yet."""
+        """Write the rows that are in no file yet."""
         with suppress(ImportError):
             import pyarrow as pa
             from pyarrow import parquet
@@ -170,7 +170,7 @@ class _Pieces:
 
 
 class _Found:
-    """The alarms of a run, each known or not."""
+    """The alarms of a run, each a known or an unknown finding."""
 
     def __init__(self, release: Release, profile: str, seed: int, folder: Path | None, watch: Watch) -> None:
         self.release, self.profile, self.seed, self.folder, self.watch = release, profile, seed, folder, watch
@@ -193,7 +193,7 @@ class _Found:
                 self.watch.spin(f"Kafka {self.release.version}: {each}, {counted(len(self.alarms), 'violation')}")
 
     def replayed(self, alarm: Alarm | None, repaired: Repaired) -> None:
-        """Receive the alarm of a script, if there is one."""
+        """Receive the alarm of a script, if any."""
         self.is_replay = True
         if alarm is not None:
             self._add(alarm, repaired)

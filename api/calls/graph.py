@@ -35,7 +35,7 @@ class StateGraph:
         return f"StateGraph({self.graph.name}: {len(self.graph)} states, {self.graph.number_of_edges()} steps)"
 
     def to_dot(self) -> str:
-        """Return the graph in the language of Graphviz."""
+        """Return the graph in Graphviz's language."""
         lines = [f"digraph {_quoted(self.graph.name)} {{", "  node [shape=box fontname=monospace];"]
         for number, about in self.graph.nodes(data=True):
             label = "\n".join(filter(None, (str(number), about["label"], about.get("mark", ""))))
@@ -70,7 +70,7 @@ def graph(
     """Return every reachable state and every step between them; raise UsageError for more than `max_states`.
 
     States are numbered in breadth-first order. A state's `label` has the fields that differ between states, a step's
-    label its action. With `prop`, the states that violate it are marked, or the beginning and end of a property of
+    label its action. With `prop`, the states that violate it are marked, or the start and end of a property of
     behaviours.
     """
     named = (prop,) if prop else ()
@@ -116,7 +116,7 @@ def _too_many(question: Question, most: int) -> UsageError:
 
 
 def _labels(question: Question, keys: list[Key]) -> Iterator[str]:
-    """Yield for each state the fields that are not the same in all of them, one a line."""
+    """Yield for each state the fields that differ between states, one per line."""
     states = [fields_of(question.protocol.machine.state, key) for key in keys]
     varying = [name for name in states[0] if len({state[name] for state in states}) > 1]
     for state in states:

@@ -28,7 +28,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 
 
 class Held:
-    """A state, whose fields are read as in a model. Two states are equal if their contents are."""
+    """A state whose fields are read as in a model. States with equal contents are equal."""
 
     def __init__(self, hand: InHand, key: records.Key) -> None:
         self._hand, self._key = hand, key
@@ -106,7 +106,7 @@ class InHand:
             ) from error
 
     def why_not(self, state: Held, action: str, /, **values: Any) -> str:
-        """Return why an action is impossible: the guard that refuses it. An empty string if it is possible."""
+        """Return the guard that refuses an action; an empty string if the action is enabled."""
         step = self._step(state, action, values)
         try:
             self.plain.apply(state._key, step)
@@ -115,7 +115,7 @@ class InHand:
         return ""
 
     def holds(self, state: Held, name: str) -> bool:
-        """Return the value of a state property in one state."""
+        """Return whether a state property holds in a state."""
         found = {item.name: item for item in self.properties}
         prop = found.get(name.replace("_", "-"))
         if prop is None:
@@ -136,7 +136,7 @@ class InHand:
         return "its message is not in flight"
 
     def _step(self, state: Held, name: str, values: Mapping[str, Any]) -> Step:
-        """Return a step by its action and values, or by its text as `steps` has it."""
+        """Return a step by its action and values, or by its text as returned by `steps`."""
         label, _, written = name.strip().partition(" ")
         item = self.machine.action(label)
         if written and not values:
@@ -172,7 +172,7 @@ class InHand:
         return records.key_of(found[0])
 
     def _parameter(self, item: Action, name: str, domain: Domain, value: Any) -> int:
-        """Return a value of a parameter; raise UsageError where an explorer would never try it."""
+        """Return a value of a parameter; raise UsageError for a value that is never explored."""
         number = _number(f"parameter {name!r}", domain.spellings(), value)
         every = values_of(self.plain.schema, domain)
         if number not in every:
@@ -222,7 +222,7 @@ def _number(what: str, words: Mapping[str, int], value: Any) -> int:
 
 
 def _look_at(what: str, value: Any, kind: type, wanted: str) -> None:
-    """Raise UsageError where a value is of another kind than what is wanted."""
+    """Raise UsageError for a value of the wrong kind."""
     if not isinstance(value, kind):
         raise UsageError(f"{what} was given {value!r}: write {wanted}.")
 
@@ -238,7 +238,7 @@ def _fill(record: Any, kind: type[records.Record], values: Mapping[str, Any]) ->
 
 
 def _fill_place(place: Any, field: records.FieldType, value: Any) -> None:
-    """Fill what is not a number: a record, an array, a bag, a channel."""
+    """Fill a place other than a number: a record, an array, a bag, a channel."""
     if isinstance(field, records.BagOf) or isinstance(place, records.Channel):
         for message in list(place) if isinstance(field, records.BagOf) else ():
             place.remove(message)

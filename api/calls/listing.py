@@ -35,7 +35,7 @@ class Protocols:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their names."""
+        """The names of the protocols."""
         return tuple(item.name for item in self.protocols)
 
     def to_dict(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def started(cluster: Cluster, watch: Watch, name: str = "") -> Iterator[SparkContext]:
-    """Start Spark for some work, and stop it after that."""
+    """Start Spark for some work, and stop it afterwards."""
     from fencepost.explorers.spark.session import spark
 
     with ExitStack() as stack:
@@ -58,7 +58,7 @@ def search_on(
 class Plan:
     """The common part of a matrix's rows, in a form that can be sent to executors.
 
-    `memory` is in bytes for each row; 0: a share of the executor's memory.
+    `memory` is in bytes per row; 0: a share of the executor's memory.
     """
 
     origin: Origin
@@ -83,9 +83,9 @@ def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
 
 @cache
 def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
-    """Return a matrix whose whole machine is explored, once in a process: every row is compared with it.
+    """Return a matrix with its whole machine explored, once per process: every row is compared with it.
 
-    Raises UsageError where an executor has too little memory for the whole machine.
+    Raises UsageError if an executor has too little memory for the whole machine.
     """
     from fencepost.api.answers.matrix import refuse_unfinished
     from fencepost.explorers.evidence.ablation import Ablation
@@ -104,7 +104,7 @@ def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
 
 
 def row_there(plan: Plan, row: Row) -> Json:
-    """Explore one row here, and return it as data."""
+    """Explore one row here and return it as data."""
     from fencepost.api.answers.matrix import row_data
 
     found, ablation = _ablation(plan)

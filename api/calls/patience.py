@@ -1,4 +1,4 @@
-"""Guards and settings that only liveness depends on: judged on the machine without the guard or with the setting."""
+"""Guards and settings needed only for liveness, judged on the machine without the guard or with the setting."""
 
 from dataclasses import replace
 
@@ -15,13 +15,13 @@ from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, UsageError
 
 SAFE = ("nothing-broke", "same-states")
-"""Purposes of rows that no safety property depends on and that change behaviour."""
+"""Purposes of rows that no safety property needs and that change behaviour."""
 
 LATER = " while what must eventually happen was judged"
 
 
 def eventual_properties(question: Question) -> tuple[Property, ...]:
-    """Return the requested leads-to properties (default: all); raise UsageError if they do not exist."""
+    """Return the requested leads-to properties, by default all; raise UsageError for an unknown name."""
     named, every = (
         tuple(item for item in items if item.kind is Kind.LEADS_TO)
         for items in (question.properties, question.protocol.every_property)
@@ -48,7 +48,7 @@ def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
 
 
 def eventual_of(data: Json) -> Json:
-    """Return the leads-to properties that were judged on the whole machine, and those that hold."""
+    """Return the leads-to properties judged on the whole machine, and those that hold."""
     found: Json = data.get("liveness", {"asked": [], "holding": [], "violated": []})
     return found
 
@@ -57,7 +57,7 @@ def judge_liveness(question: Question, data: Json, whole: Result, options: Optio
     """Give the purpose `liveness` to guards and settings that a leads-to property needs.
 
     `whole` is the result for the whole machine. If a step would leave a domain, the property is not judged, since such
-    steps are not a behaviour. After a signal no further row is judged.
+    steps are not behaviour of the model. After a signal no further row is judged.
     """
     found, constants = question.protocol, question.constants
     if ended_by_signal(data["why_stopped"]):

@@ -1,7 +1,7 @@
-"""Pinned figures, written into the files of runs: only the numbers change.
+"""Pinned figures written into the files of runs; only the numbers change.
 
-Figures are counts, depths, lengths of shortest traces and worst cases. A verdict is not: edit the
-row to expect another one.
+Figures are counts, depths, lengths of shortest traces and worst cases. Verdicts are not: to expect another one, edit
+the row.
 """
 
 import re
@@ -19,7 +19,7 @@ from fencepost.invariants.run_files import Runs
 from fencepost.model.language.errors import UsageError
 
 _ROW = re.compile(r"^run\.(?:\"[^\"]*\"|'[^']*'|[\w-]+) *= *(?=[\[{]).*?(?=^run\.|^\[|\Z)", re.MULTILINE | re.DOTALL)
-"""A row, to the next one or to the end of its group."""
+"""A row, up to the next one or to the end of its group."""
 _PIN = re.compile(r"(\bpin *= *\[)[\d_]+, *[\d_]+")
 _LISTED = re.compile(r"\b(fails|worst) *= *(\"\"\"|\")(.*?)\2", re.DOTALL)
 
@@ -31,13 +31,13 @@ class Figures:
     distinct: int
     depth: int
     lengths: Mapping[str, int]
-    """The length of the shortest trace to each violated property."""
+    """Length of the shortest trace of each violated property."""
     worst: Mapping[str, int | str]
 
 
 @dataclass(frozen=True)
 class Pinned:
-    """Report of pinned figures: a line for each file, and for each run left unchanged."""
+    """Report on pinned figures: a line for each file, and for each run left unchanged."""
 
     lines: tuple[str, ...]
     left: tuple[dict[str, Any], ...]
@@ -93,7 +93,7 @@ def with_figures(run: Run, found: Figures) -> Run:
 
 
 def pinned(name: str, text: str, figures: Mapping[str, Figures]) -> str:
-    """Return the text of a file of runs with new figures by run; raise UsageError if they have no place."""
+    """Return the text of a runs file with new figures by run; raise UsageError if a run has no place for them."""
     before = Runs({name: text})
     rows = iter(before.all)
     if sum(1 for _ in _ROW.finditer(text)) != len(before.all):
@@ -113,7 +113,7 @@ def pinned(name: str, text: str, figures: Mapping[str, Figures]) -> str:
 
 
 def _repinned(runs: Runs, run: Run, row: str, found: Figures) -> str:
-    """Return the text of one row, from the equals sign on, with other figures."""
+    """Return the text of one row, from the equals sign on, with new figures."""
     places = {"fails": found.lengths, "worst": found.worst}
 
     def listed(match: re.Match[str]) -> str:

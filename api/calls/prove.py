@@ -1,4 +1,4 @@
-"""Proofs by induction and bounded proofs, confirmed by the plain semantics and the exhaustive engine; and lemmas."""
+"""Proofs by induction and bounded proofs, confirmed by the plain semantics and the exhaustive engine, with lemmas."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 
 FIRST_STATES = 500
-"""The number of states examined for a step that ends with an error."""
+"""Most states examined for a step that ends with an error."""
 MOST_VALUES = 100_000
-"""The most combinations of parameters of an action that is included there."""
+"""Most parameter combinations of an action that is included there."""
 
 
 def look_for_z3() -> None:
@@ -133,7 +133,7 @@ def proof_of(
 
 
 def refuse_several_ways(ways: list[str], *, strengthen: bool, havoc_loops: bool) -> None:
-    """Raise UsageError for ways to prove that exclude each other."""
+    """Raise UsageError for methods of proof that exclude each other."""
     if len(ways) > 1:
         raise UsageError(f"{ways[0]} was given with {ways[1]}: these are different ways to prove. Write one of them.")
     if strengthen and ways:
@@ -156,7 +156,7 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
         path_of_history(report)
         return report
     settings = report.settings
-    looked = settings.everywhere or settings.depth is not None  # no step is taken, or every one was examined
+    looked = settings.everywhere or settings.depth is not None  # no steps, or all steps examined
     if report.proof.cuts or (settings.lifted and not looked):
         try:
             look_for_errors(report.found.machine, report.constants)
@@ -203,7 +203,7 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
 
 
 def with_violated(proof: Proof, found: Mapping[str, str]) -> Proof:
-    """Return a proof with the properties that were found violated, each with the reason."""
+    """Return a proof with the violated properties, each with the reason."""
     findings = tuple(
         replace(item, verdict=Verdict.VIOLATED, why=found[item.name]) if item.name in found else item
         for item in proof.findings
@@ -228,7 +228,7 @@ def beside_error(report: ProveResult, error: DomainError, result: Result | None)
 
 
 def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, str]:
-    """Return the properties violated on the path to an error, each with its number of states."""
+    """Return the properties violated on the path to an error, each with the number of states."""
     plain = Interpreter(report.found.machine, report.constants)
     found: dict[str, str] = {}
     for number in range(len(error.states)):
@@ -242,7 +242,7 @@ def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, st
 
 
 def violated_in(result: Result | None) -> dict[str, str]:
-    """Return the violations of a search with their runs; nothing without a search."""
+    """Return the violations of a search with their runs; empty without a search."""
     return {
         item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
         for item in (result.properties if result else ())
@@ -251,7 +251,7 @@ def violated_in(result: Result | None) -> dict[str, str]:
 
 
 def why_unconfirmed(report: ProveResult, error: Exception) -> str:
-    """Return why a step may be impossible on the plain semantics, or violate nothing; empty if that is a defect."""
+    """Return why a step may be disabled on the plain semantics, or violate nothing; empty if that is a defect."""
     first = report.proof.broken[0]
     if first.forgotten:
         return f"{first.move} breaks the induction only if a loop without an end leaves what it may never leave"
@@ -263,7 +263,7 @@ def why_unconfirmed(report: ProveResult, error: Exception) -> str:
 
 
 def confirm(report: ProveResult, pair: Pair) -> Key:
-    """Take the step on the plain semantics and return the next state; raise MismatchError if nothing is violated."""
+    """Take the step on the plain semantics and return the successor; raise MismatchError if nothing is violated."""
     machine = report.found.machine
     from fencepost.explorers.symbolic.replays import require_tried_arguments
 
@@ -279,7 +279,7 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
 
 
 def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
-    """Return the properties that the step violates here, by the plain semantics, of those that it violates somewhere.
+    """Return the properties that the step violates here on the plain semantics, of those that it violates somewhere.
 
     Without `normalize`, a separate step in a proof, a property that raises an error counts as violated; with it, the
     state before is reachable, and the error is raised.
@@ -303,7 +303,7 @@ def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str
 def look_for_errors(machine: Machine, constants: Constants) -> None:
     """Take the first steps of a machine on the plain semantics: raises DomainError if one ends with an error.
 
-    A proof says nothing about steps that end with an error, and lifted constants lift their bounds too. Errors found
+    A proof says nothing about steps that end with an error, and lifted constants lift their bounds too. So errors found
     immediately are reported immediately, as by `check`. Actions whose parameters have too many values are left out.
     """
     plain = Interpreter(machine, constants)
@@ -354,8 +354,8 @@ def search_states(
 def look_for(report: ProveResult, search: Search, result: Result, state: Key) -> tuple[str, dict[str, str] | None, str]:
     """Search for a state; if the proof leaves constants unbounded, the answer names those of the search.
 
-    Returns the answer, the properties that are violated anyway (None if the state was reached), and the signal that
-    ended the search, if one did.
+    Returns the answer, the violated properties (None if the state was reached), and the signal that ended the search,
+    if any.
     """
     import numpy as np
 
@@ -382,13 +382,13 @@ def look_for(report: ProveResult, search: Search, result: Result, state: Key) ->
 
 
 LOOKED_AT = 3_000
-"""The number of states that refute candidates before z3 decides the rest."""
+"""Number of states that refute candidates before z3 decides the rest."""
 
 
 def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    """Return the report of a proof with the lemmas that were found; the properties' verdicts then rest on them.
+    """Return the report of a proof with added lemmas; the properties' verdicts then rest on them.
 
-    After Ctrl-C, return the report unchanged, or with what was decided by then.
+    After Ctrl-C, return the report unchanged, or with the results so far.
     """
     if report.proof.verdict is not Verdict.UNDETERMINED or report.proof.why_stopped:
         return report

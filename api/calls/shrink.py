@@ -28,14 +28,14 @@ BUDGET, MEMORY = 60.0, 2 << 30
 
 @dataclass(frozen=True, repr=False)
 class ReplayResult(Counterexample):
-    """A trace that was replayed: every step could be taken, and it ends as it claims."""
+    """A replayed trace: every step was enabled, and the end is as it claims."""
 
     verdict: Verdict
 
 
 @dataclass(frozen=True, repr=False)
 class ShrinkResult(Shrunk):
-    """A trace that was shortened, and how far shorter ones were excluded."""
+    """A shortened trace, and how far shorter ones were excluded."""
 
     def __repr__(self) -> str:
         return f"ShrinkResult({self.trace.protocol.name}: {self.before} to {counted(self.path.length, 'state')})"
@@ -47,7 +47,7 @@ class ShrinkResult(Shrunk):
 
     @property
     def summary(self) -> str:
-        """The steps and constants that were saved, and how far a shorter trace was excluded, in words."""
+        """A sentence on the saved steps and constants, and on how far a shorter trace was excluded."""
         now = counted(self.path.length, "state")
         took = show_seconds(self.seconds)
         shorter = self.path.length < self.before
@@ -73,15 +73,15 @@ class ShrinkResult(Shrunk):
         }
 
     def _repr_html_(self) -> str:
-        """Return a summary of the shortening, and the trace's diagram."""
+        """Return a summary of the shortening and the trace's diagram."""
         return f"<p>{self.summary}</p>{self.counterexample._repr_html_()}"
 
 
 @call
 def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool = False) -> ReplayResult:
-    """Replay a trace file; `model` is the file of your own protocol, and `rewrite` writes the states again.
+    """Replay a trace file; `model` is the file of your own protocol, and `rewrite` regenerates the states.
 
-    Raises UsageError if a step cannot be taken, or if the end is not as the trace claims.
+    Raises UsageError if a step is disabled, or if the end is not as the trace claims.
     """
     take = replaying.rewrite if rewrite else replaying.replay
     made = take(file, lookup_in(str(model) if model else None))

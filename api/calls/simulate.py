@@ -1,4 +1,4 @@
-"""Random walks and their findings."""
+"""Random walks through a protocol, and their findings."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class SimulateResult(Printed, Sample):
     shown: Sampled | None = field(kw_only=True, default=None, repr=False)
     """The gravest violation: a loss before an inner invariant, then the shortest."""
     trace: Counterexample | None = field(kw_only=True, default=None, repr=False)
-    """The history of that violation, shortened if requested."""
+    """The path of that violation, shortened if requested."""
     shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"SimulateResult({self.protocol}: {self.verdict}, {counted(self.walks, 'walk')})"
 
     def to_dict(self, file: Path | None = None, expected: Verdict | None = None) -> dict[str, Any]:
-        """Return it as JSON; `file` is where the trace was written."""
+        """Return it as JSON; `file` is the trace's file."""
         return {
             "format": FORMAT,
             **pick(self, "protocol constants"),
@@ -117,8 +117,8 @@ def simulate(
 ) -> SimulateResult:
     """Walk at random through a protocol and judge its properties on the way; walks never prove that a property holds.
 
-    A walk has at most `depth` steps. Protocol, constants, weights, seed and its number determine it. The rest is as in
-    `check`; properties of whole behaviours are left out, and refused if named.
+    A walk has at most `depth` steps. Protocol, constants, weights, seed and its number determine it. Other arguments
+    are as in `check`; properties of behaviours are left out, and refused if named.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
     require_number("depth", depth, 1)
@@ -131,7 +131,7 @@ def simulate(
 
 
 def _left_out(question: Question) -> Iterator[str]:
-    """Yield the note on the properties of whole behaviours that were left out, if all others are judged."""
+    """Yield a note on omitted properties of behaviours if all others are judged."""
     others = [item for item in question.protocol.properties if item.kind.over_behaviours]
     if others and (*question.properties, *others) == tuple(
         sorted(question.protocol.properties, key=others.__contains__)
@@ -180,7 +180,7 @@ def _with_trace(
 
 
 def shortened(trace: Counterexample, watch: Watch, workers: int) -> ShrinkResult | None:
-    """Shorten a trace that was just found; None if the caller does not want to wait."""
+    """Shorten a new trace; None if the caller does not want to wait."""
     try:
         return shrink(trace, workers=workers, progress=watch)
     except KeyboardInterrupt:

@@ -57,14 +57,14 @@ class SweepResult(Answer):
     why_stopped: str
     cells: tuple[SweptCell, ...]
     path: str | None = field(default=None, kw_only=True)
-    """The Parquet of the walks, a row each; None where no `output` was named."""
+    """The Parquet files of the walks, a row each; None without `output`."""
 
     def __repr__(self) -> str:
         return f"SweepResult({self.protocol}: {self.verdict}, {counted(len(self.cells), 'cell')})"
 
     @classmethod
     def of(cls, data: Json) -> SweepResult:
-        """Return the answer that this JSON holds."""
+        """Return the answer in this JSON."""
         cells = tuple(
             SweptCell(
                 MappingProxyType(item["constants"]),
@@ -86,7 +86,7 @@ class SweepResult(Answer):
         return pd.concat([pd.DataFrame([dict(item.constants) for item in self.cells]), found], axis="columns")
 
     def walks(self) -> pd.DataFrame:
-        """Return a row for each walk that was kept, with a column for each axis of the grid."""
+        """Return a row for each stored walk, with a column for each axis of the grid."""
         import pandas as pd
 
         if self.path is None:
@@ -103,14 +103,14 @@ class SweepResult(Answer):
 
 
 WRONG = "the model raises an error"
-"""Why a sweep with all walks taken is incomplete."""
+"""Why a sweep is incomplete although all walks were taken."""
 MOST_WALKS = 1 << 62
 """Bound on the number of a stored walk."""
 
 
 @dataclass(frozen=True)
 class _Request:
-    """A sweep as it was asked for; `settings` are by cell, `refused` those whose constants make no sense together."""
+    """A requested sweep; `settings` are by cell, `refused` those whose constants the machine refuses."""
 
     question: Question
     axes: dict[str, list[int]]
@@ -162,9 +162,8 @@ def sweep(
 ) -> SweepResult:
     """Walk at random through a protocol with every combination of the grid's values, on Spark.
 
-    The walks of a cell are those of `simulate` with its constants and the same seed. `output` is a folder that keeps
-    the walks, to which `resume` adds; `traces` a folder for the trace of each property that is violated, from its
-    smallest cell.
+    The walks of a cell are those of `simulate` with its constants and the same seed. `output` is a folder for the
+    walks, to which `resume` adds; `traces` a folder for the trace of each violated property, from its smallest cell.
     """
     from fencepost.explorers.spark.session import Cluster, require_spark
     from fencepost.explorers.spark.sweep import cell_of
@@ -201,7 +200,7 @@ def sweep(
 def _swept(
     request: _Request, cluster: Cluster, folder: str, budget: float | None, watch: Watch, *, resume: bool
 ) -> SweepResult:
-    """Walk, sum up, and return the result."""
+    """Take the walks, sum them up, and return the result."""
     from fencepost.api.calls.on_spark import started
     from fencepost.explorers.spark import sweep as sweeping
     from fencepost.explorers.spark.session import require_java
@@ -243,7 +242,7 @@ def _swept(
 
 
 def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainError:
-    """Return the error of a walk that is said to have ended with one; raise UsageError if it does not."""
+    """Return the error of a walk that is recorded as ending with one; raise UsageError if it does not."""
     question, constants = request.question, request.settings[cell].constants
     assert constants is not None
     walker = Walker(question.protocol.machine, constants, question.properties, normalize=request.normalize)
@@ -261,7 +260,7 @@ def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainErr
 
 
 def _plan(request: _Request, watch: Watch) -> Sweep:
-    """Compile every shape of the grid here first, so that executors on this machine find it compiled."""
+    """Return the plan of the walks; compile every shape of the grid first, so that executors here find it cached."""
     from fencepost.explorers.spark.sweep import Sweep
     from fencepost.explorers.spark.work import Origin
 
@@ -278,7 +277,7 @@ def _plan(request: _Request, watch: Watch) -> Sweep:
 
 
 def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: bool) -> Way:
-    """Return the path of a walk that violates a property; raise UsageError if kept rows say so wrongly."""
+    """Return the path of a walk that violates a property; raise UsageError if that contradicts the stored rows."""
     refused = UsageError(
         f"according to the kept walks, walk {violation.walk} of cell {violation.cell} violates "
         f"{violation.property!r}, and it does not: name another folder."
@@ -297,7 +296,7 @@ def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: 
 
 
 def _traces(request: _Request, plan: Sweep, summary: Summary, watch: Watch, *, resume: bool) -> list[_Shown]:
-    """Return for each property that is violated the trace of its shortest walk, replayed here and shortened."""
+    """Return for each violated property the trace of its shortest walk, replayed here and shortened."""
     from fencepost.explorers.spark.sweep import walker_of
 
     shown = []

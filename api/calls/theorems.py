@@ -32,7 +32,7 @@ class TheoremsResult:
 
     @property
     def verdict(self) -> Verdict:
-        """Proved if every proof was made and every twin fails; violated if one does not."""
+        """The verdict: proved if every proof was made and every twin fails."""
         found = {verdict_of(row) for row in self.proofs}
         if self.why_stopped:
             return Verdict.UNDETERMINED
@@ -132,7 +132,7 @@ def settings_of(item: Theorem, timeout: float, workers: int) -> Settings:
 def _prove(
     item: Theorem, machine: Machine, constants: Constants, settings: Settings, watch: Watch, *, cache: bool
 ) -> Proof:
-    watch = watch if watch.live else Watch()  # a note for each proof and each twin is too much
+    watch = watch if watch.live else Watch()  # a note per proof and twin would be too much
     made = proof_of(machine, constants, item.properties, settings, watch, f"proving {item.name}", cache=cache)
     if made.why_stopped:
         raise Stopped(made.why_stopped)
@@ -140,7 +140,7 @@ def _prove(
 
 
 def twin_fails(item: Theorem, twin: Proof) -> bool:
-    """Return whether the twin fails for a reason that z3 has shown, and not because z3 gave up."""
+    """Return whether the twin fails because z3 found a counterexample, not because z3 gave up."""
     named = item.twin.action
     is_step = any(answer.action == named for answer in twin.broken)
     is_property = any(found.name == named and found.verdict is not Verdict.PROVED for found in twin.findings)

@@ -1,6 +1,6 @@
 """Guarantees, witnesses, actions and guards of a protocol that never failed, happened or mattered.
 
-The runs of the catalogue and the measured matrices are read; nothing is searched.
+They follow from the catalogue's runs and the measured matrices; nothing is searched.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.lineage import base
 
 UNBREAKABLE: dict[str, str] = {}
-"""The guarantees that no variant breaks, each with the reason. Any other guarantee without evidence fails the check of
+"""Guarantees that no variant violates, each with the reason. Any other guarantee without evidence fails the check of
 the pages."""
 
 
 @dataclass(frozen=True)
 class VacuityResult:
-    """Suspicions about each protocol, by the keys of `report`; `stale` names those whose matrix is older."""
+    """Suspicions about each protocol, by the keys of `report`; `stale` names those with an older matrix."""
 
     protocols: tuple[dict[str, Any], ...]
     stale: tuple[str, ...]
@@ -41,7 +41,7 @@ class VacuityResult:
 
     @property
     def complete(self) -> bool:
-        """Return whether every guarantee that holds failed in some variant."""
+        """Return whether every guarantee that holds is violated by some variant."""
         return not any(data["guarantees"] for data in self.protocols)
 
     def to_dict(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def vacuity(*names: str) -> VacuityResult:
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """A row of the matrices of a protocol: without one guard, or with one setting, at each set of constants."""
+    """A row of a protocol's matrices, without one guard or with one setting, at each set of constants."""
 
     protocol: str
     row: str
@@ -77,7 +77,7 @@ class MeasuredRow:
 
     @property
     def history(self) -> Replay | None:
-        """Return the row's shortest history; None if nothing was violated."""
+        """Return the row's shortest path to a violation, or None."""
         return next((history(self.protocol, pair) for pair in self.found if "steps" in pair[0]), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def family_of(name: str) -> str:
 
 
 def decided_by() -> dict[tuple[str, str], list[str]]:
-    """Return the guarantees that each property decides, by family of protocols and name of the property."""
+    """Return the guarantees that each property decides, by family of protocols and property name."""
     found: dict[tuple[str, str], list[str]] = {}
     for entry in entries().values():
         if entry.kind in ("always", "step"):
@@ -147,7 +147,7 @@ def decided_by() -> dict[tuple[str, str], list[str]]:
 
 
 def falsifiable() -> dict[str, bool]:
-    """Return, for each guarantee that holds, whether a property that decides it failed somewhere."""
+    """Return, for each guarantee that holds, whether a property that decides it was violated somewhere."""
     broken = seen_to_fail()
     found: dict[str, bool] = {}
     for item, names in decided_by().items():
@@ -158,7 +158,7 @@ def falsifiable() -> dict[str, bool]:
 
 
 def vacuous() -> list[str]:
-    """Return the guarantees that hold and never failed anywhere."""
+    """Return the guarantees that hold and were never violated."""
     return [name for name, known in falsifiable().items() if not known]
 
 

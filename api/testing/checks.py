@@ -26,9 +26,9 @@ class Search:
 
     engine: str = "native"
     workers: int = 0
-    """0 means all processors."""
+    """0: all processors."""
     budget: float | None = None
-    """Seconds; a search that does not finish is undetermined, which is an error."""
+    """Seconds; an unfinished search is undetermined, which is an error."""
     compact: bool = False
     normalize: bool = True
     max_states: int | None = None
@@ -145,7 +145,7 @@ def _difference(item: PropertyResult, verdict: str, length: int | None) -> str:
 
 
 def _way(result: CheckResult, prop: str, how: Search) -> Iterable[str]:
-    """Yield the trace of a violation as text; write it to its file if there is one."""
+    """Yield the trace of a violation as text; write it to its file, if any."""
     trace = result.traces[prop]
     yield trace.render("text").rstrip()
     if how.trace is not None:

@@ -1,6 +1,6 @@
 """The pytest plugin: a fixture that checks protocols, trace files as tests, and a summary of the checks.
 
-Pytest loads it at its start in every project that has Fencepost installed, so other imports wait until they are needed.
+Every project with Fencepost installed loads it when pytest starts, so other imports wait until they are needed.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from fencepost.testing.checks import Search
 
 FACT = "fencepost"
-"""The name of the properties that reports of tests have: one for each check, with its result."""
+"""Name of the properties in test reports: one for each check, with its result."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add our options, each with our prefix."""
+    """Add the options, each with Fencepost's prefix."""
     group = parser.getgroup("fencepost", "Fencepost: models of replication protocols")
     group.addoption(
         "--fencepost-engine", metavar="NAME", help="Search with this engine: native (the default) or plain."
@@ -101,7 +101,7 @@ class Fencepost:
         return here if here is not None and here.is_file() else what
 
     def note(self, text: str) -> None:
-        """Keep a line for the summary and for reports."""
+        """Add a line to the summary and to reports."""
         self.item.user_properties.append((FACT, text))
 
     def search(self) -> Search:
@@ -120,7 +120,7 @@ class Fencepost:
         )
 
     def trace(self) -> Path | None:
-        """Return the file for the trace of a violation that this test finds."""
+        """Return the file for the trace of a violation in this test."""
         folder = self.config.getoption("fencepost_trace_dir")
         if not folder:
             return None
@@ -144,7 +144,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect a trace file that is named on the command line, and every one with --fencepost-traces."""
+    """Collect a trace file named on the command line, and with --fencepost-traces every one."""
     if file_path.suffix == ".trace" and (
         parent.config.getoption("fencepost_traces") or parent.session.isinitpath(file_path)
     ):
@@ -153,7 +153,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 class TraceFile(pytest.File):
-    """A trace file: one test."""
+    """A trace file, which is one test."""
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the test."""
@@ -161,7 +161,7 @@ class TraceFile(pytest.File):
 
 
 class TraceItem(pytest.Item):
-    """A replay: passes if every step can be taken and it ends as it claims."""
+    """A replay, which passes if every step is enabled and the end is as the trace claims."""
 
     def runtest(self) -> None:
         """Replay the trace."""
@@ -186,7 +186,7 @@ class TraceItem(pytest.Item):
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print a line for each check, with the reach of its verdict."""
+    """Print a line for each check with the reach of its verdict."""
     lines = [
         f"{report.nodeid}: {value}"
         for reports in terminalreporter.stats.values()
@@ -202,7 +202,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _short(error: Exception) -> BaseException:
-    """Return the failure of a test that says what the error says, without a traceback through us."""
+    """Return the failure of a test with the error's message, without a traceback through Fencepost."""
     return pytest.fail.Exception(str(error), pytrace=False)
 
 

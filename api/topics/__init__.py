@@ -1,1 +1,1 @@
-"""Topics: losses that the settings of a topic allow, from measured figures."""
+"""Topics: the losses that a topic's settings allow, from measured figures."""

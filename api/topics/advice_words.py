@@ -47,7 +47,7 @@ SAID = {
     "safe": "safe",
     "impossible": "no broker to move to",
 }
-"""The outcomes of operations, in a word or two."""
+"""Outcomes of operations in a word or two."""
 DIFFERS = {
     "replicas": "RF {replicas}",
     "min_isr": "min ISR {min_isr}",
@@ -57,13 +57,13 @@ DIFFERS = {
     "acks": "acks=all",
     "unclean_election": "if clean",
 }
-"""Words for how an observation's settings differ from the requested ones."""
+"""Words for the differences between an observation's settings and the requested ones."""
 WIDTH = 80
-"""The minimum number of columns of a terminal."""
+"""Minimum width of a terminal."""
 UNCHANGED = "no other value of one setting is known to survive more crashes at an acceptable cost"
 ELR_COMMAND = "kafka-features.sh --bootstrap-server HOST:PORT describe"
 ELR_SHOWN = f"`{ELR_COMMAND}` shows it: on if eligible.leader.replicas.version is finalized at 1 or above"
-"""How an operator can see whether a cluster has ELR."""
+"""How operators can see whether a cluster has ELR."""
 
 
 def release_of(data: Json) -> str:
@@ -131,7 +131,7 @@ def row_of(item: Json) -> tuple[str, str, str]:
 
 
 def _in_short(seen: Json) -> str:
-    """Return what was seen in at most 22 characters."""
+    """Return an observation in at most 22 characters."""
     name = f"{seen['findings'][0]} " if seen["findings"] else ""
     if seen["seen"] == "clusters":
         return f"{name}{seen['times']}/{seen['of']} runs"
@@ -152,14 +152,14 @@ def lines_of(item: Json) -> list[str]:
 
 
 def proofs_of(item: Json) -> list[str]:
-    """Return what to do if an operation did harm, and how to show or measure it."""
+    """Return what to do after an operation did harm, and how to show or measure it."""
     lines = [f"If it happened: {item['after']}"] if item["after"] else []
     lines += [f"Shown by {item['show']}."] if item["show"] else []
     return lines + ([f"Measured by {item['measure']}."] if item["measure"] else [])
 
 
 def _nearest(others: Iterable[Json]) -> list[Json]:
-    """Return of each finding the one that was seen with the fewest other settings."""
+    """Return of each finding the observation with the fewest differing settings."""
     found: dict[tuple[str, ...], Json] = {}
     for item in others:
         key = tuple(item["findings"])
@@ -169,7 +169,7 @@ def _nearest(others: Iterable[Json]) -> list[Json]:
 
 
 def _seen(item: Json) -> str:
-    """Return what was seen as a sentence."""
+    """Return an observation as a sentence."""
     sizes = f"{counted(item['replicas'], 'replica')}, min ISR {item['min_isr']}, {counted(item['brokers'], 'broker')}"
     where = f"{sizes}, {'with' if item['elr'] else 'without'} ELR"
     names = f"{' and '.join(item['findings'])}: " if item["findings"] else ""
@@ -209,7 +209,7 @@ def in_sentences(steps: Iterable[str]) -> list[str]:
 
 
 def released_of(data: Json) -> str:
-    """Return the losses of the release itself if crashes keep the disk, or a note that this was not searched."""
+    """Return a sentence on the release's own losses if crashes keep the disk, or that this was not searched."""
     found, release = data["released"], release_of(data)
     begin = f"{release} with its findings, where a crash leaves the disk as it is"
     if found is None:

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 PROTOCOL = "replication"
 ACKS = ("all", "1", "0")
 RELEASED_ON = 2
-"""The number of brokers with which unrepaired releases were searched."""
+"""Brokers in the searches of unrepaired releases."""
 LEAST_WORTH = 1
-"""Settings that lose a record with this few crashes are not advised."""
+"""Settings that lose a record after this few crashes are not advised."""
 FIRST_ELR = (4, 0)
 """The release that introduced eligible leader replicas."""
 
 
 @dataclass(frozen=True, repr=False)
 class AdviceResult(Answer):
-    """Advice on settings: whether their cell was searched, the fewest crashes that lose a record, and the rest."""
+    """Advice on settings: their measured cell, the fewest crashes that lose a record, findings, operations, changes."""
 
     settings: Settings
     point: Json | None
@@ -50,7 +50,7 @@ class AdviceResult(Answer):
         return f"AdviceResult({headline(self.to_dict())})"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each operation: its effect here, its findings, what to do instead, and the evidence."""
+        """Return a row for each operation: its effect here, its findings, the alternative, and the evidence."""
         import pandas as pd
 
         names = ("operation", "outcome", "findings", "instead", "after", "show", "measure")
@@ -79,10 +79,10 @@ def advise(
     unclean_election: bool = False,
     brokers: int | None = None,
 ) -> AdviceResult:
-    """Return the meaning of a topic's settings for its records; raise UsageError for settings that make no sense.
+    """Return the effect of a topic's settings on its records; raise UsageError for invalid settings.
 
-    `kafka` defaults to the newest known release; `elr` None means as in new clusters of the release. `brokers` is the
-    number in the cluster: a replica can be moved only if there are more of them than replicas.
+    `kafka` defaults to the newest known release; `elr` None means the default of new clusters of the release. `brokers`
+    is the number in the cluster: a replica can be moved only if there are more of them than replicas.
     """
     settings = settings_of(
         replicas, min_isr, kafka=kafka, acks=acks, elr=elr, unclean_election=unclean_election, brokers=brokers
@@ -113,7 +113,7 @@ def settings_of(
     unclean_election: bool,
     brokers: int | None = None,
 ) -> Settings:
-    """Return settings; those not given are as in new clusters of the release."""
+    """Return settings; missing ones are the defaults of new clusters of the release."""
     if replicas < 1 or min_isr < 1:
         raise UsageError(
             f"{replicas} replicas and min ISR {min_isr} were given, and each is at least 1: write larger numbers."
@@ -181,7 +181,7 @@ def _shown(settings: Settings) -> dict[str, Any]:
 
 
 def _why(settings: Settings, point: Json | None) -> str:
-    """Return why a cell says nothing, or why it is not decided; empty where it is."""
+    """Return why a cell has no verdict; empty if it has one."""
     if point is not None:
         return "; ".join(item["why"] for item in point["unknown"])
     if settings.acks != "all":
@@ -201,7 +201,7 @@ def _why(settings: Settings, point: Json | None) -> str:
 
 
 def _crashes(replicas: int, point: Json) -> Json:
-    """Return the cell, with what its searches did not let happen."""
+    """Return the cell with the limits of its searches."""
     from fencepost.explorers.evidence.faults import fault_kinds
 
     machine, constants = protocol(PROTOCOL).machine, point["constants"]
@@ -243,9 +243,10 @@ def _released(settings: Settings) -> Json | None:
 
 
 def _changes(settings: Settings, point: Json | None) -> list[Json]:
-    """Return each change of one setting that is worth its cost: after which more crashes are survived; the best first.
+    """Return the changes of one setting that are worth their cost, the best first: more crashes are survived after
+    each.
 
-    Writes that stop while any broker is down are a cost that only a crash more than with any other change is worth.
+    Changes that stop writes while any broker is down must survive a crash more than all others.
     """
     found = sorted(
         _candidates(settings, point), key=lambda item: (-item[0], -item[1]["writes_go_on_with_brokers_down"])
@@ -262,7 +263,7 @@ def _changes(settings: Settings, point: Json | None) -> list[Json]:
 
 
 def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, Json]]:
-    """Yield each change of one setting that survives more, with the crashes that lose a record then."""
+    """Yield each change of one setting that survives more crashes, with the number that then loses a record."""
     others: list[tuple[str, Any]] = [("acks", "all"), ("unclean_election", False)]
     others += [("elr", True)] if may_have_elr(settings.version) else []
     others += [("min_isr", number) for number in range(1, settings.replicas + 1)]
@@ -284,7 +285,7 @@ def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, J
 
 
 def _rank(point: Json) -> int:
-    """Return how many crashes lose a record in a cell: one more than were tried if none does, 0 if undecided."""
+    """Return the number of crashes that lose a record in a cell: one more than tried if none does, 0 if undecided."""
     if point["undetermined"]:
         return 0
     return int(sum(point["most"].values()) + 1 if point["least"] is None else point["least"])
@@ -337,12 +338,12 @@ def notes(settings: Settings, data: Json) -> Iterator[str]:
 
 @cache
 def _is_as_measured(replicas: int) -> bool:
-    """Return whether the table of crashes for this many replicas is of the model that is installed."""
+    """Return whether the table of crashes for this many replicas was measured with the installed model."""
     return crashes_are_of(replicas, machine_mark(protocol(PROTOCOL).machine))
 
 
 def _without_findings(settings: Settings, data: Json, constants: Mapping[str, Any]) -> str:
-    """Return how the model under these constants stands to the findings that are listed, as a clause."""
+    """Return a clause on how the model under these constants relates to the listed findings."""
     machine = protocol(PROTOCOL).machine
     repairs, newest = {item.finding for item in machine.repairs}, unrepaired(versions()[-1], elr=settings.elr)
     others = [item["id"] for item in data["findings"] if item["id"] not in repairs and item["group"] != "clusters"]
@@ -363,7 +364,7 @@ def _without_findings(settings: Settings, data: Json, constants: Mapping[str, An
 
 
 def _missed(omission: float) -> str:
-    """Return how unlikely it is that a search missed a state, in words; nothing where all states were kept whole."""
+    """Return the probability that a search missed a state, in words; empty if states were stored in full."""
     if not omission:
         return ""
     digits = len(str(int(1 / omission))) - 1

@@ -1,4 +1,4 @@
-"""The findings of a release under given settings: what each needs, where it was seen, and what to do about it."""
+"""The findings of a release under given settings: their conditions, where they were seen, and the remedy."""
 
 from functools import cache
 
@@ -13,13 +13,13 @@ from fencepost.invariants.protocols import protocol
 
 PROTOCOL = "replication"
 LOSING = ("leader-has-acknowledged", "acknowledged-survives", "leader-has-committed")
-"""The properties whose violation loses a record that was acknowledged, or committed."""
+"""The properties whose violation loses an acknowledged or committed record."""
 WITH_ELR = " with ELR"
-"""The column of measured verdicts in which a release has a default-off feature turned on."""
+"""The column of measured verdicts for a release with a feature that is off by default."""
 
 
 def findings_of(version: str, min_isr: int, *, elr: bool) -> list[Json]:
-    """Return the findings that a release has, those that lose records first, then in the order of the catalogue."""
+    """Return the findings of a release, those that lose records first, then in catalogue order."""
     return list(_findings_of(version, min_isr, elr))
 
 
@@ -43,7 +43,7 @@ def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[Json, ...]:  # 
 
 
 def unrepaired(version: str, *, elr: bool) -> list[str]:
-    """Return the findings that were shown in the model of a release, and that no repair in the model covers."""
+    """Return the findings shown in the model of a release that no repair in the model covers."""
     repaired = {item.finding for item in protocol(PROTOCOL).machine.repairs}
     column = measured_on(version, elr=elr)
     return [
@@ -54,14 +54,14 @@ def unrepaired(version: str, *, elr: bool) -> list[str]:
 
 
 def _is_on_kafka(entry: Entry, version: str, *, elr: bool) -> bool:
-    """Return whether a release has a finding that was seen on Kafka itself, and whose crashes were not counted."""
+    """Return whether a release has a finding that was seen on Kafka itself and whose crashes were not counted."""
     found = evidence().get(entry.id)
     released = found is not None and version.removeprefix("kafka-") in found.releases
     return released and (elr or "elr" not in entry.depends)
 
 
 def _on_kafka(entry: Entry, *, elr: bool) -> Json:
-    """Return a finding of which nothing is measured but what clusters did."""
+    """Return a finding for which only observations on clusters exist."""
     found = evidence()[entry.id]
     harm = found.harm if elr else found.without_elr or found.harm
     made = _applies(entry, finding_of(entry).repair, "", 0)
@@ -69,7 +69,7 @@ def _on_kafka(entry: Entry, *, elr: bool) -> Json:
 
 
 def measured_on(version: str, *, elr: bool) -> str:
-    """Return the measured column for a release: the newest one up to that release, with or without ELR as requested."""
+    """Return the measured column for a release: the newest up to that release, with or without ELR as requested."""
     values = {item.name: item.values for item in protocol(PROTOCOL).machine.versions}
     rows = load("versions").get("findings", ())
     columns = list(dict.fromkeys(name for row in rows for name in row["by"]))
@@ -108,7 +108,7 @@ def _applies(entry: Entry, repair: str, column: str, min_isr: int) -> Json:
 
 
 def _crashes(needed: Json | None, loses: Json | None, min_isr: int) -> int | None:
-    """Return the fewest crashes with which a record is known to be lost at a min ISR; None if none is known."""
+    """Return the fewest crashes known to lose a record at a min ISR; None without any."""
     if needed is not None:
         return min((item["faults"].get("crashes", 0) for item in needed["front"]), default=None)
     if loses is None or loses["min_isr"] != min_isr or not loses["trace"]:
@@ -118,14 +118,14 @@ def _crashes(needed: Json | None, loses: Json | None, min_isr: int) -> int | Non
 
 @cache
 def _crashes_in(file: str) -> int:
-    """Return how often a broker crashes in an archived trace."""
+    """Return the number of broker crashes in an archived trace."""
     steps = read(ARCHIVE / file).trace.steps
     return sum(item.action.label == "broker-crashes" for item in steps)
 
 
 @cache
 def _loss(entry: Entry) -> Json | None:
-    """Return the shortest history of an entry that loses a record, one that is archived before one that is not."""
+    """Return the shortest path of an entry that loses a record; archived ones come first."""
     lost = [case for case in cases_of(entry) if case.run.protocol == PROTOCOL and case.prop in LOSING and case.length]
     if not lost:
         return None
@@ -147,7 +147,7 @@ def _grid(name: str) -> list[Json]:
 
 
 def _faults(name: str, min_isr: int) -> Json | None:
-    """Return the fewest faults and operator's actions by which a finding loses a record; None if not measured."""
+    """Return the fewest faults and operator actions with which a finding loses a record; None if not measured."""
     point = next((item for item in _grid(name) if item["setting"] == {"min_isr": min_isr}), None)
     if point is None:
         return None

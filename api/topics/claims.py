@@ -1,7 +1,7 @@
-"""Claims beyond a verdict, each a type that yields its sentence; and the wording of fault tables.
+"""Claims beyond a verdict, each a type with its sentence; and the wording of fault tables.
 
-A claim names what would refute it: other cells, fewer faults, the machine without a guard.
-`tests/random_machines/claims.py` searches for these by the definition.
+Each claim has a way to refute it: other cells, fewer faults, the machine without a guard.
+`tests/random_machines/claims.py` tries to, by the definition.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 FEW_CELLS = 4
-"""The most cells that a sentence names individually."""
+"""Most cells that a sentence names individually."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Stable:
 
     @property
     def sentence(self) -> str:
-        """Return how far the verdicts are stable."""
+        """Return a sentence on how far the verdicts are stable."""
         last, first = self.cells[-1], self.cells[0]
         if self.box:
             return f"{self.properties}, up to {in_values(last)}"
@@ -50,9 +50,9 @@ class Stable:
 
 @dataclass(frozen=True)
 class Tolerates:
-    """At most `faults` faults of the counted kinds, up to `most`, do not break the property.
+    """At most `faults` faults of the counted kinds, up to `most`, do not violate the property.
 
-    Without `faults`, all up to `most` are tolerated. The cheapest that break it cost `least`.
+    Without `faults`, all up to `most` are tolerated. The cheapest that violate it cost `least`.
     """
 
     faults: int | None
@@ -62,7 +62,7 @@ class Tolerates:
 
     @property
     def sentence(self) -> str:
-        """Return how many faults are tolerated, and the cost of the cheapest that are not."""
+        """Return a sentence on the tolerated faults, and on the cost of the cheapest that are not."""
         if self.faults is None:
             return f"all that were tried ({faults_in_words(self.most)})"
         cost = f"; the cheapest that break it cost {self.least}" if self.weighted else ""
@@ -70,7 +70,7 @@ class Tolerates:
 
     @classmethod
     def of(cls, point: Json) -> Tolerates | None:
-        """Return the faults that a setting tolerates; None if a search did not finish, or no fault is needed."""
+        """Return the claim of a setting; None if a search did not finish, or if no fault is needed."""
         if point["undetermined"]:
             return None
         if not point["front"]:
@@ -81,45 +81,45 @@ class Tolerates:
 
 @dataclass(frozen=True)
 class Needed:
-    """Without a guard, a property that holds is violated."""
+    """A guard without which a property that holds is violated."""
 
     guard: str
     properties: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
-        """Return which properties need the guard."""
+        """Return a sentence on the properties that need the guard."""
         return f"{', '.join(self.properties)}: violated without {self.guard}"
 
     @classmethod
     def of(cls, row: Json) -> Needed | None:
-        """Return the property that needs the guard of a row; None if missing."""
+        """Return the claim of a guard's row; None if no property needs it."""
         is_needed = row["kind"] == "guard" and row["purpose"] == "needed"
         return cls(row["row"], tuple(row["broken"])) if is_needed else None
 
 
 @dataclass(frozen=True)
 class Unneeded:
-    """Without a guard, every property that holds still holds, as its purpose says: same states or steps."""
+    """A guard without which every property still holds, with the reason: same states or steps."""
 
     guard: str
     purpose: str
 
     @property
     def sentence(self) -> str:
-        """Return the purpose of the guard."""
+        """Return a sentence on the purpose of the guard."""
         return f"{self.guard}: {MEANING[self.purpose]}"
 
     @classmethod
     def of(cls, row: Json) -> Unneeded | None:
-        """Return the purpose of the guard of a row; None if a property needs it, or if unknown."""
+        """Return the claim of a guard's row; None if a property needs it, or if that is unknown."""
         is_other = row["kind"] != "guard" or row["purpose"] in ("needed", "liveness", "undetermined")
         return None if is_other else cls(row["row"], row["purpose"])
 
 
 @dataclass(frozen=True)
 class Same:
-    """A variant reaches the states of its base, by the same steps: of the same actions, with the same arguments."""
+    """A variant with the same states and steps as its base: the same actions, with the same arguments."""
 
     base: str
     states: int
@@ -135,7 +135,7 @@ class Same:
 
 @dataclass(frozen=True)
 class Allows:
-    """A variant's base refuses these histories, or does not violate the property along them."""
+    """Paths of a variant that its base refuses, or on which it does not violate the property."""
 
     base: str
     properties: tuple[str, ...]
@@ -151,13 +151,13 @@ class Allows:
 
 @dataclass(frozen=True)
 class Cuts:
-    """In this many states a bound alone refused a step, or made it lose something."""
+    """A bound that alone refused a step, or made it lose something, in this many states."""
 
     found: BoundCount
 
     @property
     def sentence(self) -> str:
-        """Return the effect of a bound on a search, as a clause."""
+        """Return a clause on the effect of a bound on a search."""
         item = self.found
         if item.together:
             return f"{item.constant}={item.value}, together with others only"
@@ -167,28 +167,28 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Prevents:
-    """With a setting, a history is refused or ends differently, and the property is not violated along it."""
+    """A setting under which a path is refused or ends differently, without violating the property."""
 
     setting: str
     history: str
 
     @property
     def sentence(self) -> str:
-        """Return the setting that prevents the history."""
+        """Return a sentence on the setting that prevents the path."""
         return f"{self.setting} prevents {self.history}"
 
 
 @dataclass(frozen=True)
 class Executed:
-    """Steps of this machine, under these constants, that were taken on Kafka's own classes of a release."""
+    """Steps of a machine, under these constants, that were executed on a release of Kafka's own classes."""
 
     steps: int
     release: str
     differences: int
     aside: int
-    """The number of histories that were abandoned."""
+    """Number of abandoned histories."""
     together: bool = True
-    """Whether some history used all of these constants at once, not just each separately."""
+    """Whether some history used all of these constants at once, not only each alone."""
 
     @property
     def sentence(self) -> str:
@@ -204,18 +204,18 @@ class Executed:
 
 @dataclass(frozen=True)
 class NeverMatters:
-    """Larger values of any of these bounds add no states."""
+    """Bounds whose larger values add no states."""
 
     bounds: Sequence[str]
 
     @property
     def sentence(self) -> str:
-        """Return the bounds with the effect of larger values."""
+        """Return a sentence on the effect of larger values of the bounds."""
         return f"{', '.join(self.bounds)}: larger values add no state"
 
 
 def stable_claims(growth: Growth) -> list[Stable]:
-    """Return how far unchanged verdicts are stable, grouped by equal cells."""
+    """Return the stable verdicts, grouped by equal cells."""
     same = [item for item in growth.properties if item.changes is None]
     groups: dict[tuple[int, bool], list[str]] = {}
     cells = {}
@@ -276,7 +276,7 @@ def _all_spent(point: Json) -> bool:
 def breaks_with(point: Json) -> str:
     """Return every minimal set of faults, with its cost unless each fault costs 1.
 
-    Free faults in its history are named, and the length of its trace.
+    Free faults on its path are named, and so is the length of its trace.
     """
     weighted = is_weighted(point)
     return "; ".join(_broken(item, point["kinds"], weighted=weighted) for item in point["front"])
@@ -307,7 +307,7 @@ def one_of(kind: str) -> str:
 
 
 def name_of(shown: Mapping[str, Value]) -> str:
-    """Return a setting in a few words, as it is written on the command line."""
+    """Return a setting in a few words, as typed on the command line."""
     return " ".join(f"{name}={str(value).lower()}" for name, value in shown.items()) or "as set"
 
 

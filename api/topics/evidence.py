@@ -1,4 +1,4 @@
-"""The catalogue as data: entries by group, the runs that settle each, its standing, and everything as JSON."""
+"""The catalogue as data: entries by group, the runs that settle each, and their standing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.machine import Machine, Repair
 
 GUARANTEES = ("always", "step", "leads-to", "bound")
-"""The kinds of entries that are promises."""
+"""Kinds of entries that are promises."""
 KINDS = {
     "guarantee": GUARANTEES,
     "bug": ("bug",),
@@ -45,17 +45,17 @@ def of_kind(name: str) -> list[Entry]:
 
 
 def constants_of(run: Run) -> dict[str, Any]:
-    """Return all constants of a run as in JSON: its version's, its own, and the defaults."""
+    """Return all constants of a run as JSON: its version's, its own, and the defaults."""
     return dict(protocol(run.protocol).machine.set_constants(values_of(run)).shown)
 
 
 def trace_of_case(case: Case) -> str:
-    """Return the archived trace of a case that must fail, or an empty string."""
+    """Return the archived trace of a case that must be violated, or an empty string."""
     return archived(case.run, case.prop) if case.expect == "violated" else ""
 
 
 def case_data(case: Case) -> dict[str, Any]:
-    """Return a case as JSON: the run, and what it must say of the property."""
+    """Return a case as JSON: the run, and its expected verdict on the property."""
     run, reached = case.run, reached_by(case.run)
     bounds = None if reached is None else [{"constant": name, "value": value} for name, value in reached.items()]
     return {
@@ -68,7 +68,7 @@ def case_data(case: Case) -> dict[str, Any]:
         **({} if case.worst is None else {"worst": case.worst}),
         "length": case.length,
         **pick(run, "distinct depth profile"),
-        "bounds_reached": bounds,  # what holds, holds up to them; None if they were not recorded
+        "bounds_reached": bounds,  # what holds, holds up to them; unknown if None
         "trace": trace_of_case(case) or None,
     }
 
@@ -86,7 +86,7 @@ def classes_of(entry: Entry) -> list[dict[str, str]]:
 
 
 def answer_of(entry: Entry) -> str:
-    """Return the result in words, or why it is unknown."""
+    """Return the answer to an entry in words, or why it is unknown."""
     found = evidence().get(entry.id)
     return " ".join(part for part in (found.answer, found.gap) if part) if found else ""
 
@@ -95,7 +95,7 @@ SEEN = {
     "clusters": ("runs", "finding", ("lost", "out", "leaderless")),
     "releases": ("settled", "trace", ("confirmed",)),
 }
-"""Measurements on real Kafka: the rows of a figure, the key that names the finding, and the verdicts."""
+"""Observations on real Kafka: the rows of a figure, the key that names the finding, and the verdicts."""
 WORDS = {
     "kept": "kept by Kafka as read",
     "kept-in-the-model": "holds in the model; no run here follows the source of a release",
@@ -107,7 +107,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """A hypothesis that breaks a guarantee: its repair, the versions that have it, and where real Kafka showed it."""
+    """A hypothesis that violates a guarantee: its repair, the versions that have it, and where real Kafka showed it."""
 
     id: str
     repair: str
@@ -115,7 +115,7 @@ class Finding:
     classes: tuple[str, ...]
     clusters: tuple[str, ...]
     is_past: bool
-    """Whether the newest known release no longer has it."""
+    """Whether the newest known release is free of it."""
 
     @property
     def is_seen(self) -> bool:
@@ -141,7 +141,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Standing:
-    """The standing of a guarantee: `word` is a key of WORDS; empty if undecided."""
+    """The standing of a guarantee; `word` is a key of WORDS, empty if undecided."""
 
     word: str
     findings: tuple[Finding, ...]
@@ -156,7 +156,7 @@ class Standing:
 
 
 def standing_of(entry: Entry) -> Standing:
-    """Return the standing of a guarantee, by the runs that decide it and by observations on real Kafka."""
+    """Return the standing of a guarantee by its runs and by observations on real Kafka."""
     is_broken, judged = status(entry) == "broken", {(case.run.protocol, case.prop) for case in cases_of(entry)}
     asked = judged & named_by(entry) or (judged if is_broken else set())
     breaking = (
@@ -164,7 +164,7 @@ def standing_of(entry: Entry) -> Standing:
         for item in of_kind("hypothesis")
         if any((case.run.protocol, case.prop) in asked for case in _broken(item)) or _breaks_on_kafka(item, entry)
     )
-    # what holds may share its property with a claim about other settings: then a release must have the finding
+    # a property that holds may also belong to a claim about other settings: then a release must have the finding
     found = tuple(item for item in map(finding_of, breaking) if is_broken or item.repair)
     now = [item for item in found if not item.is_past]
     if status(entry) not in ("holds", "broken"):
@@ -189,19 +189,19 @@ def seen_on_kafka(entry: Entry) -> str:
 
 
 def outside_models(version: str) -> list[str]:
-    """Return the findings of a version that were seen on Kafka itself before a model covered them."""
+    """Return the findings of a version that were seen on Kafka itself and are outside of its model."""
     release = version.removeprefix("kafka-")
     return [name for name, known in evidence().items() if release in known.releases]
 
 
 def _breaks_on_kafka(entry: Entry, other: Entry) -> bool:
-    """Return whether a hypothesis that was seen on Kafka itself breaks another entry, which it names."""
+    """Return whether a hypothesis that was seen on Kafka itself names another entry as violated."""
     found = evidence().get(entry.id)
     return found is not None and bool(found.releases) and other.id in entry.depends
 
 
 def _is_as_read(case: Case) -> bool:
-    """Return whether a case holds of a release without any repair."""
+    """Return whether a case is about a release without any repair."""
     run, machine = case.run, protocol(case.run.protocol).machine
     if case.expect != "holds" or not run.version.startswith("kafka-"):
         return False
@@ -210,7 +210,7 @@ def _is_as_read(case: Case) -> bool:
 
 @cache
 def finding_of(entry: Entry) -> Finding:
-    """Return the state of knowledge about a hypothesis."""
+    """Return what is known about a hypothesis."""
     known = evidence().get(entry.id)
     if known is not None and known.releases:
         return _seen_on_kafka(entry, known)
@@ -226,7 +226,7 @@ def finding_of(entry: Entry) -> Finding:
 def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
     """Return what is known about a hypothesis that was observed on Kafka itself.
 
-    A story that is called after it may do harm by another on later releases.
+    A story named after it may do harm by another hypothesis on later releases.
     """
     clusters, classes = (
         tuple(name for name in _seen(place, entry) if name.rpartition(".")[0] in known.releases) for place in SEEN
@@ -238,7 +238,7 @@ def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
 
 
 def _seen(name: str, entry: Entry) -> tuple[str, ...]:
-    """Return the releases whose clusters or classes did as a hypothesis says."""
+    """Return the releases whose clusters or classes confirmed a hypothesis."""
     rows, key, verdicts = SEEN[name]
     mine = (row for row in load(name).get(rows, ()) if _is_about(row[key], entry) and row["verdict"] in verdicts)
     return tuple(sorted({row["kafka"] for row in mine if row.get("mode", "played") == "played"}))
@@ -250,12 +250,12 @@ def _repairs(name: str) -> Iterator[tuple[Machine, Repair]]:
 
 
 def _is_about(name: str, entry: Entry) -> bool:
-    """Return whether a scenario or a trace is called after a hypothesis: `hyp-1`, `replication-hyp-1-loss`."""
+    """Return whether a scenario or a trace is named after a hypothesis: `hyp-1`, `replication-hyp-1-loss`."""
     return f"-{entry.id.lower()}-" in f"-{name}-"
 
 
 def _releases(names: tuple[str, ...]) -> str:
-    """Return releases as text: the first and the last of several."""
+    """Return releases as text, a range by its first and last."""
     return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" if len(names) > 2 else " and ".join(names)
 
 
@@ -304,8 +304,7 @@ class Guarantees:
 
 @call
 def guarantees(*ids: str) -> Guarantees:
-    """Return the entries with these ids, case-insensitively, or the whole catalogue; raise UsageError for an unknown
-    id.
+    """Return the entries with these ids (in any case), or the whole catalogue; raise UsageError for an unknown id.
 
     An issue, a proposal or a pull request of Kafka, such as KAFKA-15221 or PR 20716, selects the entries that name it.
     """

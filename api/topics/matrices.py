@@ -76,9 +76,9 @@ BASES: dict[str, tuple[str, ...]] = {
     "controller-failover": ("one decision", "one decision, no records", "two decisions, no records", "three epochs"),
     "watermark-propagation": ("kip-392 one follower", "data-only one follower", "reported one follower"),
 }
-"""The runs at whose constants guards are removed, by protocol: together they exercise every part of it."""
+"""Runs at whose constants guards are removed, by protocol: together they exercise every part of it."""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
-"""Constants that are not switches but are varied too."""
+"""Constants, other than switches, that are also varied."""
 LEAST_STATES, TIMES = 300_000, 3
 """Limits of a row: this many states, or this many times those of the whole machine."""
 
@@ -94,9 +94,9 @@ ORDER = (
     "refused",
     "undetermined",
 )
-"""Purposes by rank: a row with several purposes at several constants gets the first of these."""
+"""Purposes by rank: a row with different purposes at different constants gets the first of these."""
 Found = tuple[dict[str, Any], dict[str, Any]]
-"""A row, and the base at whose constants it was found."""
+"""A row, and the base at whose constants it was measured."""
 
 
 def base_run(name: str, title: str) -> Run:
@@ -105,11 +105,11 @@ def base_run(name: str, title: str) -> Run:
 
 
 _TEXTS: dict[tuple[int, ...], tuple[object, list[str]]] = {}
-"""The requested texts of machines, and the objects that must stay in memory so that identities stay unique."""
+"""The requested texts of machines, with the objects, which must stay alive so that ids stay unique."""
 
 
 def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
-    """Return the texts of a machine, cached because several pages need them."""
+    """Return the texts of a machine, cached for several pages."""
     key = (id(machine), *map(id, properties))
     if key not in _TEXTS:
         _TEXTS[key] = (machine, properties), texts(machine, properties)
@@ -131,13 +131,13 @@ def _question(found: Protocol, title: str) -> tuple[list[tuple[str, int]], list[
 
 
 def stale() -> list[str]:
-    """Return the protocols whose matrices were not measured, or measured before a change."""
+    """Return the protocols whose matrices are missing or older than the model."""
     known = measured()
     return [name for name in BASES if name not in known or known[name]["mark"] != mark_of(protocol(name))]
 
 
 def measured() -> dict[str, Any]:
-    """Return the matrices by protocol, in the form in which `fencepost ablate --json` prints them."""
+    """Return the matrices by protocol, in the form of `fencepost ablate --json`."""
     for name in BASES:
         data = load(f"matrices/{name}")
         if data and (name not in _READ or _READ[name][0] is not data):
@@ -150,7 +150,7 @@ _READ: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
 
 
 def _whole(base: dict[str, Any]) -> dict[str, Any]:
-    """Return a matrix with what is left out in its file because the rest says it."""
+    """Return a matrix with the parts that its file omits because they follow from the rest."""
     return {
         **base,
         "properties": [{"name": name, "verdict": verdict} for name, verdict in base["properties"].items()],
@@ -171,7 +171,7 @@ def _whole_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def best_of(data: dict[str, Any]) -> dict[str, Found]:
-    """Return the statement for each row: the first purpose in order, with the shortest trace."""
+    """Return the entry for each row: the first purpose by rank, with the shortest trace."""
     found: dict[str, Found] = {}
     for base in data["bases"]:
         for row in base["rows"]:
@@ -185,7 +185,7 @@ def _rank(row: dict[str, Any]) -> tuple[int, int]:
 
 
 def history(name: str, found: Found) -> Replay:
-    """Replay the history of a row; raise UsageError if the model refuses it or nothing is violated."""
+    """Replay the path of a row; raise UsageError if the model refuses it or nothing is violated."""
     row, base = found
     prop = next(iter(row["broken"]))
     more, constants = {}, base["constants"]
@@ -201,7 +201,7 @@ def history(name: str, found: Found) -> Replay:
 
 
 def history_of_faults(data: Mapping[str, Any], point: Mapping[str, Any], item: Mapping[str, Any]) -> Replay:
-    """Replay the history of a minimal set of faults in a fault table; raises as `history` does."""
+    """Replay the path of a minimal set of faults in a fault table; raises as `history` does."""
     name, prop = data["protocol"], data["property"]["name"]
     return _replay(name, point["constants"], prop, item["steps"], f"{name}: {prop} is violated")
 
@@ -229,7 +229,7 @@ def _replay(
 
 
 def histories(data: Mapping[str, Any]) -> Iterator[Found]:
-    """Yield the rows of a protocol that have a history, each with the base at whose constants it was found."""
+    """Yield the rows of a protocol with a path, each with the base at whose constants it was measured."""
     for base in data["bases"]:
         for row in base["rows"]:
             if "steps" in row:

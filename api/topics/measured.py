@@ -1,8 +1,8 @@
-"""Evidence and its subject: a machine by its mark, under constants that were executed or searched.
+"""Measured evidence and its machine, identified by a mark, under the executed or searched constants.
 
-Executions on Kafka's classes and tables of crashes apply to the machine that was executed. Variants, edited models and
-other constants have no such evidence. The tables show what loses an acknowledged record: crashes by setting, and faults
-by release.
+Executions on Kafka's classes and tables of crashes apply only to the machine and constants that were measured, not to
+variants, edited models or other constants. The tables list what loses an acknowledged record: crashes by setting, and
+faults by release.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,13 +22,13 @@ from fencepost.model.language.machine import Machine
 
 NAME = "measured"
 PARTS = ("covers", "walks")
-"""The parts of the figures of conformance whose steps are counted."""
+"""Parts of the conformance figures whose steps are counted."""
 ASKED = ("loss", "elr", "unclean_election")
-"""Rules that the table of crashes has rows for, or states itself."""
+"""Rules that the table of crashes covers."""
 
 
 def machine_mark(machine: Machine) -> str:
-    """Return a digest of a machine: its schema, its actions, every helper that they call, the values of numbers."""
+    """Return a digest of a machine: its schema, its actions, their helpers, and the values of numbers."""
     return digest([*texts(machine, ()), *ends(machine, ())])
 
 
@@ -46,7 +46,7 @@ def driven_rows(version: str, mark: str) -> list[dict[str, Any]]:
 
 
 def beyond(question: Question, mark: str) -> list[str]:
-    """Return the constants of a question outside what was executed of its version, each with what was."""
+    """Return the constants of a question outside of what was executed for its version, each with what was."""
     machine = question.protocol.machine
     declared = machine.constants.declared()
     base = {name: int(item.default) for name, item in declared.items()}
@@ -63,7 +63,7 @@ def beyond(question: Question, mark: str) -> list[str]:
 
 
 def are_driven_together(question: Question, mark: str) -> bool:
-    """Return whether a question's constants were all executed at once: its rules and sizes, with bounds as large."""
+    """Return whether one execution had all constants of a question: its rules and sizes, and at least its bounds."""
     machine, values = question.protocol.machine, question.constants.values
     declared, bounds = machine.constants.declared(), guards_of(check(machine)).declared
     usual = {name: int(item.default) for name, item in declared.items()}
@@ -76,7 +76,7 @@ def are_driven_together(question: Question, mark: str) -> bool:
 
 
 def follows_version(question: Question) -> bool:
-    """Return whether a question has the rules of its version, at any size, or repaired rules."""
+    """Return whether a question has the rules of its version or repaired rules, at any size."""
     machine, values = question.protocol.machine, question.constants.values
     wanted = machine.version(question.version).values
     return all(
@@ -115,13 +115,13 @@ def cell_of(replicas: int, min_isr: int, *, elr: bool, unclean_election: bool) -
 
 
 def released(version: str, min_isr: int) -> dict[str, Any] | None:
-    """Return the losses of a release on two brokers whose crashes keep the disk; None if not searched."""
+    """Return the losses of a release with two brokers whose crashes keep the disk; None if not searched."""
     rows: list[dict[str, Any]] = load("versions").get("losses", {}).get("rows", [])
     return next((row for row in rows if (row["version"], row["min_isr"]) == (version, min_isr)), None)
 
 
 def lost_with(row: Mapping[str, Any]) -> str:
-    """Return the fewest faults that lose a record, or that no tried combination does."""
+    """Return a clause on the fewest faults that lose a record, or on what was tried."""
     if row["front"]:
         return "lost with " + "; or ".join(words_of(item["faults"]) for item in row["front"])
     return f"kept with up to {words_of(row['most'])}" if not row["unknown"] else "not decided"

@@ -1,6 +1,6 @@
-"""Operations of a cluster and their measured outcomes at given settings: one row for each.
+"""Operations of a cluster and their measured outcomes at given settings, one row each.
 
-A row states what was seen with these settings: on clusters, on Kafka's classes or in the model. Observations with other
+A row lists observations with these settings: on clusters, on Kafka's classes or in the model. Observations with other
 settings are listed separately, under the difference. Neither is inferred from the other.
 """
 
@@ -27,20 +27,21 @@ from fencepost.model.language.machine import Version
 
 LOSS = LOSING[0]
 COMMON = "loss=none max_records=1 max_leader_epoch=8 crashes=0 fences=0 shrinks=0 lags=0"
-"""Events that happen only if an operation names them. Metadata may be late in all searches."""
+"""Budgets of events that happen only in operations that name them. Metadata may be late in all searches."""
 MOST_BROKERS = 4
-"""No larger search has ended: the smallest, of a restart, had 25 million states after minutes."""
+"""Most replicas of a search: no larger one has finished (the smallest, of a restart, had 25 million states after
+minutes)."""
 ELR_ALONE = ("unclean_shutdown", "last_known_leader", "last_known_leader_check")
-"""Constants that mean nothing without ELR."""
+"""Constants without meaning if ELR is off."""
 OUTCOMES = ("lost", "leaderless", "out", "not-measured", "kept", "safe", "impossible")
-"""What an operation does, the worst first: `kept` is what the stories on clusters did, `safe` what a search proved."""
+"""Outcomes of operations, the worst first: `kept` was seen on clusters, `safe` was proved by a search."""
 HARMFUL = OUTCOMES[:3]
 PLACES = ("clusters", "classes", "model")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a topic, and the release that it is on."""
+    """The settings of a topic, and its release."""
 
     replicas: int
     min_isr: int
@@ -56,7 +57,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Operation:
-    """Something that an operator does, or that happens to a cluster; `operations.toml` explains its fields."""
+    """An action of an operator or an event in a cluster; `operations.toml` explains its fields."""
 
     name: str
     title: str
@@ -75,7 +76,7 @@ class Operation:
 
     @property
     def moves(self) -> bool:
-        """Whether it depends on brokers that have no replica."""
+        """Whether it involves brokers without a replica."""
         return "reassignments" in self.constants
 
 
@@ -84,11 +85,11 @@ AFTER: dict[str, str] = {name: " ".join(text.split()) for name, text in _FILE["a
 OPERATIONS = tuple(Operation(**item) for item in _FILE["operation"])
 
 
-# -- what is searched in the model
+# searches in the model
 
 
 def question(operation: Operation, version: str, replicas: int, min_isr: int, *, elr: bool) -> dict[str, int]:
-    """Return the constants at which an operation is searched; constants without effect keep their declared values."""
+    """Return the constants of an operation's search; constants without effect keep their declared values."""
     machine = protocol(PROTOCOL).machine
     own = _own(operation, replicas, min_isr)
     values = {name: int(value) for name, value in {**machine.version(version).values, "elr": elr, **own}.items()}
@@ -100,13 +101,13 @@ def question(operation: Operation, version: str, replicas: int, min_isr: int, *,
 
 
 def repairs(values: Mapping[str, int], findings: Sequence[str]) -> dict[str, int]:
-    """Return the constants that repair these findings where they are not repaired."""
+    """Return the constants that repair those of these findings that are not yet repaired."""
     lacking = [item for item in protocol(PROTOCOL).machine.missing(values) if item.finding in findings]
     return {name: int(value) for item in lacking for name, value in item.values.items()}
 
 
 def _own(operation: Operation, replicas: int, min_isr: int) -> Mapping[str, int]:
-    """Return the constants that an operation sets, whatever the release."""
+    """Return the constants that an operation sets in any release."""
     sizes = {"replicas": replicas, "fewer": replicas - 1, "more": replicas + 1}
     constants = f"{operation.constants} {operation.three if replicas > 2 else ''}".format(**sizes)
     return dict(_read(f"{COMMON} {constants} min_isr={min_isr}"))
@@ -117,7 +118,7 @@ def _read(settings: str) -> Mapping[str, int]:
     return read_values(protocol(PROTOCOL).machine, dict(word.split("=") for word in settings.split()))
 
 
-# -- what was seen
+# observations
 
 
 def operations(asked: Settings) -> list[Json]:
@@ -127,7 +128,7 @@ def operations(asked: Settings) -> list[Json]:
 
 
 def _rank(row: Json) -> tuple[int, int, int]:
-    """Return the severity of a row: by its outcome, here or elsewhere, then by how directly that was seen."""
+    """Return the sort key of a row: its outcome, here or elsewhere, then how directly that was observed."""
     shown = row["evidence"] or row["elsewhere"]
     unknown = row["outcome"] == "not-measured" and row["elsewhere"]
     here = OUTCOMES.index(row["elsewhere"][0]["outcome"] if unknown else row["outcome"])
@@ -143,7 +144,7 @@ def _row(operation: Operation, asked: Settings) -> Json:
     outcome = exact[0]["outcome"] if exact else "not-measured"
     if "spare=" in operation.constants and asked.brokers is not None and asked.brokers <= asked.replicas:
         exact, others, outcome = [], [], "impossible"
-    covered = {item.finding for item in protocol(PROTOCOL).machine.repairs}  # others need more than happens in a search
+    covered = {item.finding for item in protocol(PROTOCOL).machine.repairs}  # others need more than a search allows
     apart = [name for item in others for name in item["findings"] if outcome == "safe" and name not in covered]
     if apart:
         outcome = "not-measured"
@@ -173,13 +174,13 @@ def _row(operation: Operation, asked: Settings) -> Json:
 
 
 def _without_bystanders(item: Json) -> Json:
-    """Return an observation; a record that is lost is lost as well if there are brokers that have no part in it."""
+    """Return an observation without brokers that take no part: a lost record stays lost if there are more of them."""
     few = item["outcome"] in HARMFUL and item["brokers"] == item["replicas"]
     return {**item, "differs": [name for name in item["differs"] if name != "brokers"]} if few else item
 
 
 def _unmodelled(operation: Operation, asked: Settings) -> str | None:
-    """Return why no command measures an operation, None if one does."""
+    """Return why an operation cannot be measured, None if it can."""
     if asked.acks != "all":
         return "no search and no story on clusters has another acks than all"
     if asked.replicas > MOST_BROKERS and operation.constants:
@@ -188,13 +189,13 @@ def _unmodelled(operation: Operation, asked: Settings) -> str | None:
 
 
 def _worse(item: Json, asked: Settings) -> tuple[int, bool, bool, int, int]:
-    """Return the sort key of evidence: the worst outcome, the same line of releases and settings, then the place."""
+    """Return the sort key of evidence: outcome (worst first), matching releases and settings, then the source."""
     line, differs = _number(item["release"]) != _number(asked.version), item["differs"]
     return OUTCOMES.index(item["outcome"]), line, differs != ["release"], PLACES.index(item["seen"]), len(differs)
 
 
 def _seen(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield what was seen of an operation on releases that are the same in it, with these settings or with others."""
+    """Yield the observations of an operation on releases that treat it alike, with these settings or with others."""
     yield from _on_clusters(operation, asked)
     yield from _on_classes(operation, asked)
     yield from _in_model(operation, asked)
@@ -205,7 +206,7 @@ def _seen(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _on_clusters(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield the stories on clusters, a release each; those of other releases only if this one has their finding."""
+    """Yield the stories on clusters by release; other releases count only if this one has the same finding."""
     number, known = _number(asked.version), _known(asked)
     for scenario in scenarios():
         if scenario.name not in operation.scenarios or (scenario.elr is not None and scenario.elr != asked.elr):
@@ -239,7 +240,7 @@ def _on_clusters(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _known(asked: Settings) -> dict[str, Json]:
-    """Return the findings that a release has with these settings."""
+    """Return the findings of a release with these settings."""
     return {item["id"]: item for item in findings_of(asked.version, asked.min_isr, elr=asked.elr)}
 
 
@@ -272,7 +273,7 @@ def _on_classes(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _in_model(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield what the searches of this release found, for each number of replicas and min ISR."""
+    """Yield the results of searches of this release, for each number of replicas and min ISR."""
     for row in load("operations").get("rows", ()):
         if row["operation"] != operation.name or asked.version not in row["versions"] or row["elr"] != asked.elr:
             continue
@@ -294,7 +295,7 @@ def _in_model(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _by_version(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield what findings do in the model of this release, at the sizes at which each was looked for."""
+    """Yield the effects of findings in the model of this release, at the sizes of their searches."""
     column = measured_on(asked.version, elr=asked.elr)
     for row in load("versions").get("findings", ()):
         cell = row["by"].get(column, {})
@@ -313,7 +314,9 @@ def _by_version(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _alone(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield how findings of this release lose a record while all others are repaired, by the fewest faults if known."""
+    """Yield how each finding of this release loses a record when all others are repaired, by the fewest faults if
+    known.
+    """
     for name, item in _known(asked).items():
         if name not in operation.alone:
             continue
@@ -338,13 +341,13 @@ def _by_constants(operation: Operation, asked: Settings, values: Mapping[str, An
 
 
 def _lost(made: Json, item: Mapping[str, Any], findings: list[str]) -> Json:
-    """Return an observation with a record lost by the faults of a history, and the findings that cause it."""
+    """Return an observation of a loss: the faults of its path, and the findings that cause it."""
     run, steps = "; ".join(item["steps"]), item["length"] - 1
     return {**made, "faults": item["faults"], "steps": steps, "run": run, "outcome": "lost", "findings": findings}
 
 
 def _in_table(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield what crashes that lose logs do in the model with every repair, by the measured table of crashes."""
+    """Yield the effect of crashes that lose logs in the model with every repair, by the measured table of crashes."""
     for replicas in (2, 3):
         for point in cells(replicas):
             setting = point["setting"]
@@ -377,7 +380,7 @@ def _blank(
     brokers: int,
     elr: bool,
 ) -> Json:
-    """Return the observation; `differs` names the settings in which it differs from those in question."""
+    """Return an observation; `differs` names the settings that differ from the requested ones."""
     spare, has_spare = brokers > replicas, asked.brokers is None or asked.brokers > asked.replicas
     known = (release,) if seen != "model" else patches_read(asked.version)
     pairs = (
@@ -415,7 +418,7 @@ def _blank(
 
 
 def _measure(operation: Operation, asked: Settings) -> str | None:
-    """Return the call that measures a cell, None where nothing here does."""
+    """Return the call that measures a cell, None if it cannot be measured."""
     sizes, release = [asked.replicas, asked.min_isr], asked.release or patches_read(asked.version)[0]
     story = next((name for name, own in operation.scenarios.items() if own == sizes), None)
     if story and not operation.constants and asked.acks == "all":
@@ -433,7 +436,7 @@ def _measure(operation: Operation, asked: Settings) -> str | None:
 
 
 def _search(version: str, given: Mapping[str, Any]) -> str:
-    """Return the call that searches the model of a release, or without one, at these constants."""
+    """Return the call that searches the model at these constants, for a release if given."""
     machine = protocol(PROTOCOL).machine
     declared = machine.constants.declared()
     usual = machine.version(version).values if version else {}
@@ -447,20 +450,20 @@ def _search(version: str, given: Mapping[str, Any]) -> str:
 
 
 def patches_read(version: str) -> list[str]:
-    """Return the patches of a release whose sources or classes were read, such as `4.1.2`."""
+    """Return the patches of a release whose sources or classes were examined, such as `4.1.2`."""
     sentence = protocol(PROTOCOL).machine.version(version).sentence
     return re.findall(rf"\b{re.escape(version.removeprefix('kafka-'))}\.\d+", sentence)
 
 
 def patch_with_own_rules(release: str) -> Version | None:
-    """Return the version of a patch, such as `3.9.0`, whose rules are not those of its line; None for any other."""
+    """Return the version of a patch with rules of its own, such as `3.9.0`; None for any other."""
     patches = protocol(PROTOCOL).machine.patches()
     return next((item for item in patches if item.name == f"kafka-{release}"), None)
 
 
 @cache
 def scenarios() -> tuple[Scenario, ...]:
-    """Return the stories that run on clusters."""
+    """Return the scenarios that run on clusters."""
     from fencepost.kafka.clusters.reproduce import SCENARIOS
 
     return SCENARIOS
@@ -468,7 +471,7 @@ def scenarios() -> tuple[Scenario, ...]:
 
 @cache
 def _played(name: str) -> dict[str, list[dict[str, Any]]]:
-    """Return the runs of a story as it is, by release."""
+    """Return the runs of an unmodified scenario, by release."""
     found: dict[str, list[dict[str, Any]]] = {}
     for run in load("clusters").get("runs", ()):
         if (run["finding"], run["mode"]) == (name, "played"):

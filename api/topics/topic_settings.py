@@ -9,7 +9,7 @@ from fencepost.explorers.running.files import read_named
 from fencepost.model.language.errors import UsageError
 
 SECONDS = 15.0
-"""The time limit for each answer of a cluster."""
+"""Time limit for each answer of a cluster."""
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
@@ -74,7 +74,7 @@ def settings_in(file: Path) -> dict[str, TopicSettings]:
 def settings_of_topics(
     server: str, topic: str | None = None, more: Mapping[str, str] | None = None
 ) -> dict[str, TopicSettings]:
-    """Query a cluster for the settings of a topic, or of all user topics; raise UsageError without an answer."""
+    """Return the settings of a topic, or of all user topics, from a cluster; raise UsageError without an answer."""
     look_for_client()
     from confluent_kafka import KafkaException
 
@@ -93,7 +93,7 @@ def _asked(server: str, topic: str | None, more: Mapping[str, str]) -> dict[str,
 
     quiet = {"bootstrap.servers": server, "socket.connection.setup.timeout.ms": int(SECONDS * 1000), "log_level": 0}
     client = AdminClient({**quiet, **more})
-    cluster = client.list_topics(timeout=SECONDS)  # asking for one topic would create it on some clusters
+    cluster = client.list_topics(timeout=SECONDS)  # querying one topic would create it on some clusters
     known = cluster.topics
     names = [topic] if topic else sorted(name for name in known if not name.startswith("__"))
     if topic and topic not in known:
@@ -126,6 +126,6 @@ def _settings(server: str, topic: str, known: Any, entries: Mapping[str, Any], c
 
 
 def _said(error: Any) -> str:
-    """Return the library's own words for an error."""
+    """Return the library's own message of an error."""
     told = error.args[0] if error.args else error
     return told.str().rstrip(".") if hasattr(told, "str") else str(told)

@@ -1,4 +1,4 @@
-"""Notes on a verdict about a version of Kafka: its sources, its findings, and the limits of the question."""
+"""Notes on a verdict about a version of Kafka: sources, findings, and limits of the question."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -63,13 +63,13 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
 
 
 def unlike_kafka(machine: Machine) -> str:
-    """Return which statements about Kafka do not apply to a variant, or to an edited model."""
+    """Return a note on the statements about Kafka that do not apply to a variant or an edited model."""
     changed = f"a variant of {machine.base.name}" if machine.base is not None else "edited"
     return f"This model is {changed}: it is not the one that was compared with Kafka's classes."
 
 
 def _unrepaired(question: Question) -> str:
-    """Return the findings of a version that no repair in the model covers, each with the setting that it takes."""
+    """Return a note on the findings of a version that no repair in the model covers, each with the setting it needs."""
     if question.protocol.machine.name != "replication":
         return ""
     release = question.version.removesuffix(REPAIRED)
@@ -91,7 +91,7 @@ def executed(question: Question, mark: str) -> Executed | None:
 
 
 def _compared(question: Question, mark: str) -> str:
-    """Return on how many steps a version was compared with Kafka's classes of that release, as a sentence."""
+    """Return a sentence on how many steps of a version were compared with Kafka's classes of that release."""
     own = measured.driven_rows(question.version, mark)
     if not own:
         return " It was not compared with Kafka's classes."
@@ -103,7 +103,7 @@ def _compared(question: Question, mark: str) -> str:
 
 
 def background_notes(question: Question, result: Result, *, normalize: bool) -> Iterator[str]:
-    """Yield the notes on the version and the machine under these constants, which are the same for every search."""
+    """Yield the notes on the version and the machine under these constants, which do not depend on the search."""
     machine = question.protocol.machine
     told: tuple[str, ...] = ()
     if question.version:
@@ -116,9 +116,9 @@ def background_notes(question: Question, result: Result, *, normalize: bool) -> 
 
 
 def answer_notes(question: Question, result: Result, mark: str | None = None, *, normalize: bool) -> Iterator[str]:
-    """Yield the finding that each violation of a version needs, and the effect of crashes without any.
+    """Yield the finding behind each violation of a version, and the effect of crashes if there are no violations.
 
-    `mark` is that of the question's machine, where it is known already.
+    `mark` is that of the question's machine, if already known.
     """
     machine = question.protocol.machine
     if not question.version or not machine.repairs:
@@ -143,7 +143,7 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
 
 
 def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[str, list[str]]:
-    """Return the violated properties by the findings whose repair prevents their shortest history: `HYP-1 or HYP-3`.
+    """Return the violated properties by the findings whose repair prevents their shortest path: `HYP-1 or HYP-3`.
 
     Those that no repair prevents have an empty key.
     """
@@ -165,14 +165,14 @@ def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[
 
 
 def allows(question: Question, result: Result, names: Iterable[str], *, normalize: bool) -> Allows | None:
-    """Return the violations that are due to a variant's replacements; None if none are known."""
+    """Return the violations caused by a variant's replacements; None if none are known."""
     base = question.protocol.machine.base
     found = [name for name in names if _is_of_change(question, result, name, normalize=normalize)]
     return None if base is None or not found else Allows(base.name, tuple(found))
 
 
 def _is_of_change(question: Question, result: Result, name: str, *, normalize: bool) -> bool:
-    """Return whether the machine that a variant was made of does not have the shortest history of a property."""
+    """Return whether the machine behind a variant does not have the shortest path of a property."""
     base = question.protocol.machine.base
     path = next(item.path for item in result.properties if item.name == name)
     prop = next(prop for prop in question.properties if prop.name == name)
@@ -199,10 +199,10 @@ def placed_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | N
 
 
 def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path, *, normalize: bool) -> bool:
-    """Return whether the machine behind a variant refuses a step of a history, or satisfies the property at its end.
+    """Return whether the machine behind a variant refuses a step of a path, or satisfies the property at its end.
 
-    `normalize` may remove what only the variant would act on, and without it steps may be about what was removed.
-    Nothing is known of an action with other parameters.
+    `normalize` may remove what only the variant uses, and without it later steps may be about that. For an action with
+    other parameters the answer is false.
     """
     known = {item.name: item for item in base.actions}
     known |= {new.name: old for old, new in replaced_in(question.protocol.machine, base) if new is not None}
@@ -215,7 +215,7 @@ def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path
 
 
 def _with_crashes(question: Question) -> Iterator[str]:
-    """Yield the rows of the fault table for these brokers: what crashes alone do, with every repair of the model."""
+    """Yield the rows of the crash table for these brokers: the effect of crashes with every repair of the model."""
     values = question.constants.values
     rows = [
         row
@@ -236,6 +236,6 @@ def _with_crashes(question: Question) -> Iterator[str]:
 
 
 def is_told(note: str, told: tuple[str, ...]) -> bool:
-    """Return whether a note only repeats findings named before."""
+    """Return whether a note only repeats findings that were named before."""
     found = re.findall(r"HYP-\d+\b", note)
     return bool(found) and all(any(re.search(rf"{item}\b", line) for line in told) for item in found)

@@ -1,7 +1,7 @@
 """Outcomes for builds: passed, failed or not known, for each property. JUnit, SARIF and GitHub report the same.
 
-A violation that is expected passes. Undetermined properties and unreached witnesses are errors: neither counts as
-success or is skipped.
+An expected violation passes. Undetermined properties and unreached witnesses are errors: they are neither successes nor
+skipped.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ class End(StrEnum):
 
 @dataclass(frozen=True)
 class CheckedRun:
-    """One run as JSON data, with its protocol; `diagram(property)` draws a violation, or returns an empty string."""
+    """One run as JSON data, with its protocol; `diagram(property)` returns a violation's diagram, if any."""
 
     found: Protocol
     data: Mapping[str, Any]
@@ -109,7 +109,7 @@ def _describe(report: CheckedRun, item: Mapping[str, Any]) -> str:
 
 
 def _of_expectation(report: CheckedRun) -> Outcome:
-    """Return the one test case of a check that expects a verdict: whether that is the verdict."""
+    """Return the one test case of a check with an expected verdict: whether the verdict is as expected."""
     data = report.data
     wanted, got = data["expected"]["verdict"], data["verdict"]
     shown = "; ".join(_describe(report, item) for item in data["properties"] if item["verdict"] == got)

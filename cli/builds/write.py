@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET  # we write XML here, and read none
+from xml.etree import ElementTree as ET  # XML is only written here, never read
 
 from fencepost.api.asking.quantities import counted
 from fencepost.api.files import unwritable, write_text
@@ -19,7 +19,10 @@ from fencepost.counterexamples.sources import near, place_of
 
 @dataclass(frozen=True)
 class Builds:
-    """Files and annotations requested by options. Annotations go where results go, or to stderr if those are JSON."""
+    """Files and annotations requested by options.
+
+    Annotations go to the stream of results, or to stderr if that is JSON.
+    """
 
     junit: Path | None = None
     sarif: Path | None = None
@@ -34,7 +37,7 @@ class Builds:
         return cls(given["junit"], given["sarif"], github=given["github"], json=given["json"])
 
     def write(self, reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> None:
-        """Write it, in the words of the command line."""
+        """Write the outputs in the words of the command line."""
         reports, why = [replace(item, data=reword_data(item.data)) for item in reports], reword(why)
         if self.junit:
             write_text(self.junit, junit(reports, not_run, why))
@@ -110,7 +113,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable that names the summary file of a step."""
 _MARKS = {End.PASSED: "✅", End.FAILED: "❌", End.ERROR: "⚠️"}
 ROOM = 900_000
-"""The most bytes written into a summary: GitHub refuses more than 1 MiB in a step."""
+"""Most bytes of a summary: GitHub refuses more than 1 MiB per step."""
 
 
 def workflow_commands(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:

@@ -103,7 +103,7 @@ def _also(question: Question, texts: Sequence[str]) -> dict[str, list[int]]:
 
 
 def _cluster(master: str | None, conf: Sequence[str], workers: int) -> Cluster | None:
-    """Return where Spark runs, None if it was not asked for."""
+    """Return where Spark runs, None without Spark."""
     if master is None:
         if conf:
             raise UsageError("--conf was given without Spark: add --master, such as --master 'local[4]'.")
@@ -119,7 +119,7 @@ def _cluster(master: str | None, conf: Sequence[str], workers: int) -> Cluster |
 
 
 def _named_traces(data: Json, folder: Path) -> dict[Path, str]:
-    """Return the trace of every violated cell by its file, which the cell names from now on."""
+    """Return the traces of violated cells by file, and put the file names into the cells."""
     found = {}
     for row in data["rows"]:
         for prop, cell in row["cells"].items():
@@ -130,7 +130,7 @@ def _named_traces(data: Json, folder: Path) -> dict[Path, str]:
 
 
 def exit_of_matrix(data: Json) -> Exit:
-    """Return the status of a matrix: signals first, then the whole machine's violations, then undecided rows."""
+    """Return the exit status for a matrix: signals first, then the whole machine's violations, then undecided rows."""
     if ended_by_signal(data["why_stopped"]):
         return Exit.UNDETERMINED
     eventual = eventual_of(data)
@@ -143,7 +143,7 @@ def exit_of_matrix(data: Json) -> Exit:
 
 
 LONG = 120
-"""The most characters of a condition that are shown."""
+"""Most characters of a condition."""
 NUMBERS = "states of the shortest trace to a violation; ? where the search ended without a decision"
 _STYLES = {
     "needed": "bold green",
@@ -169,7 +169,7 @@ def headline(data: Json) -> str:
 
 
 def _whole(data: Json) -> list[str]:
-    """Return the properties that the whole protocol violates or leaves undetermined: no row says anything of them."""
+    """Return the properties that the whole protocol violates or leaves undetermined: rows say nothing about them."""
     eventual = eventual_of(data)
     found = [
         f"`{item['name']}` is violated by the whole protocol: {counted(item['length'], 'state')}"
@@ -280,7 +280,7 @@ def _found(row: Json) -> list[Any]:
 
 
 def _beyond(row: Json) -> list[Any]:
-    """Say that steps were left out which left a domain: what they lead to is not known."""
+    """Return a note on omitted steps that left a domain: what follows them is unknown."""
     if not row["departure"]:
         return []
     return [
@@ -291,7 +291,7 @@ def _beyond(row: Json) -> list[Any]:
 
 
 def page(data: Json) -> str:
-    """Return the page."""
+    """Return the matrix as an HTML page."""
     sentences = {item["name"]: item["sentence"] for item in data["properties"]}
     meaning, left = meaning_for(data), not_run(data)
     return render_page(

@@ -1,4 +1,4 @@
-"""`fencepost advise`: what the settings of a topic mean for its records."""
+"""`fencepost advise`: the effect of a topic's settings on its records."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exi
 
 
 def _read(given: dict[str, Any]) -> tuple[dict[str, TopicSettings], dict[str, str | None] | None]:
-    """Return the settings by topic, and where they are read; None if on the command line."""
+    """Return the settings by topic, and where they were read; None for those of the command line."""
     from fencepost.api.topics.topic_settings import TopicSettings, client_settings, settings_in, settings_of_topics
 
     server, topic, file = given["bootstrap_server"], given["topic"], given["topics"]

@@ -59,7 +59,7 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, verbose: int,
             try:
                 if table is not None and verbose:
                     table.row(run, data)
-            except BrokenPipeError:  # the reader had enough: no further run is begun
+            except BrokenPipeError:  # the reader has gone: start no further run
                 close_stdout()
                 return False
             return True
@@ -85,14 +85,14 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, verbose: int,
 
 
 def exit_of_runs(found: CatalogueResult) -> Exit:
-    """Return the status: failed if anything differs from what was expected, undetermined if something is missing."""
+    """Return the exit status: failed if anything differs from the expectation, undetermined if something is missing."""
     if found.differs:
         return Exit.FAILED
     return Exit.AS_EXPECTED if found.as_expected else Exit.UNDETERMINED
 
 
 def _pin(found: CatalogueResult, *, to_stderr: bool) -> Exit:
-    """Pin the results, to be reviewed as a diff."""
+    """Pin the results, for review as a diff."""
     from fencepost.api.calls.pins import pin
 
     pinned = pin(found.runs)
@@ -107,7 +107,7 @@ WORD = max(len(item) for item in Verdict)
 
 
 class RunTable:
-    """Rows of the same columns. The names of constants are in a line above the rows that share them."""
+    """A table of runs. The names of constants are in a line above the rows that share them."""
 
     def __init__(self, console: Console, chosen: tuple[Run, ...], display: Display) -> None:
         self.console, self.display = console, display
@@ -165,7 +165,7 @@ class RunTable:
                 print_lines(self.console, text, style=style, indent=self.protocol + 2)
 
     def summary(self, found: CatalogueResult, *, rows: bool) -> None:
-        """Print how many runs were as expected; with `rows`, also the row of each run that was not."""
+        """Print how many runs were as expected; with `rows`, also the row of each other run."""
         self.display.clear()
         if self.headed:
             self.console.print()

@@ -94,7 +94,7 @@ def check(**given: Any) -> Exit:
 
 
 def questions_of(given: Mapping[str, Any]) -> list[Question]:
-    """Return the question for each protocol that was named."""
+    """Return the question for each named protocol."""
     if len(given["protocols"]) > 1:
         for name in ("trace", "checkpoint"):
             if given[name]:
@@ -200,7 +200,7 @@ def run_checks(given: Mapping[str, Any]) -> Exit:
 
 
 def _ends(result: CheckResult, expected: Verdict | None) -> Iterator[Exit]:
-    """Yield the status for the verdict, for a variant that does nothing, and for a violation with larger bounds."""
+    """Yield the exit status for the verdict, for a variant without effect, and for a violation with larger bounds."""
     yield exit_of(result.verdict, expected)
     if result.base is Base.SAME:
         yield Exit.UNDETERMINED
@@ -219,7 +219,7 @@ def refusal(result: CheckResult) -> str:
 
 
 def _write(result: CheckResult, file: Path, display: Display) -> tuple[dict[str, str], FencepostError | None]:
-    """Write the trace of the first violation, or to the deadlock; return the file by property, or the error."""
+    """Write the trace of the first violation or the deadlock; return the file by property, or the error."""
     trace = result.trace or result.end
     if trace is None:
         display.note(f"nothing is violated: {file} was not written")

@@ -1,4 +1,4 @@
-"""`fencepost compare`: what only one of two models does."""
+"""`fencepost compare`: the differences between two models."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _compare_builds(a: str, given: dict[str, Any]) -> Exit:
 
 
 def headline(data: CompareResult) -> str:
-    """Return whether the sides differ, with the evidence."""
+    """Return in one sentence whether the sides differ, and how that is known."""
     if data.same is None:
         return "Undetermined: no difference was found, but not everything could be compared."
     if data.same:
@@ -156,7 +156,7 @@ def headline(data: CompareResult) -> str:
 
 
 def _gravest(data: CompareResult) -> tuple[Comparison, OnlyOneSide]:
-    """Return the difference to show: the last way to compare is what clients see, or the fields that were named."""
+    """Return the difference to show: by clients' observations, or by the named fields."""
     found = [(item, only) for item in data.compared for only in (item.state, item.behaviour) if only is not None]
     return found[-1]
 
@@ -199,7 +199,7 @@ def print_compared(console: Console, data: CompareResult, *, verbose: bool = Tru
 
 
 def _shown(both: TwoVerdicts, verdict: str, states: int) -> str:
-    """Return a verdict with the length of the history that shows it; a witness that holds is reached."""
+    """Return a verdict with the length of its path; a witness that holds counts as reached."""
     word = "reached" if verdict == "holds" and "unreached" in (both.a, both.b) else verdict or "not there"
     return f"{word} ({counted(states, 'state')})" if states else word
 

@@ -26,7 +26,7 @@ WORDS = {
     "undetermined": "is undetermined: the comparison ended early.",
 }
 ROWS = 16
-"""The most lines of a first screen for one comparison."""
+"""Most lines of a first screen for one comparison."""
 COLOURS = {"conforms": "bold green", "differs": "bold red", "undetermined": "bold yellow"}
 PROTOCOL_OF_CLIENTS = "leader-discovery"
 BROKERS = "brokers"
@@ -102,7 +102,7 @@ def conform(protocol: str, **given: Any) -> Exit:
 
 
 def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> None:
-    """Print each comparison: its verdict, what was executed, what was not tried, and the first lines of differences."""
+    """Print each comparison: its verdict, the executed steps, what was not tried, and the first differences."""
     most = sys.maxsize if verbose else max(1, ROWS // len(found.runs))
     for run in found.runs:
         verdict = styled(f"{run.title} {WORDS[run.verdict]}", COLOURS[run.verdict])
@@ -122,7 +122,7 @@ def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> N
 
 
 def _untried(run: Any) -> list[str]:
-    """Return the budgets of faults that a comparison of histories has at 0: nothing is known of these steps."""
+    """Return the fault budgets that a comparison of histories leaves at 0, so that their steps are untested."""
     if not hasattr(run, "constants") or not hasattr(run, "outcome"):
         return []
     from fencepost.explorers.evidence.faults import fault_kinds
@@ -132,7 +132,7 @@ def _untried(run: Any) -> list[str]:
 
 
 def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformResult:
-    """Answer the question that the options ask; raise UsageError for options that do not go with it."""
+    """Answer the question of the options; raise UsageError for options that do not go with it."""
     from fencepost.api.calls.conform import conform as conform_histories
     from fencepost.api.calls.conform import conform_changes, conform_clients, conform_guards
     from fencepost.kafka.conform.binding import binding
@@ -186,7 +186,7 @@ def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformR
 
 
 def _ask_brokers(protocol: str, given: dict[str, Any], display: Display) -> ConformResult:
-    """Ask brokers from outside; of those that are not on this machine after the user agrees."""
+    """Query the brokers of a cluster; if they are not on this machine, only after the user agrees."""
     from fencepost.api.calls.conform import conform_brokers
     from fencepost.kafka.clients.outside import is_here
 

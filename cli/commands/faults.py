@@ -1,4 +1,4 @@
-"""`fencepost faults`: the fewest faults that break a property, and the faults that settings tolerate."""
+"""`fencepost faults`: the fewest faults that violate a property, and the faults that settings tolerate."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
 
 
 def _costs(costs: tuple[str, ...]) -> dict[str, int]:
-    """Return the cost of a fault of each named kind; raise UsageError for a text that does not say it."""
+    """Return the cost of a fault of each named kind; raise UsageError for malformed text."""
     found = {}
     for text in costs:
         name, _, value = text.partition("=")
@@ -104,11 +104,11 @@ def _costs(costs: tuple[str, ...]) -> dict[str, int]:
 
 
 SETTINGS = 12
-"""The most settings on a first screen."""
+"""Most settings on a first screen."""
 
 
 def headline(data: Json, properties: Iterable[Property]) -> str:
-    """Return which faults break the property, or that none of the tried ones does."""
+    """Return which faults violate the property, or that none of those tried does."""
     points, name = data["grid"], data["property"]["name"]
     broken = [point for point in points if point["front"]]
     if broken:
@@ -129,7 +129,10 @@ def print_faults(
     verbose: bool = True,
     quiet: bool = False,
 ) -> None:
-    """Print the faults that every setting tolerates, and how it breaks; `properties` default to the shipped ones."""
+    """Print the faults that each setting tolerates, and those that violate the property.
+
+    `properties` default to the shipped ones.
+    """
     if properties is None:
         properties = PROTOCOLS[data["protocol"]].properties if data["protocol"] in PROTOCOLS else ()
     print_lines(console, headline(data, tuple(properties)), style=_style(data))

@@ -21,7 +21,7 @@ ENDS = {
 }
 COLOURS = {"unknown": "bold red", "known": "bold yellow", "nothing": "bold green", "undetermined": "bold yellow"}
 SHOWN = 13
-"""The most steps on the first screen."""
+"""Most steps on the first screen."""
 
 
 @command()

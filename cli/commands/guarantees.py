@@ -25,7 +25,7 @@ _STANDS = {"kept": "green", "kept-in-the-model": "green", "finding": "red", "bro
 
 
 def print_settled(console: Console) -> None:
-    """Print every entry that has a verdict, and how many of each kind are open."""
+    """Print every entry with a verdict, and the number of open ones of each kind."""
     open_ones = []
     for kind in evidence.KINDS:
         everything = evidence.of_kind(kind)

@@ -63,7 +63,7 @@ def print_one(console: Console, item: Protocol) -> None:
 
 
 def _part(console: Console, title: str, rows: list[tuple[str, str, str]]) -> None:
-    """Print a part of the page: names, a word each if there is one, and what they mean."""
+    """Print a section of the page: names, each with an optional word, and their meaning."""
     if not rows:
         return
     console.print()

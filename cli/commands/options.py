@@ -1,4 +1,4 @@
-"""Options that several commands share, and types of values: declared once, parsed in one place.
+"""Options that several commands share, and types of values.
 
 Constants as typed (`--set NAME=VALUE`, `--with` and `--without` a switch) become values here.
 """
@@ -29,7 +29,7 @@ OPPOSITE = {"true": "false", "false": "true", "on": "off", "off": "on"}
 def parse_constants(
     machine: Machine, settings: Iterable[str], switched_on: Iterable[str] = (), switched_off: Iterable[str] = ()
 ) -> dict[str, int]:
-    """Return constants by name; raise UsageError for an unknown name, and for two values of one constant."""
+    """Return constants by name; raise UsageError for an unknown name, and for a constant with two values."""
     given: dict[str, tuple[str, int]] = {}
     for text in settings:
         name, value = parse_setting(machine, "--set", text)
@@ -82,9 +82,9 @@ GROUPS = {
         "--sarif --github --json --quiet --help"
     ),
 }
-"""The headings of `--help` and their options."""
+"""Headings of `--help` and their options."""
 MANY = 12
-"""The fewest options for which `--help` has groups."""
+"""Fewest options for which `--help` has groups."""
 
 
 class Grouped(click.Command):
@@ -110,10 +110,10 @@ command = partial(click.command, cls=Grouped)
 
 
 class Count(click.IntRange):
-    """A whole number, which may be written as 20k, 1.5m or 1e6."""
+    """A whole number, also written as 20k, 1.5m or 1e6."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number that a text means."""
+        """Return the number written in a text."""
         if isinstance(value, str):
             found = NUMBER.fullmatch(value.replace("_", ""))
             number = Decimal(found[1]) * THOUSANDS[found[2].lower()] if found else Decimal("0.5")
@@ -125,7 +125,7 @@ class Count(click.IntRange):
         return super().convert(value, param, ctx)
 
     def get_metavar(self, *_: Any, **__: Any) -> str:
-        """Return the word for it in the help."""
+        """Return its placeholder in the help."""
         return "N"
 
 
@@ -135,7 +135,7 @@ class Time(click.ParamType):  # type: ignore[type-arg]  # generic in the newest 
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the seconds that a text means; None for an empty one."""
+        """Return the seconds written in a text; None for an empty one."""
         return parse_duration(value, _named(param)) if value else None
 
 
@@ -145,7 +145,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic in the newest 
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the bytes that a text means; None for an empty one."""
+        """Return the bytes written in a text; None for an empty one."""
         return parse_size(value, _named(param)) if value else None
 
 
@@ -155,7 +155,7 @@ class Sample(click.ParamType):  # type: ignore[type-arg]  # generic in the newes
     name = "N|all"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number that a text means."""
+        """Return the number written in a text."""
         if value == "all":
             return EVERY
         if NUMBER.fullmatch(str(value).replace("_", "")) is None:
@@ -180,7 +180,7 @@ class Expected(click.ParamType):  # type: ignore[type-arg]  # generic in the new
 
 
 OUTPUTS = "fencepost.outputs"
-"""Where click keeps the output files that the options of a command name."""
+"""Key under which click stores the output files named by a command's options."""
 
 
 class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
@@ -193,7 +193,7 @@ class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the new
         """Whether a Python file may be replaced."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path; raise UsageError if nothing could be written there, or if a file would be lost."""
+        """Return the path; raise UsageError if it cannot be written or if a file would be lost."""
         option, path = _named(param), Path(value)
         target = path.resolve()
         if not self.programs:
@@ -319,7 +319,7 @@ build_options = _together(
 
 
 def limits_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the limits of a search, as arguments of a check; raise UsageError if its checkpoint cannot be saved."""
+    """Return the limits of a search as arguments of a check; raise UsageError if its checkpoint could not be saved."""
     if given["resume"] and not given["checkpoint"]:
         raise UsageError("--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume.")
     if given["checkpoint"] and "://" not in given["checkpoint"]:
@@ -328,7 +328,7 @@ def limits_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refuse_beyond(own: Collection[str | None], given: Mapping[str, Any], why: str) -> None:
-    """Raise UsageError for a given option of the current command that is not among its `own` here."""
+    """Raise UsageError if the current command got an option that is not among its `own` here."""
     context = click.get_current_context()
     for param in context.command.params:
         if param.name not in own and given[str(param.name)] not in (None, (), param.get_default(context)):
@@ -352,7 +352,7 @@ class Target:
         return cls(**{name: given.pop(name) for name in ("protocol", "settings", "version", "with_", "without")})
 
     def question(self, properties: Sequence[str] = (), *, walks: bool = False) -> Question:
-        """Return the question; `walks` are finite, so whole behaviours are left out unless named."""
+        """Return the question; with `walks`, which are finite, without properties of behaviours unless named."""
         subject = find_subject(self.protocol)
         values = parse_constants(subject.protocol.machine, self.settings, self.with_, self.without)
         return ask(subject, constants=values, version=self.version or "", only=properties, walks=walks)
@@ -367,7 +367,7 @@ class Target:
 
     @property
     def model(self) -> str:
-        """Words that a `replay` command needs for a protocol in a file."""
+        """Return the option of a `replay` command for a protocol in a file."""
         return f" --model {self.protocol}" if self.protocol.endswith(".py") else ""
 
 

@@ -191,7 +191,7 @@ SHOWN = 6
 
 
 def verdict_sentence(report: proof_report.ProveResult) -> str:
-    """Return the verdict as a sentence on the worst finding, or on all proved properties."""
+    """Return the verdict as a sentence about the worst finding, or about the proved properties."""
     proof = report.proof
     if proof.history is not None:
         trace = proof_report.trace_of(report)
@@ -217,8 +217,8 @@ def print_report(
 ) -> None:
     """Print the verdict on each property, its limits, the step that breaks the induction, and what to do about it.
 
-    `command(option)` is the same command with one more option; `strengthened` says whether lemmas were searched for
-    already.
+    `command(option)` is the same command with one more option; `strengthened` says whether lemmas have been searched
+    for.
     """
     proof, style = report.proof, verdict_style(report.proof.verdict)
     print_lines(console, verdict_sentence(report), style=style)
@@ -256,7 +256,7 @@ def print_report(
 
 
 def _facts(report: proof_report.ProveResult, *, verbose: bool) -> Iterator[tuple[str, Text | str]]:
-    """Yield the properties by verdict, and how far the verdicts reach."""
+    """Yield the properties by verdict, and the reach of the verdicts."""
     found = report.proof.findings
     for verdict in dict.fromkeys(item.verdict for item in found) if not verbose and len(found) > 1 else ():
         yield str(verdict), some([item.name for item in found if item.verdict is verdict])
@@ -297,7 +297,7 @@ def _print_broken(console: Console, report: proof_report.ProveResult) -> None:
 
 
 def _print_next(console: Console, command: Callable[[str], str], *, strengthened: bool) -> None:
-    """Print the next commands to try: an induction that breaks says nothing about reachable behaviours."""
+    """Print the next commands to try: a broken induction says nothing about reachable behaviours."""
     looks = "--strengthen found none that is enough: "
     if not strengthened:
         looks = f"`{command('--strengthen')}` looks for such lemmas; or "

@@ -116,12 +116,12 @@ def _refuse_loss(output: Path, form: str, trace: str, model: str | None) -> None
 
 
 def _rendered(made: ReplayResult, form: str, model: str | None, written: Path | None) -> str:
-    """Return a trace in a format; a page takes a moment, since the steps are taken again under every other setting."""
+    """Return a trace in a format; a page takes a moment, since its steps are taken again under every other setting."""
     with (
         Display(quiet=False) as display,
         display.busy("searching for settings that prevent it") if form == "html" else nullcontext(),
     ):
-        if form == "pytest" and model:  # as a test in that file names it
+        if form == "pytest" and model:  # as a test in that file would name it
             model = os.path.relpath(model, written.parent if written else ".")
         return made.render(form, model or "")
 

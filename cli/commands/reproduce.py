@@ -95,7 +95,7 @@ class _Story(Watch):
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the command as Ctrl-C does, so that nothing is left."""
+    """Make SIGTERM and SIGHUP end the command as Ctrl-C does, so that nothing is left running."""
 
     def end(number: int, _: object) -> NoReturn:
         raise KeyboardInterrupt(signal.Signals(number).name)

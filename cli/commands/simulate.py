@@ -32,7 +32,7 @@ FOUND = (Verdict.NOT_FOUND, Verdict.VIOLATED)
 
 
 def walk_options(walks: str) -> Callable[[Any], Any]:
-    """Return the options for random walks; `walks` describes the option for their number."""
+    """Return the options for random walks; `walks` is the help of the option for their number."""
     made = (
         click.option("--walks", type=options.Count(1), default=WALKS, show_default=True, help=walks),
         click.option(
@@ -123,7 +123,7 @@ def _written(result: SimulateResult, file: Path, target: options.Target) -> str:
 
 
 def weight_of(text: str) -> tuple[str, int]:
-    """Return the action and the weight that `ACTION=W` means."""
+    """Return the action and the weight of `ACTION=W`."""
     name, mark, value = text.partition("=")
     if not (mark and name and value.isascii() and value.isdigit()):
         raise UsageError(
@@ -133,7 +133,7 @@ def weight_of(text: str) -> tuple[str, int]:
 
 
 def verdict_sentence(sample: SimulateResult) -> str:
-    """Return the verdict: the meaning of the gravest violation, or the extent of the walks without one."""
+    """Return the verdict: the gravest violation in words, or the extent of the walks without one."""
     violated = _violated(sample)
     if violated:
         worst = sample.shown or violated[0]
@@ -160,7 +160,7 @@ def print_sample(
     coverage: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Print the answer to one simulation; `command(property)` shows the trace of another violation."""
+    """Print the answer of one simulation; `command(property)` shows the trace of another violation."""
     from rich.text import Text
 
     style = verdict_style(sample.verdict)
@@ -201,7 +201,7 @@ def print_sample(
 
 
 def _facts(sample: SimulateResult, *, verbose: bool) -> Iterator[tuple[str, Text | str]]:
-    """Yield the result for each property, in how many walks, and how far they went."""
+    """Yield the result for each property, the number of walks behind it, and the reach of the walks."""
     words = {Verdict.VIOLATED: "violated", Verdict.HOLDS: "reached", Verdict.NOT_FOUND: "not found"}
     sentences = {item.name: item.sentence for item in sample.question.properties}
     for verdict, label in words.items():

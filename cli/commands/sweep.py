@@ -86,11 +86,11 @@ def sweep(**given: Any) -> Exit:
 
 
 FEW = 100
-"""The fewest states for a meaningful estimate."""
+"""Fewest states for a meaningful estimate."""
 
 
 def print_sweep(console: Console, data: Json, *, coverage: bool, output: str | None = None) -> None:
-    """Print a sweep; `output` is the folder that keeps its walks."""
+    """Print a sweep; `output` is the folder with its walks."""
     print_lines(console, f"{data['protocol']}  {data['verdict']}")
     print_bare(console, _table(data))
     for left in data["refused"]:
@@ -156,7 +156,7 @@ def _table(data: Json) -> Table:
 
 
 def about(distinct: int) -> str:
-    """Return an estimate from a sixteenth of the states seen, meaningless for few states."""
+    """Return an estimate from a sixteenth of the states seen, or a bound for few states."""
     return f"~{distinct:,}" if distinct >= FEW else f"< {FEW}"
 
 
@@ -207,7 +207,7 @@ class HeatMap(NamedTuple):
 
 
 def page(data: Json) -> str:
-    """Return the page."""
+    """Return the sweep as an HTML page."""
     return render_page("sweep.html", data=data, maps=maps_of(data), about=about)
 
 

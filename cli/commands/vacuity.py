@@ -1,4 +1,4 @@
-"""`fencepost vacuity`: properties never violated, actions never taken, guards never needed, as measured earlier."""
+"""`fencepost vacuity`: properties never violated, actions never taken and guards never needed, as measured."""
 
 from __future__ import annotations
 

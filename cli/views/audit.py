@@ -1,4 +1,4 @@
-"""Report of an audit, for a reader who operates Kafka and does not know the model."""
+"""Report of an audit, for operators of Kafka who do not know the model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "dim"}
 EACH = 3
-"""The most findings of each sort shown; all are in the JSON and the Parquet files."""
+"""Most findings of each sort; all are in the JSON and the Parquet files."""
 LEGEND = (
     "Times are UTC. ISR: the in-sync replicas. ELR: eligible leader replicas, which may "
     "lead without loss although they are not in sync. "
@@ -36,7 +36,7 @@ LIMITS = (
     "copy, refused requests, disk failures, and everything older than its first offset and oldest snapshot."
 )
 SORTS = 5
-"""The most sorts of findings on a first screen."""
+"""Most sorts of findings on a first screen."""
 PARTITIONS = 20
 """The most partitions whose copies are shown; all are in the JSON."""
 FILES = 6
@@ -168,7 +168,7 @@ def named(item: dict[str, Any]) -> str:
 
 
 def ranked(data: dict[str, Any]) -> list[str]:
-    """Return the topics and brokers with most findings."""
+    """Return the topics and brokers with the most findings."""
     topics = ", ".join(
         f"{row['topic']} ({counted(int(str(row['count'])), 'finding')} "
         f"in {counted(int(str(row['partitions'])), 'partition')})"
@@ -230,7 +230,7 @@ def _sort(console: Console, data: dict[str, Any], found: list[dict[str, Any]]) -
 
 
 def lost_of(item: dict[str, Any]) -> list[str]:
-    """Return the offsets of a partition that its leader lacks, and the copies that have them."""
+    """Return the offsets that a partition's leader lacks, and the copies that have them."""
     made = []
     for one in item["lost"]:
         who = ", ".join(f"broker {broker}" for broker in one["brokers"]) or "copies"
@@ -241,7 +241,7 @@ def lost_of(item: dict[str, Any]) -> list[str]:
 
 
 def _replicas(console: Console, item: dict[str, Any]) -> None:
-    """Print what copies of a partition's log have, where they part, and what the leader lacks."""
+    """Print the contents of copies of a partition's log, where they diverge, and what the leader lacks."""
     console.print(heading(f"What happened to the records of {named(item)}"))
     rows = [("copy", "broker", "offsets", "high watermark", "epochs from")]
     for copy in item["copies"]:
@@ -268,7 +268,7 @@ def _replicas(console: Console, item: dict[str, Any]) -> None:
 
 
 def _looked_for(console: Console, data: dict[str, Any]) -> None:
-    """Print each rule on a line, and how often it was broken."""
+    """Print a line for each rule: how often it was violated."""
     release = data["release"]
     elr = {True: "on", False: "off", None: "not known"}[release["elr"]]
     known = [(release["supported"], "controllers support metadata.version"), (release["metadata_version"], "it is at")]
@@ -379,7 +379,7 @@ def describe_step(before: dict[str, Any] | None, step: dict[str, Any]) -> str:
 
 
 def _reason(left: list[int], why: str | None) -> str:
-    """Return why brokers left, in parentheses; without their names if it is the same for all."""
+    """Return why brokers left, in parentheses; without their names if the reason is the same for all."""
     if not why:
         return ""
     mine = f"{listed(left)}: "
@@ -387,7 +387,7 @@ def _reason(left: list[int], why: str | None) -> str:
 
 
 def listed(brokers: list[int]) -> str:
-    """Return brokers, or a dash for none."""
+    """Return brokers, or a dash for an empty list."""
     return ",".join(map(str, brokers)) or "-"
 
 
@@ -429,7 +429,7 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
 
 
 def _rest(console: Console, data: dict[str, Any]) -> None:
-    """Print the partitions with most findings, and the unreadable parts."""
+    """Print the partitions with the most findings, and the unreadable parts."""
     if len(data["findings"]) > 1:
         console.print()
         print_lines(console, *ranked(data))
@@ -462,7 +462,7 @@ def look_for_plotly() -> None:
 
 
 def page(data: dict[str, Any]) -> str:
-    """Return the page."""
+    """Return the report as an HTML page."""
     return render_page(
         "audit.html",
         when=when,
@@ -497,7 +497,7 @@ def timeline(data: dict[str, Any]) -> str:
     names = list(dict.fromkeys(named(item) for item in data["findings"]))
     shown = set(names[:LINES])
     figure = go.Figure()
-    for severity in reversed(SEVERITIES):  # the worst are drawn last, on top
+    for severity in reversed(SEVERITIES):  # the worst come last, on top
         found = [item for item in data["findings"] if item["severity"] == severity and named(item) in shown]
         if not found:
             continue

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 GAP = 2
-"""The number of blanks between two columns."""
+"""Blanks between two columns."""
 NARROWEST = 24
-"""The minimum width of a paragraph, even on a narrower terminal."""
+"""Minimum width of a paragraph, even on a narrower terminal."""
 COLOURS = {"red": "color(160)", "green": "color(28)", "yellow": "color(130)", "cyan": "color(31)"}
 """The colours, by numbers that all terminals show alike: readable on black and on white."""
 _STYLES = {
@@ -46,13 +46,13 @@ _STYLES = {
 
 
 SCREEN = 80
-"""The maximum width of a first screen: that of a usual terminal."""
+"""Maximum width of a first screen: that of a usual terminal."""
 
 
 def results(*, must_be_read: bool = False, narrow: bool = False) -> Console:
     """Return the console for results, `narrow` for a first screen. Rich reads NO_COLOR itself.
 
-    If the reader is gone, the rest is discarded, and the status is still that of the result; with `must_be_read`,
+    If the reader is gone, the rest is discarded, and the exit status stays that of the result; with `must_be_read`,
     BrokenPipeError is raised.
     """
     from rich.console import Console
@@ -74,7 +74,7 @@ def theme() -> Theme:
 
 
 def _reader_gone() -> NoReturn:
-    """Let the command end itself; Rich would end it with the status of a violation."""
+    """End the command as usual; Rich would end it with the status of a violation."""
     raise BrokenPipeError
 
 
@@ -107,7 +107,7 @@ def print_lines(console: Console, *lines: Text | str, style: str = "", indent: i
 
 
 def print_rows(console: Console, rows: Sequence[Sequence[Text | str]], *, indent: int = 0) -> None:
-    """Print rows of columns, each as wide as its widest cell; the last column wraps under itself."""
+    """Print rows of columns, each as wide as its widest cell; the last column wraps within itself."""
     from rich.text import Text
 
     cells = [[item if isinstance(item, Text) else Text(item) for item in row] for row in rows]
@@ -125,7 +125,7 @@ def print_facts(console: Console, facts: Iterable[tuple[str, Text | str]], *, in
 
 
 def render_page(template: str, **values: Any) -> str:
-    """Return a self-contained HTML page, with its `data` in the words of the command line."""
+    """Return a self-contained HTML page of `data`, in the words of the command line."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("fencepost.cli.views")
@@ -247,15 +247,15 @@ class Display(Watch):
             self.show(Busy(text, self._began))
 
     def telling(self, title: str) -> Callable[[Progress], None] | None:
-        """Return the callback for a running search, or None without a live block."""
+        """Return the callback for a running search, None without a live block."""
         return self._telling(lambda progress: progress_text(title, progress))
 
     def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None] | None:
-        """Return the callback for running walks, or None without a live block."""
+        """Return the callback for running walks, None without a live block."""
         return self._telling(lambda done, steps, seconds: walks_text(title, done, walks, steps, seconds))
 
     def _telling(self, draw: Callable[..., Text]) -> Callable[..., None] | None:
-        """Return a callback that shows what `draw` makes of its arguments, now and then; None without a live block."""
+        """Return a callback that shows `draw` of its arguments now and then; None without a live block."""
 
         def tell(*arguments: Any) -> None:
             now = time.monotonic()
@@ -286,7 +286,7 @@ class Busy:
 
 
 def progress_text(title: str, progress: Progress) -> Text:
-    """Return the display of a running search: progress, speed, and growth of levels."""
+    """Return the display of a running search: progress, speed, and the growth of its levels."""
     from rich.text import Text
 
     levels = progress.levels
@@ -310,7 +310,7 @@ def walks_text(title: str, done: int, walks: int, steps: int, seconds: float) ->
 
 
 def sparkline(levels: list[int]) -> str:
-    """Return one bar per level, the last levels if there are many, with its height showing the level's size."""
+    """Return a bar per level (the last ones if there are many), its height showing the level's size."""
     shown = levels[-MOST_BARS:]
     top = max(shown, default=0) or 1
     return "".join(BARS[(len(BARS) - 1) * size // top] for size in shown)

@@ -42,9 +42,9 @@ KINDS = {
     Kind.AT_MOST: "must come at a limited cost, in every fair behaviour",
 }
 PARENT, SPARK_PARENT = 4, 8
-"""Bytes that store a state's predecessor."""
+"""Bytes per state for its predecessor."""
 MANY = 10_000
-"""The fewest states for which memory per state is meaningful: below, it is what was reserved."""
+"""Fewest states for which memory per state is meaningful: with fewer, most of it is merely reserved."""
 
 
 def print_page(
@@ -88,7 +88,7 @@ def print_page(
 
 
 def print_gravest(console: Console, result: CheckResult) -> None:
-    """Print the trace of the gravest violation, a line for each step, and the path to the deadlock if there is one."""
+    """Print the trace of the gravest violation, a line for each step, and the path to a deadlock, if any."""
     worst = gravest(result)
     if worst is not None:
         _print_steps(console, result.traces[worst.name], f"{worst.name} is violated")
@@ -116,7 +116,7 @@ def print_traces(console: Console, result: CheckResult) -> None:
 
 
 def _ways(result: CheckResult) -> Iterator[tuple[Counterexample, str]]:
-    """Yield histories with their titles: the gravest violation first, the others in order, then worst cases."""
+    """Yield paths with their titles: the gravest violation first, the others in order, then worst cases."""
     violated = [item for item in result.properties if item in result.violated]
     for item in sorted(violated, key=lambda item: item is not gravest(result)):
         yield result.traces[item.name], f"{item.name} is violated"
@@ -192,13 +192,13 @@ def print_properties(console: Console, result: CheckResult, *, legend: bool = Tr
 
 
 def _shared_fairness(question: Question) -> str:
-    """Return the fairness that all properties of whole behaviours share, if there are several and they agree."""
+    """Return the fairness that all properties of behaviours share, if there are several with the same."""
     texts = [item.eventual.fairness_text for item in question.properties if item.eventual is not None]
     return texts[0] if len(texts) > 1 and len(set(texts)) == 1 else ""
 
 
 def _behaviour(question: Question, item: PropertyResult, shared: str) -> Iterator[str]:
-    """Yield the notes on a property of whole behaviours; its fairness, unless it is `shared` by all."""
+    """Yield the notes on a property of behaviours; its fairness, unless it is `shared` by all."""
     prop = next(prop for prop in question.properties if prop.name == item.name)
     if prop.eventual is None:
         return
@@ -222,7 +222,7 @@ def _cost(item: PropertyResult) -> str:
 
 
 def _found(item: PropertyResult, *, exact: bool) -> tuple[Text, str]:
-    """Return the verdict and the length of the shortest trace; a witness is said to be reached."""
+    """Return the verdict and the length of the shortest trace; a witness counts as reached."""
     if item.path is None:
         doubtful = not exact and item.verdict in (Verdict.HOLDS, Verdict.UNREACHED)
         return verdict_text(item.verdict), ", up to fingerprint collisions" if doubtful else _cost(item)
@@ -235,7 +235,7 @@ def _found(item: PropertyResult, *, exact: bool) -> tuple[Text, str]:
 
 
 def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
-    """Yield the lines on the limits of a verdict: (label, text)."""
+    """Yield the lines on the reach of a verdict: (label, text)."""
     if result.question.version:
         yield "version", result.question.version
     yield "constants", " ".join(f"{name}={str(value).lower()}" for name, value in result.constants.items()) or "none"
@@ -303,7 +303,7 @@ def _memory(result: Result) -> str:
 
 
 def print_numbers(console: Console, rows: list[tuple[Text, Text]]) -> None:
-    """Print rows of right-aligned numbers and what they count."""
+    """Print rows of right-aligned numbers with their labels."""
     width = max(number.cell_len for number, _ in rows)
     for number, _ in rows:
         number.pad_left(width - number.cell_len)

@@ -1,4 +1,4 @@
-"""First screens: the verdict in one sentence, its basis, and the trace of the gravest violation."""
+"""First screens: the verdict in one sentence, the facts behind it, and the trace of the gravest violation."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 FEW = 8
-"""Up to this many constants are all shown; otherwise, those that differ from the declared ones."""
+"""Up to this many constants are shown in full; of more, those that differ from the declared ones."""
 ROWS = 4
-"""The most violations with a row each; more become one paragraph."""
+"""Most violations with a row each; more become one paragraph."""
 NAMES = 20
 """The most names in a paragraph."""
 STEPS = 12
-"""The number of steps of a trace that are shown, the last ones."""
+"""Number of a trace's steps that are shown, the last ones."""
 
 
 def gravest(result: CheckResult) -> PropertyResult | None:
@@ -38,7 +38,7 @@ def gravest(result: CheckResult) -> PropertyResult | None:
 
 
 def headline(result: CheckResult) -> str:
-    """Return the verdict in the words of the question: what can happen, or what holds."""
+    """Return the verdict in the question's words: what can happen, or what holds."""
     base = result.question.protocol.machine.base
     words = (verdict_sentence(result), *_counts(result))
     if result.base is Base.SAME and base is not None:
@@ -47,7 +47,7 @@ def headline(result: CheckResult) -> str:
 
 
 def verdict_sentence(result: CheckResult) -> str:
-    """Return only the verdict, as one sentence."""
+    """Return the verdict alone, as one sentence."""
     worst, doubt = gravest(result), ""
     if worst is not None:
         return violation(result.question.properties, worst.name, _size(worst))
@@ -73,7 +73,7 @@ def verdict_sentence(result: CheckResult) -> str:
 
 
 def violation(properties: Iterable[Property], name: str, how: str) -> str:
-    """Return a violation worded as what can happen, and how."""
+    """Return a violation as a sentence on what can happen, and how."""
     consequence = next((text for prop, text in CONSEQUENCES.items() if prop.name == name and prop in properties), "")
     return f"{consequence}: `{name}`, {how}." if consequence else f"`{name}` is violated: {how}."
 
@@ -105,7 +105,7 @@ def _everything(guarantees: Sequence[PropertyResult], word: str) -> str:
 
 
 def _because(result: CheckResult) -> Iterator[str]:
-    """Yield which findings have a repair that prevents the shortest traces of violations."""
+    """Yield the findings whose repair prevents the shortest traces of violations."""
     found = repaired_by(result.question, result, normalize=result.normalize)
     explained = {finding: names for finding, names in found.items() if finding}
     many = len(result.violated)
@@ -131,7 +131,7 @@ def _named(result: CheckResult, verdict: Verdict) -> list[PropertyResult]:
 
 
 def plain_notes(result: CheckResult) -> list[str]:
-    """Return the notes that a first screen keeps: those on this search and on a user's own machine."""
+    """Return the notes for a first screen: those on this search and on a user's own machine."""
     machine = result.question.protocol.machine
     if result.question.file and machine.base is None:
         return list(result.notes)
@@ -147,7 +147,7 @@ def print_screen(console: Console, result: CheckResult, *, hint: bool) -> None:
 
 
 def print_answer(console: Console, facts: Iterable[tuple[str, Text | str]], *, hint: str) -> None:
-    """Print the labelled facts of a first screen, and what `-v` adds."""
+    """Print the labelled facts of a first screen, and the hint about `-v`."""
     console.print()
     print_facts(console, facts)
     if hint:
@@ -210,7 +210,7 @@ def checked(question: Question, *, normalize: bool = True) -> str:
 
 
 def constants_text(machine: Machine, constants: Constants, version: str, name: str, off: str = "") -> str:
-    """Return a name with the constants that differ from the version or the declared ones; all if few."""
+    """Return a name with the constants that differ from the version or the declared ones; with all if they are few."""
     declared = machine.constants.declared()
     usual = dict(machine.version(version).values) if version else {}
     shown = {item: f"{item}={str(value).lower()}" for item, value in constants.shown.items()}
