@@ -42,7 +42,7 @@ class SiteResult:
 def build_site(
     output: str | Path, docs: str | Path = "docs", *, workers: int = 2, tell: Callable[[str], None] = lambda _: None
 ) -> SiteResult:
-    """Build the site into a folder; raise UsageError if a requirement is missing. `tell` is called with every stage."""
+    """Build the site in a folder; raise UsageError if a requirement is missing. `tell` is called with every stage."""
     output, docs, began = Path(output), Path(docs).resolve(), time.monotonic()
     require_generator()
     if not (docs / "glossary.md").is_file():
@@ -53,7 +53,7 @@ def build_site(
     with tempfile.TemporaryDirectory() as folder:
         pages, explorer = Path(folder) / "pages", Path(folder) / "explore"
         tell(f"1 of {STAGES}: the explorer, with its stories")
-        write(explorer, around_explorer())  # first: it needs what may not be had
+        write(explorer, around_explorer())  # first, as a requirement may be missing
         tell(f"2 of {STAGES}: pages of models, runs, guarantees and settings")
         gather(pages, docs)
         tell(f"3 of {STAGES}: MkDocs renders {sum(1 for _ in pages.rglob('*.md')):,} pages, which takes longest")
@@ -62,7 +62,7 @@ def build_site(
     for line in stale():
         tell(line)
     tell(f"4 of {STAGES}: links between all pages")
-    (output / "404.html").unlink()  # it works at the root of a server alone, and this may be anywhere
+    (output / "404.html").unlink()  # it works only at the root of a server, and the site may be anywhere
     join(output)
     traces.write(output, workers, lambda done: tell(f"5 of {STAGES}: {done} pages of traces"))
     found = [file for file in output.rglob("*") if file.is_file()]
@@ -71,7 +71,7 @@ def build_site(
 
 
 def _require_ours(output: Path) -> None:
-    """Raise UsageError for a folder with other things in it: the site takes the place of what is there."""
+    """Raise UsageError for a folder with other files in it: the site replaces its content."""
     if output.is_dir() and any(output.iterdir()) and not all((output / name).is_file() for name in OURS):
         raise UsageError(
             f"{output} has other files in it, and the site would take their place: name a folder that is new, or empty."
@@ -109,7 +109,7 @@ def built() -> dict[str, str]:
 
 
 def join(output: Path) -> None:
-    """Turn words that name something into links, on all pages."""
+    """Link the words on all pages that name an entry, an action and the like."""
     for file in sorted(output.rglob("*.html")):
         place = file.relative_to(output).as_posix()
         if place.startswith(("traces/", "explore/", "source/")) or place == "settings.html":
@@ -119,7 +119,7 @@ def join(output: Path) -> None:
         file.write_text(links.linked(text, place, protocol), encoding="utf-8")
 
 
-# -- MkDocs with Material: pages of Markdown in, a static site out, with nothing that asks for another address
+# -- MkDocs with Material: from Markdown pages to a static site without requests elsewhere
 
 FEATURES = [
     *(f"navigation.{name}" for name in ("tabs", "indexes", "prune", "top")),
@@ -141,9 +141,9 @@ def generate(pages: Path, output: Path, nav: list[Any]) -> None:
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 
-    logging.getLogger("mkdocs").setLevel(logging.ERROR)  # links are examined where the whole site is there
+    logging.getLogger("mkdocs").setLevel(logging.ERROR)  # links are checked on the whole site
     file = pages.parent / "mkdocs.yml"
-    file.write_text("site_name: Fencepost\n", encoding="utf-8")  # what a file cannot say, such as a function, follows
+    file.write_text("site_name: Fencepost\n", encoding="utf-8")  # functions and the like are passed below
     build(
         load_config(
             str(file),
@@ -166,7 +166,7 @@ def generate(pages: Path, output: Path, nav: list[Any]) -> None:
 
 
 def _theme() -> dict[str, Any]:
-    """Return the look: light or dark as a reader prefers, with a button that switches to the other."""
+    """Return the theme: light or dark by the reader's preference, with a button to switch."""
     palette = [
         {
             "media": f"(prefers-color-scheme: {prefers})",

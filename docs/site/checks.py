@@ -85,7 +85,7 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
 def without_it(found: Found) -> str:
     """Return the first violation, with its steps and constants.
 
-    If nothing is violated, return why, or where steps left a domain.
+    If nothing is violated, return the reason, or where steps left a domain.
     """
     data, base = found
     if not data["broken"]:
@@ -121,7 +121,7 @@ def _bases(data: dict[str, Any]) -> Iterator[str]:
 
 
 def _suspicious(name: str) -> Iterator[str]:
-    """Yield the suspicions at all constants together."""
+    """Yield the suspicions that apply at all constants."""
     found = report(protocol(name))
     items = [f"- {text}: {', '.join(f'`{item}`' for item in found[key])}" for key, text in TELLS.items() if found[key]]
     if items:
@@ -129,7 +129,7 @@ def _suspicious(name: str) -> Iterator[str]:
 
 
 def _example(name: str, best: dict[str, Found]) -> Iterator[str]:
-    """Yield the history to the soonest violation without a guard, but not at once, as a picture without a script."""
+    """Yield a picture, without a script, of the shortest violation without a guard of at least SHORTEST steps."""
     shown = [
         found for found in best.values() if found[0]["kind"] == "guard" and len(found[0].get("steps", ())) >= SHORTEST
     ]
@@ -142,12 +142,12 @@ def _example(name: str, best: dict[str, Found]) -> Iterator[str]:
 
 
 SHORTEST = 3
-"""The fewest steps for which a history gets a picture."""
+"""Fewest steps of a path with a picture."""
 
 # -- the checks of each KIP: whether they were shown necessary, or the reason why not at the bounds
 
 Best = dict[str, dict[str, tuple[dict[str, Any], dict[str, Any]]]]
-"""By protocol and row: the row with most findings, and its base."""
+"""By protocol and row: the entry with most findings, and its base."""
 
 ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "KIP-320": {

@@ -1,4 +1,4 @@
-"""The pages of entries: guarantees, bugs, hypotheses, questions and claims; the evidence of each, and its stories."""
+"""The pages of entries: guarantees, bugs, hypotheses, questions and claims, with their evidence and stories."""
 
 import re
 from collections import Counter
@@ -33,7 +33,7 @@ from fencepost.site.tables import seconds_of
 
 
 def details(entry: Entry, page: str) -> str:
-    """Return the evidence of an entry as a collapsible element; empty if missing."""
+    """Return the evidence of an entry as a collapsible element; empty without any."""
     parts = [part for part in _parts(entry, page) if part]
     if not parts:
         return ""
@@ -69,7 +69,7 @@ def _parts(entry: Entry, page: str) -> Iterator[str]:
 
 
 def _list(title: str, items: list[tuple[str, str]], page: str) -> str:
-    """Return links under a title, on one line: no list is interrupted by it."""
+    """Return links under a title, on one line, as a line break would interrupt a list."""
     if not items:
         return ""
     links = ", ".join(f'<a href="{escape(places.rendered(place, page))}">{escape(text)}</a>' for text, place in items)
@@ -90,7 +90,7 @@ def _guards(entry: Entry) -> list[tuple[str, str]]:
 # -- stories: on the first page, on the page of a KIP or a finding, and below the entries that they are about
 
 FIRST = "kip-903"
-"""The first story to show: a released bug that any operator can follow."""
+"""The story to show first: a released bug that every operator can follow."""
 
 
 @cache
@@ -144,7 +144,7 @@ STATUS = {
     "known-gap": ("Known gap", "known gaps"),
     "open": ("Open", "open"),
 }
-"""The wording of each status, and the title of its column."""
+"""Words for each status, and the title of its column."""
 NOT_KEPT = {
     "finding": "Guarantees that Kafka was seen to break",
     "conjecture": "Guarantees that a conjecture breaks, which was not seen on real Kafka",
@@ -269,7 +269,9 @@ def _claim(entry: Entry) -> Iterator[str]:
 
 
 def _evidence(cases: Sequence[Case]) -> Iterator[str]:
-    """Yield for each property and protocol where it holds and fails, by the widest run and the shortest trace."""
+    """Yield for each property and protocol where it holds and where it is violated, by the widest run and the shortest
+    trace.
+    """
     for prop, name in dict.fromkeys((case.prop, case.run.protocol) for case in cases):
         mine = [case for case in cases if (case.prop, case.run.protocol) == (prop, name)]
         yield f"`{prop}` on {name}: " + "; ".join(_verdicts(mine))
@@ -292,7 +294,7 @@ def _verdicts(cases: Sequence[Case]) -> Iterator[str]:
 
 
 def _below(cases: Sequence[Case], word: str) -> str:
-    """Return the mark of what holds below bounds that were reached alone: those that none of the runs got around."""
+    """Return the mark for a property that holds only below bounds that were reached: no run avoided them."""
     known = [found for found in (reached_by(case.run) for case in cases) if found is not None]
     if word != "holds" or not known:
         return ""
@@ -348,7 +350,7 @@ def _bug(entry: Entry) -> Iterator[list[str]]:
         return
     failing = {case.run.name for case in own if case.expect == "violated"}
     named = {case.run.name for case in own if case.run.title.endswith(entry.id)}
-    chosen = failing | named or {case.run.name for case in own}  # the latter of a report that was not a bug
+    chosen = failing | named or {case.run.name for case in own}  # the latter for a report that was not a bug
     for name in dict.fromkeys(case.run.name for case in own if case.run.name in chosen):
         shown = [case for case in own if case.run.name == name]
         run, twin = shown[0].run, _twin(shown[0], own) if failing | named else None
@@ -371,7 +373,7 @@ def _failure(case: Case, *, with_trace: bool) -> str:
 
 
 def _twin(case: Case, own: Sequence[Case]) -> Run | None:
-    """Return the run with the fewest other constants in which the property holds; None if no run is that near."""
+    """Return the run with the fewest differing constants in which the property holds; None if all differ too much."""
     others = [item.run for item in own if item.prop == case.prop and item.expect == "holds" and item.run != case.run]
     others = [run for run in others if run.protocol == case.run.protocol]
     near = [run for run in others if len(difference(case.run, run)) <= _SWITCHES]
@@ -385,7 +387,7 @@ def difference(run: Run, twin: Run) -> list[str]:
 
 
 def coverage() -> Iterator[str]:
-    """Yield the lines of the page with every verdict: decided, a known gap, or open."""
+    """Yield the lines of the page with the status of every entry: decided, a known gap, or open."""
     yield from ("# Coverage", "", COVERAGE, "")
     yield from (*table(("kind", "entries", "decided", "not built", "known gap", "open"), _counts()), "")
     found = [item.classes for item in evidence().values() if item.classes]

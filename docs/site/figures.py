@@ -1,6 +1,6 @@
-"""Tables of measured figures: speed and size, searches on Spark, proofs, and what each version of the model loses.
+"""Tables of measured figures: speed and size, searches on Spark, proofs, and the losses of each version of the model.
 
-Each reads a file of `invariants/figures/`, which a program in `benchmarks/` has written.
+Each reads a file of `invariants/figures/` that a program in `benchmarks/` has written.
 """
 
 import re
@@ -99,7 +99,7 @@ def wanted() -> Table:
 
 
 def steps() -> Table:
-    """Return the progress of the back end by step, in nanoseconds of processor time per state."""
+    """Return the processor time per state, in nanoseconds, after each step of the back end's development."""
     names = {"step": "step", "kip320": "kip320", "3 brokers": "three brokers", "kept": "kept"}
     return table_of(load("speed")["steps"], {title: f"{{{name}}}" for title, name in names.items()})
 
@@ -119,7 +119,7 @@ def switches_off() -> Table:
 
 
 def moving() -> Table:
-    """Return the largest search of replicas that move, in both modes."""
+    """Return the largest search with moving replicas, in both modes."""
     columns: dict[str, Column] = {
         "what": "{what}",
         "kept": "{kept}",
@@ -135,17 +135,17 @@ def moving() -> Table:
     return table_of(load("switches").get("moving", ()), columns)
 
 
-# -- searches on Spark, and what follows for larger clusters
+# searches on Spark, and predictions for larger clusters
 
 EXECUTORS = (10, 100, 1000)
 STATES = (10**9, 10**10, 10**11, 10**12)
 LEVELS = 60
 """The number of levels of the predicted searches."""
 BANDWIDTH = 125e6
-"""Bytes per second that an executor can send: a tenth of a link of 10 Gbit/s, which ten executors of a host share."""
+"""Bytes per second that an executor can send: ten executors of a host share a link of 10 Gbit/s."""
 PARTITIONS_EACH = 2
 DRIVER_TASKS = 500.0
-"""Tasks per second that a driver starts; a level has two for each partition."""
+"""Tasks per second that a driver starts; a level has two per partition."""
 MEASURED_CORES = 2
 """Cores of the machine on which the levels were measured."""
 
@@ -181,7 +181,7 @@ def spark_cost() -> Table:
 
 
 def spark_levels() -> Table:
-    """Return the levels of the large search on Spark: generated states move, visited ones do not."""
+    """Return the levels of the large search on Spark: generated states are sent, visited ones are not."""
     levels = load("spark")["search"]["spark"]["levels"]
     visited = accumulate(item["fresh"] for item in levels)
     columns: dict[str, Column] = {
@@ -199,9 +199,9 @@ def spark_levels() -> Table:
 def unit() -> dict[str, float]:
     """Return the figures of the model of larger clusters.
 
-    `core`: seconds of one core for a state; `shuffle`, `kept`, `table`: bytes for a state in the shuffle, in the blocks
-    of the levels, and in the tables of the executors; `level`: seconds of a level, and `partition` seconds of a core
-    for each partition in it, however few states there are.
+    `core`: seconds of one core per state; `shuffle`, `kept`, `table`: bytes per state in the shuffle, in the blocks of
+    the levels, and in the tables of the executors; `level`: seconds per level, and `partition`: seconds of a core per
+    partition of a level, however few states there are.
     """
     found = load("spark")
     one = found["executors"]["one"]
@@ -283,7 +283,7 @@ def _bytes(value: float) -> str:
 # -- proofs: what `fencepost prove` prints as JSON
 
 MOST_NAMES = 4
-"""The most names in a cell; `fencepost prove` prints all."""
+"""Most names in a cell; `fencepost prove` prints all."""
 
 
 def measured_proofs() -> dict[str, Figures]:
@@ -319,7 +319,7 @@ def _first_of(text: str) -> str:
 
 
 def _sizes(text: str) -> str:
-    """Return the constants that are not zero: what is zero cannot happen."""
+    """Return the constants that are not zero: events whose constant is zero cannot happen."""
     return " ".join(item for item in text.split() if not item.endswith("=0")) or "no bound"
 
 
@@ -339,14 +339,14 @@ def lemmas(name: str) -> Table:
 
 
 def loops() -> Table:
-    """Return the functions with unbounded loops in a proof, whose results may be anything."""
+    """Return the functions with unbounded loops in a proof, which are havocked."""
     found = ((item.name, measured_proofs().get(item.name, {}).get("havoc_loops", [])) for item in THEOREMS)
     rows = ([f"`{name}`", ", ".join(f"`{item}`" for item in names)] for name, names in found if names)
     return ["proof", "loops of"], rows
 
 
 def cuts(name: str) -> Table:
-    """Return the bounds that steps of one proof may leave: such steps end with an error and decide nothing."""
+    """Return the bounds that steps of a proof may leave; such steps end with an error and decide nothing."""
     found = measured_proofs().get(name, {"cuts": {}})
     return ["action", "bound"], ([f"`{action}`", "; ".join(bounds)] for action, bounds in found["cuts"].items())
 
@@ -377,7 +377,7 @@ def by_version() -> Table:
 
 
 def _verdict(cell: Figures | None) -> str:
-    """Return a verdict, with the states of the shortest trace; a dash for what the model of a version cannot say."""
+    """Return a verdict with the states of the shortest trace; a dash if the model of a version cannot decide it."""
     if cell is None or cell["verdict"] == "not expressible":
         return "-"
     return f"violated, {cell['length']}" if cell["verdict"] == "violated" else str(cell["verdict"])
@@ -432,7 +432,7 @@ def crashes_in_short(replicas: int = 3) -> Table:
     """Return the outcome of crashes, a row for each min ISR, in the words of `fencepost advise`."""
 
     def shown(min_isr: int, **asked: bool) -> str:
-        """Return the outcome of a setting; both outcomes if ELR matters and was not given."""
+        """Return the outcome of a setting; both outcomes if they depend on ELR."""
         points = [item for item in cells(replicas) if item["setting"].items() >= {"min_isr": min_isr, **asked}.items()]
         return "; or ".join(dict.fromkeys(map(outcome, points))) or "not searched"
 

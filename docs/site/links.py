@@ -1,4 +1,4 @@
-"""Links of the site: those between pages of docs/ stay inside, and words that name something become links."""
+"""Links of the site: those between pages of docs/ stay on the site, and words that name something become links."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,12 +14,12 @@ from fencepost.site.tables import with_tables
 from fencepost.site.traces import names
 
 FRONT = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
-"""The repository's pages outside docs/ that are on the site, and their places."""
+"""Pages of the repository outside docs/ that are on the site, and their places."""
 READ = (".py", ".java", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
-"""Files that a page links to and that are shown as text."""
+"""Files that a page links to and that the site shows as text."""
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)\s#]*)(#[^)\s]*)?", re.MULTILINE)
 _LIST = re.compile(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", re.MULTILINE)
-"""A line directly before a list: MkDocs wants a blank line between them, and GitHub does not."""
+"""A line directly before a list: MkDocs needs a blank line between them, GitHub does not."""
 _FENCED = re.compile(r"^(```.*?^```\n?)", re.MULTILINE | re.DOTALL)
 
 
@@ -48,7 +48,7 @@ def source(file: Path, root: Path) -> str:
 
 
 def _text(page: str, text: str, folder: Path, docs: Path, shown: dict[str, Path]) -> str:
-    """Return a page with links that stay on the site; code in fences is left alone."""
+    """Return a page whose links stay on the site; fenced code is unchanged."""
 
     def target(found: re.Match[str]) -> str:
         before, path, anchor = found[1], found[2], found[3] or ""
@@ -65,7 +65,7 @@ def _text(page: str, text: str, folder: Path, docs: Path, shown: dict[str, Path]
 
 
 def _place(file: Path, docs: Path, shown: dict[str, Path]) -> str:
-    """Return where a file of the repository is on the site; empty if it is nowhere."""
+    """Return the place of a repository's file on the site; empty if it is not there."""
     root = docs.parent
     name = file.relative_to(root).as_posix() if file.is_relative_to(root) else ""
     if name in FRONT or name == "README.md":
@@ -134,7 +134,7 @@ def _entries() -> re.Pattern[str]:
 
 
 def _named(text: str, protocol: str) -> str:
-    """Return the place of what a word in code names; empty if that is nothing, or several things."""
+    """Return the place of the thing that a word in code names; empty if there is no such thing, or several."""
     known = _names().get(text, {})
     if protocol in known:
         return known[protocol]

@@ -1,4 +1,4 @@
-"""Where everything is on the site: one place for each protocol, guard, run, entry, trace and source file.
+"""Places on the site: one for each protocol, guard, run, entry, trace and source file.
 
 Places are paths from the root of the site, before rendering: `protocols/kip320.md#follower-fetch-1`. Pages are written
 as Markdown, with the tables of `table`.
@@ -22,9 +22,9 @@ Row = list[str]
 Table = tuple[Row, Iterable[Row]]
 """The head of a table, and its rows."""
 Figures = dict[str, Any]
-"""A row as measured."""
+"""A measured row."""
 Column = str | Callable[[Figures], str]
-"""A format of a row's figures, or a function that makes a cell from them."""
+"""A format string for a row's figures, or a function that makes a cell of them."""
 _NUMBER = re.compile(r"\**[\d.,]*\**")
 
 
@@ -73,7 +73,7 @@ PAGES = {
     "bugs": ("Historic bugs", ("Historic bugs",)),
     "hypotheses": ("Hypotheses", ("Hypotheses",)),
 }
-"""The pages of entries: title, and words that assign a heading of entries to it."""
+"""The pages of entries: title, and the words of headings that belong to it."""
 
 
 @cache
@@ -92,7 +92,7 @@ def link_to(name: str, folder: str = "") -> str:
 
 
 def slug(text: str) -> str:
-    """Return the anchor that GitHub gives a heading: links between pages of docs/ use these."""
+    """Return GitHub's anchor of a heading, which links between pages of docs/ use."""
     return re.sub(r"[^\w\- ]", "", text.lower()).strip().replace(" ", "-")
 
 
@@ -144,7 +144,7 @@ def in_explorer(
 
 
 def around_explorer() -> dict[str, Any]:
-    """Return the addresses of the site's pages relative to the explorer; for properties, the prefix."""
+    """Return the addresses of the site's pages relative to the explorer, for properties a prefix."""
     names = {
         name: {"page": rendered(of_protocol(name), EXPLORER), "property": rendered(of_property(name, ""), EXPLORER)}
         for name in PROTOCOLS
@@ -179,7 +179,7 @@ def rendered(place: str, page: str) -> str:
     return (path.removesuffix(".md") + ".html" if path.endswith(".md") else path) + mark + anchor
 
 
-# -- which belong together: entries, the properties that decide them, runs, traces and guards
+# relations between entries, the properties that decide them, runs, traces and guards
 
 Key = TypeVar("Key")
 Asked = tuple[str, str]
@@ -194,13 +194,13 @@ def entries_by_property() -> dict[Asked, tuple[str, ...]]:
 
 @cache
 def entries_by_run() -> dict[str, tuple[str, ...]]:
-    """Return the entries that a run (by name) is evidence for."""
+    """Return the entries for which a run is evidence, by the run's name."""
     return _entries_by(lambda case: case.run.name)
 
 
 @cache
 def entries_by_trace() -> dict[str, tuple[str, ...]]:
-    """Return the entries that an archived trace is evidence for, by file name."""
+    """Return the entries for which an archived trace is evidence, by file name."""
     return _entries_by(lambda case: case.run.traces[case.prop] if case.expect == "violated" else None)
 
 
@@ -229,7 +229,7 @@ def guards_by_property() -> dict[Asked, tuple[str, ...]]:
 
 @cache
 def same() -> dict[str, tuple[str, ...]]:
-    """Return, by entry, the claims of KIPs with the same or a part of its meaning."""
+    """Return, by entry, the claims of KIPs that state the same or a part of it."""
     found: dict[str, list[str]] = {}
     for name, entry in entries().items():
         for other in entry.same_as:

@@ -11,7 +11,7 @@ from fencepost.site.places import Column, Figures, Row, Table, table_of
 # -- releases of Kafka
 
 FINDINGS = ("hyp-", "q3", "b16", "b07", "b26")
-"""Prefixes of traces of open questions; all others are known or planted bugs, and examples."""
+"""Prefixes of the traces of open questions; other traces show known or planted bugs, or are examples."""
 TRACES_OF_A_ROW = 5
 ARCHIVE = "../counterexamples/archive/replication-"
 
@@ -24,7 +24,7 @@ CONFORMANCE = {
     "quorum": "release|with|transitions executed|steps|set aside|differences",
     "seen": "release|protocol|noticed|of them with others|refusals tried|taken otherwise",
 }
-"""Titles of the columns of each part of the figures on conformance, in the order of storage."""
+"""Column titles of each part of the conformance figures, in stored order."""
 
 
 def conformance(part: str) -> Table:
@@ -55,7 +55,7 @@ def reasons(*, of_findings: bool) -> Table:
 
 
 def _reasons_of(by: dict[str, tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
-    """Yield each verdict and reason once, after the releases that it is of."""
+    """Yield each verdict and reason once, preceded by its releases."""
     alike: dict[tuple[str, str], Row] = {}
     for release, found in by.items():
         alike.setdefault(found, []).append(release)
@@ -64,7 +64,7 @@ def _reasons_of(by: dict[str, tuple[str, str]]) -> Iterator[tuple[str, str, str]
 
 
 def _settled(*, of_findings: bool) -> dict[str, dict[str, tuple[str, str]]]:
-    """Return by trace and release the verdict and why."""
+    """Return the verdict and its reason by trace and release."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
     for row in load("releases").get("settled", []):
         name = row["trace"].removeprefix("replication-")
@@ -83,7 +83,7 @@ def _span(which: Row, releases: Row) -> str:
 # -- real clients
 
 SHOWN = 3
-"""The most names of histories in a cell."""
+"""Most names of histories in a cell."""
 
 
 def _played(table: str) -> list[Figures]:
@@ -101,7 +101,7 @@ def client_rules() -> Table:
 
 
 def _broken(row: Figures) -> str:
-    """Return broken of tried; if it was broken, how many of those that were played again showed it each time."""
+    """Return the number of broken and tried histories, and how many of those replayed broke it each time."""
     if not row["histories"]:
         return ""
     shown = f"{row['broken']:,} of {row['histories']:,}"
@@ -157,7 +157,7 @@ REPORT = re.compile(r"([\w-]+/[\w.-]+)#(\d+)")
 
 
 def _rule(name: str) -> str:
-    """Return a rule as it is shown; the death of the process is not a rule."""
+    """Return the name of a rule as shown; the death of the process is not a rule."""
     return name if " " in name else f"`{name}`"
 
 
@@ -232,7 +232,7 @@ def _ended(row: Figures, verdict: str) -> int:
 
 
 def _from_to(row: Figures, name: str) -> str:
-    """Return the least and the greatest of some numbers of the runs that were decided."""
+    """Return the least and the greatest value among the decided runs."""
     numbers = [run[name] for run in row["runs"] if run["verdict"] != "undetermined"]
     if not numbers:
         return ""

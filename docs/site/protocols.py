@@ -74,7 +74,7 @@ def _guards(machine: Machine, found: list[Guard], best: dict[str, Found], place:
 
 
 def _purpose(machine: Machine, guard: Guard, known: Found | None, place: str) -> tuple[str, str]:
-    """Return the purpose of a guard, and the effect of removing it, with the history to explore."""
+    """Return the purpose of a guard and the effect of removing it, with a link to the path in the explorer."""
     if known is None:
         return "", ""
     data, base = known

@@ -1,4 +1,4 @@
-"""The page on settings: every answer of `fencepost advise`; a form shows the chosen one."""
+"""The page on settings: every answer of `fencepost advise`, one of which a form selects."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from fencepost.site.places import EXPLORER, of_entry, rendered
 
 PLACE = "settings.md"
 MOST_REPLICAS = 5
-"""The choices of replicas: more than were searched, so that this is visible."""
+"""Choices of replicas: more than were searched, so that the limit is visible."""
 RELEASES = tuple(item.removeprefix("kafka-") for item in versions())
 NUMBERS = tuple(str(number) for number in range(1, MOST_REPLICAS + 1))
 CHOICES = (
@@ -91,7 +91,7 @@ def _table() -> str:
 
 
 def _pieces(made: AdviceResult) -> Iterator[str]:
-    """Yield an answer in pieces, which other answers share."""
+    """Yield an answer in pieces that answers can share."""
     data = made.data
     unknown = "" if made.decided else " unknown"
     yield f'<p class="outcome{unknown}"><strong>{escape(advice_words.headline(data))}</strong></p>'
@@ -114,7 +114,7 @@ def _pieces(made: AdviceResult) -> Iterator[str]:
 
 
 def _history(item: Json, told: list[str], there: str) -> str:
-    """Return the shortest history of a cell, with its place in the explorer."""
+    """Return the shortest path of a cell, with its place in the explorer."""
     steps = "".join(f"<li>{escape(step)}</li>" for step in told)
     return (
         f'<p>{escape(advice_words.broken_by(item))}. <a href="{escape(there)}">Open it in the explorer</a></p>'
@@ -123,7 +123,7 @@ def _history(item: Json, told: list[str], there: str) -> str:
 
 
 def _operation(item: Json) -> str:
-    """Return what there is to say of an operation, with the pages of its findings."""
+    """Return an operation as HTML, with links to the pages of its findings."""
     lines = "".join(f"<p>{_text(line)}</p>" for line in advice_words.lines_of(item))
     known = [name for name in item["findings"] if name.startswith("HYP-")]
     links = ", ".join(f'<a href="{escape(rendered(of_entry(name), PLACE))}">{name}</a>' for name in known)
@@ -131,7 +131,7 @@ def _operation(item: Json) -> str:
 
 
 def _text(line: str) -> str:
-    """Return a line as HTML, with what it has in code."""
+    """Return a line as HTML, with its code marked up."""
     return re.sub("`([^`]*)`", r"<code>\1</code>", escape(line))
 
 

@@ -1,6 +1,6 @@
-"""Which figures are stale: the measured questions, and whether their model has changed since.
+"""Stale figures: the measured questions, and whether their model has changed since.
 
-Programs in `benchmarks/figures/` take the questions from here, and store the mark of each beside its answer.
+Programs in `benchmarks/figures/` take the questions from here, and store the digest of each beside its answer.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from fencepost.site.figures import measured_proofs
 
 PROTOCOL = "replication"
 LOSS = "leader-has-acknowledged"
-"""The property that fails when an acknowledged record is lost."""
+"""The property that is violated when an acknowledged record is lost."""
 
 # -- how many crashes a record survives
 
@@ -28,7 +28,7 @@ CLAIM = (
     "max_records=1 shrinks=0 loss=any equal_partition_epoch_overwrites=off "
     "reset_followers_on_reelection=on fenced_before_registration=on fenced_epoch_check=on"
 )
-"""The constants at which KIP-966's claim is tested: any crash may lose everything, the known holes are repaired."""
+"""Constants for KIP-966's claim: any crash may lose everything, and the known holes are repaired."""
 SIZES = {
     "2": "brokers=2 initial_isr=2 fences=2 crashes=2 max_leader_epoch=4",
     "3": "brokers=3 initial_isr=3 fences=3 crashes=3 max_leader_epoch=8",
@@ -37,7 +37,7 @@ SIZES = {
 fenced."""
 GRID = ("elr=off,on", "unclean_election=off,on")
 MOST_STATES = 20_000_000
-"""A search may take this many states; as fingerprints they take less than 4 GiB."""
+"""State limit of a search; as fingerprints the states take less than 4 GiB."""
 
 
 def grid_of(replicas: str) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def stale_crashes() -> list[str]:
 
 
 class Question(NamedTuple):
-    """The constants at which a finding is searched, with all others repaired, and the counted faults."""
+    """Constants for searching a finding with all others repaired, and the counted faults."""
 
     constants: str
     kinds: tuple[str, ...]
@@ -96,7 +96,7 @@ _REPAIRED = {
 
 
 def _alone(given: str) -> str:
-    """Return constants with everything repaired that they do not set."""
+    """Return constants in which everything else is repaired."""
     values = {**_REPAIRED, **dict(pair.split("=") for pair in given.split())}
     return " ".join(f"{name}={value}" for name, value in values.items())
 
@@ -153,7 +153,7 @@ def faults_are_stale() -> bool:
     return bool(load("finding-faults")) and load("finding-faults")["mark"] != faults_mark()
 
 
-# -- what operations lose
+# the losses of operations
 
 
 def operations_mark() -> str:
@@ -164,7 +164,7 @@ def operations_mark() -> str:
 # -- findings by version
 
 DISK_STAYS = {"brokers": 2, "crashes": 2, "fences": 2, "max_leader_epoch": 4, "max_records": 1, "loss": "none"}
-"""Constants at which the losses of releases are measured: the disk survives a crash, and the process starts again."""
+"""Constants for the losses of releases: the disk survives a crash, and the process starts again."""
 
 
 def versions_mark() -> str:
@@ -206,7 +206,7 @@ def _model_of_loss() -> list[str]:
 
 
 def stale() -> Iterator[str]:
-    """Yield a line for each file of figures whose model has changed since: its name, and how to measure it again."""
+    """Yield a line for each stale file of figures: its name, and how to measure it again."""
     found = [(f"matrices/{name}", f"matrices {name}") for name in matrices.stale()]
     found += [("versions", "versions")] if versions_are_stale() else []
     found += [("finding-faults", "finding_faults")] if faults_are_stale() else []
@@ -221,7 +221,7 @@ def stale() -> Iterator[str]:
 
 
 def stale_proofs() -> Iterator[str]:
-    """Yield a line for the proofs whose question has changed since they were measured; the comparison needs z3."""
+    """Yield a line for the proofs whose question has changed since; the comparison needs z3."""
     try:
         from fencepost.explorers.symbolic.cache import digest
     except ModuleNotFoundError:
@@ -244,7 +244,7 @@ def stale_proofs() -> Iterator[str]:
 
 
 def refuted() -> Iterator[str]:
-    """Yield a line for each stale verdict whose history is impossible or violates nothing."""
+    """Yield a line for each stale verdict whose path is refused or violates nothing."""
     known = matrices.measured()
     claimed = [
         (f"matrices/{name}.json: {row['row']} is said to be needed", partial(matrices.history, name, (row, base)))

@@ -27,7 +27,7 @@ from fencepost.site.places import Column, Row, Table, number, table, table_of
 
 
 def recovery() -> Table:
-    """Return the losses of each rule of unclean recovery, by the replicas it waits for and by faults."""
+    """Return the losses of each rule of unclean recovery, by awaited replicas and by faults."""
     kinds = ("nobody-who-answered-had-more", "nobody-had-more", "leader-has-committed")
     losses = ("lost: one that answered had it", "lost: some broker had it", "lost")
     rows = []
@@ -78,12 +78,12 @@ def operations() -> Table:
     )
 
 
-# -- the four cases of KIP-392: the fate of a consumer, by design and reset policy
+# the four cases of KIP-392: the consumer's outcome, by design and reset policy
 
 CASES = {1: "1 uncommitted", 2: "2 unavailable", 3: "3 too small", 4: "4 too large"}
 DESIGNS = {"kip392-older": "older text", "kip392-newer": "newer text", "kafka-4.1": "code"}
 CONTRADICTION = "†"
-"""Marks where the two texts, which the page combines, have different results."""
+"""Marks of results that differ between the two texts that the page combines."""
 
 
 class Cell(NamedTuple):
@@ -109,7 +109,7 @@ def _cell(run: Run) -> Cell:
 
 
 def four_cases() -> Table:
-    """Return the head and the rows of the table: one row for each case, policy, and whether the epoch is known."""
+    """Return the table of the four cases: a row for each case, policy, and whether the epoch is known."""
     by_place = {(cell.case, cell.policy, cell.epochs, cell.version): cell for cell in every_cell()}
     places = sorted({(case, not epochs, policy) for case, policy, epochs, _ in by_place})
     rows = []
@@ -134,19 +134,19 @@ def _outcomes(cell: Cell, *, marked: bool) -> str:
 # -- how long a new high watermark of the metadata log may be unknown
 
 MAX_WAIT_MS = 500
-"""The maximum time that a fetch is parked: MAX_FETCH_WAIT_MS of KafkaRaftClient, and the default of
+"""Longest time that a fetch is parked: MAX_FETCH_WAIT_MS of KafkaRaftClient, and the default of
 metadata.max.idle.interval.ms."""
 ROUND_TRIP_MS = 10
-"""A round trip in one data centre, with slack; chosen so that a message takes a hundredth of a maximum wait."""
+"""A round trip within a data centre, with a margin, chosen so that a message takes a hundredth of a maximum wait."""
 
 DELAY = "commit-is-known-in-time"
 SLOW = ", two ticks"
-"""The name of a pair's second run, in which a message takes two ticks."""
+"""Name of a pair's second run, in which a message takes two ticks."""
 _SAME = {"nodes", "voters", "max_epoch", "max_records", "clock", "max_wait", "latency", "longest_delay"}
 
 
 def delays() -> Table:
-    """Return the head and the rows of the table."""
+    """Return the table of delays."""
     by_name = {run.name: run for run in runs_of("quorum")}
     pairs = [(run, by_name[name + SLOW]) for name, run in by_name.items() if name + SLOW in by_name]
     head = ["run", "differs in", "maximum waits", "round trips", "milliseconds", "distinct", "trace"]
@@ -165,7 +165,7 @@ def _row(fast: Run, slow: Run) -> Row:
 
 
 def _differing(run: Run) -> str:
-    """Return the constants of a run that are neither defaults nor the same in every row."""
+    """Return the constants of a run that are not defaults and differ between rows."""
     declared = protocol(run.protocol).machine.constants.declared()
     found = {name: value for name, value in run.constants.items() if name not in _SAME}
     return ", ".join(
@@ -176,7 +176,9 @@ def _differing(run: Run) -> str:
 
 
 def shares(fast: Run, slow: Run) -> tuple[int, int]:
-    """Return the maximum waits and messages on the worst path; raise an error if two runs do not determine them."""
+    """Return the numbers of maximum waits and of messages on the worst path; raise an error unless two runs determine
+    them.
+    """
     one, other = fast.worst[DELAY], slow.worst[DELAY]
     if isinstance(one, str) or isinstance(other, str):
         if one != other:
@@ -195,7 +197,7 @@ def shares(fast: Run, slow: Run) -> tuple[int, int]:
 MARK = "<!-- cases "
 """The mark before each table."""
 _TABLE = re.compile(r"(<!-- cases ([^\n]*?) -->\n)(?:(?!<!-- cases ).)*?(<!-- end -->)", re.DOTALL)
-"""A table with its subject and end."""
+"""A table with its name and end mark."""
 _LARGEST = 8
 
 
@@ -240,7 +242,7 @@ def _cases(ids: Sequence[str]) -> Table:
 def _cases_of(entry: Entry) -> Iterable[Row]:
     """Yield a row for each property, verdict and archived trace: the run with the shortest trace, or with most states.
 
-    Failures without a trace are left out where one as short has one.
+    Violations without a trace are left out if one as short has a trace.
     """
     cases = cases_of(entry)
     found = dict.fromkeys((case.prop, case.expect, _link(case)) for case in cases)

@@ -1,4 +1,4 @@
-"""Pages of archived traces, as the HTML renderer draws them, with links to explorer and catalogue; and their list."""
+"""Pages of archived traces, drawn by the HTML renderer, with links to explorer and catalogue; and their list."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -18,10 +18,10 @@ INTRODUCTION = (
     "Every archived history, a shortest one for its question. The length counts its states, the initial one included."
 )
 EVERY = 40
-"""Progress is reported after this many traces."""
+"""Traces between two reports of progress."""
 END_OF_HEAD, END_OF_META = "</header>", "</head>"
 ICON = '<link rel="icon" href="../assets/images/favicon.png">'
-"""Without an icon a browser asks for one at the root of the server."""
+"""An empty icon; without one, browsers request it from the root of the server."""
 WAYS = (
     '<style>.ways a {{ color: var(--accent); margin-right: 1em; }}</style><nav class="ways" aria-label="Fencepost"><p>'
     '<a href="{explore}">Open in the explorer</a>{others}</p></nav>'
