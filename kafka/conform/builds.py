@@ -38,6 +38,8 @@ SHOWN = 8
 COMPARE_SECONDS = 120
 FIGURE = "builds"
 """The figure of planted changes to a release, and the number of them that are found."""
+WAYS = {"+": "always jumps", "-": "never jumps"}
+"""The ways of a conditional jump, as the agent marks them."""
 DID = "did"
 """Key of a driver's answer with the command's success, or why it failed."""
 RAFT = "org.apache.kafka.raft."
@@ -277,6 +279,8 @@ class BuildsReport:
     """The differing lines of B that a history executes."""
     unseen: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """By executed method, the differing lines that no history executes, if the builds agree."""
+    one_way: list[dict[str, Any]] = field(default_factory=list)
+    """The conditional jumps of differing lines that went one way in all histories, if the builds agree."""
     driven: set[str] = field(default_factory=set)
     """Classes with a method that a history executes."""
     histories: int = 0
@@ -312,7 +316,8 @@ class BuildsReport:
         """The verdict: differs, not-exercised (no confirmed difference, but not everything was executed), or same."""
         if self.departure is not None or self.drawn.get("differs"):
             return "differs"
-        return "not-exercised" if self.missed or self.unseen or self.unconfirmed or not self.complete else "same"
+        missing = self.missed or self.unseen or self.one_way or self.unconfirmed
+        return "not-exercised" if missing or not self.complete else "same"
 
     def data(self) -> dict[str, Any]:
         """Return the report with the keys of the contract."""
@@ -328,6 +333,7 @@ class BuildsReport:
                 for item in self.methods
             ],
             "lines_not_executed": self.unseen,
+            "conditions_one_way": self.one_way,
             "drawn": self.drawn or None,
             "seconds": round(self.seconds, 3),
             "difference": None,
@@ -368,6 +374,16 @@ class BuildsReport:
         for key, lines in list(self.unseen.items())[:SHOWN]:
             name = key.partition(" ")[0]
             yield f"not exercised: {many(len(lines), 'changed line')} of {name}, {lines[0]} to {lines[-1]}"
+        for method in list(dict.fromkeys(item["method"] for item in self.one_way))[:SHOWN]:
+            ways = [item for item in self.one_way if item["method"] == method]
+            where = ["" if len(item["sides"]) > 1 else f" in {item['sides'][0].upper()}" for item in ways]
+            rows = [
+                f"line {item['line']}, {item['condition']}, {item['went']}{side}"
+                for item, side in list(zip(ways, where, strict=True))[:SHOWN]
+            ]
+            more = f"; and {len(ways) - SHOWN:,} more" if len(ways) > SHOWN else ""
+            name = f"{many(len(ways), 'condition')} of {method.partition(' ')[0]} that went one way"
+            yield f"not exercised: {name}: {'; '.join(rows)}{more}"
         if any(item.owner.startswith(RAFT) for item in self.missed):
             yield "  `conform` of the protocol quorum executes the raft client's, and compares them with the model"
         figure = load(FIGURE)
@@ -532,23 +548,57 @@ def _lines_of(methods: list[ChangedMethod], side: str) -> dict[str, str]:
     return {key: "\t".join(filter(None, (key, ",".join(map(str, lines))))) for key, lines in sides[side] if key}
 
 
-def _look_at_lines(report: BuildsReport, histories: list[History], order: list[int], end: float | None) -> None:
-    """Execute histories on A until all differing lines were executed; keep those that ran in neither build."""
-    left = {f"{item.before}:{line}" for item in report.methods if item.key in report.executed for line in item.lines_a}
+def _look_at_lines(
+    report: BuildsReport, histories: list[History], order: list[int], end: float | None, conditions: set[str]
+) -> None:
+    """Execute histories on A until all its differing lines and both ways of their conditions were executed.
+
+    Keep the lines that were executed in neither build, and the conditions, those of B given, that went one way.
+    """
+    lines = {f"{item.before}:{line}" for item in report.methods if item.key in report.executed for line in item.lines_a}
+    seen: set[str] = set()
     with Player(report.a, _lines_of(report.methods, "a").values(), report.a) as player:
         for place in order:
-            if not left:
+            if lines | player.conditions <= seen:
                 break
             if end is not None and time.monotonic() > end:
                 report.complete = False
                 return
-            left -= player.play(histories[place])[1]
+            seen |= player.play(histories[place])[1]
+        report.one_way = list(_one_way(report, {"a": (player.conditions, seen), "b": (conditions, report.lines)}))
     for item in report.methods:
         if item.key in report.executed:
-            found = [line for line in item.lines_a if f"{item.before}:{line}" in left]
+            found = [line for line in item.lines_a if f"{item.before}:{line}" not in seen]
             found += [line for line in item.lines_b if f"{item.key}:{line}" not in report.lines and line not in found]
             if found:
                 report.unseen[item.key] = tuple(sorted(found))
+
+
+def _one_way(report: BuildsReport, sides: dict[str, tuple[set[str], set[str]]]) -> Iterator[dict[str, Any]]:
+    """Yield the conditions, given by side with what was executed there, that went at most one way.
+
+    One whose line was not executed is left out, as the line is named.
+    """
+    keys = {item.before: item.key for item in report.methods}
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for side, (names, seen) in sides.items():
+        for name in sorted({name[:-2] for name in names}, key=_place_in_code):
+            place, _, condition = name.partition("#")
+            went = [words for mark, words in WAYS.items() if f"{name} {mark}" in seen]
+            if len(went) < len(WAYS) and place in seen:
+                method, _, line = place.rpartition(":")
+                method = keys.get(method, method) if side == "a" else method
+                row = f"{method}:{line}", condition.partition(" ")[2], went[0] if went else "was not reached"
+                found.setdefault(row, []).append(side)
+    for (place, condition, way), where in found.items():
+        method, _, line = place.rpartition(":")
+        yield {"method": method, "line": int(line), "condition": condition, "went": way, "sides": where}
+
+
+def _place_in_code(condition: str) -> tuple[str, int, int]:
+    place, _, rest = condition.partition("#")
+    method, _, line = place.rpartition(":")
+    return method, int(line), int(rest.partition(" ")[0])
 
 
 def _play(report: BuildsReport, histories: list[History], done: Executed, order: list[int], end: float | None) -> None:
@@ -570,7 +620,7 @@ def _play(report: BuildsReport, histories: list[History], done: Executed, order:
                 if report.departure is not None:
                     return
                 report.unconfirmed += 1
-    _look_at_lines(report, histories, order, end)
+    _look_at_lines(report, histories, order, end, player.conditions)
 
 
 def alike(release: Release) -> Release:

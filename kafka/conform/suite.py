@@ -57,6 +57,8 @@ WIDE = read_sizes(
 WIDE_WALKS = 250
 MOST = 20_000
 """States of a ground that are searched for steps that Kafka refuses."""
+PART = 1_000
+"""The number of executed histories that are kept in one file."""
 TRIES = 3
 """The number of histories for each check and rule."""
 REFUSALS = 5
@@ -98,20 +100,36 @@ def grounds(bound: Binding, model: str) -> list[Constants]:
 def suite(bound: Binding, release: Release, tell: Callable[[str], None]) -> list[History]:
     """Return the histories of a release's line, cached; this release executes them the first time."""
     known = (EDITION, release.model, release.classes.name, *texts(bound.machine, ()), *ends(bound.machine, ()))
-    name = f"suite-{hashlib.sha256(repr(known).encode()).hexdigest()[:16]}.json.gz"
-    path = cache_folder() / "kafka" / release.version / name
-    if not path.is_file():
+    stem = f"suite-{hashlib.sha256(repr(known).encode()).hexdigest()[:16]}"
+    every = grounds(bound, release.model)
+    paths = [cache_folder() / "kafka" / release.version / f"{stem}-{place}.json.gz" for place in range(len(every))]
+    missing = [place for place, path in enumerate(paths) if not path.is_file()]
+    if missing:
         tell(f"the histories for {release.model} are made, once: some minutes")
-        made = list(_made(bound, release, tell))
-        write_file(path, gzip.compress(json.dumps(made).encode(), mtime=0))
-    return _histories(path)
+        with Driver(release) as driver:
+            for place in missing:
+                tell(f"{place + 1} of {len(every)} sets of constants")
+                found = Counter(_kept(paths[place - 1])[0] if place else ())
+                wide = place >= len(every) - len(WIDE)
+                made = list(_made(bound, driver, every[place], place, found, wide=wide))
+                _keep(paths[place], [found, made])
+    return _histories(tuple(paths))
+
+
+def _keep(path: Path, data: Any) -> None:
+    write_file(path, gzip.compress(json.dumps(data).encode(), mtime=0))
+
+
+def _kept(path: Path) -> Any:
+    return json.loads(gzip.decompress(path.read_bytes()))
 
 
 @cache
-def _histories(path: Path) -> list[History]:
+def _histories(paths: tuple[Path, ...]) -> list[History]:
     return [
         History(ground, tries, _tuples(steps), tuple(lines))
-        for ground, tries, steps, lines in json.loads(gzip.decompress(path.read_bytes()))
+        for path in paths
+        for ground, tries, steps, lines in _kept(path)[1]
     ]
 
 
@@ -119,21 +137,19 @@ def _tuples(item: Any) -> Any:
     return tuple(map(_tuples, item)) if isinstance(item, list) else item
 
 
-def _made(bound: Binding, release: Release, tell: Callable[[str], None]) -> Iterator[History]:
-    machine, every = bound.machine, grounds(bound, release.model)
-    found: Counter[str] = Counter()
-    with Driver(release) as driver:
-        for place, constants in enumerate(every):
-            tell(f"{place + 1} of {len(every)} sets of constants")
-            plain = Interpreter(machine, constants)
-            graph = state_graph(plain, MOST) if place == 0 else None
-            number = WIDE_WALKS if place >= len(every) - len(WIDE) else WALKS
-            for history in (*(Cover(graph).walks() if graph else ()), *walks(plain, number, DEPTH, 1)):
-                yield _recorded(bound, driver, plain, place, list(history), None)
-            if place and number == WALKS:
-                ground = Ground(bound.ablation, machine, constants, MOST)
-                for history, step in _tried(bound, ground, place, found):
-                    yield _recorded(bound, driver, ground.plain, place, list(history), step)
+def _made(
+    bound: Binding, driver: Driver, constants: Constants, place: int, found: Counter[str], *, wide: bool
+) -> Iterator[History]:
+    """Yield the histories of one ground; `found` counts those that each check and rule has so far, and is changed."""
+    plain = Interpreter(bound.machine, constants)
+    graph = state_graph(plain, MOST) if place == 0 else None
+    drawn = walks(plain, WIDE_WALKS if wide else WALKS, DEPTH, 1)
+    for history in (*(Cover(graph).walks() if graph else ()), *drawn):
+        yield _recorded(bound, driver, plain, place, list(history), None)
+    if place and not wide:
+        ground = Ground(bound.ablation, bound.machine, constants, MOST)
+        for history, step in _tried(bound, ground, place, found):
+            yield _recorded(bound, driver, ground.plain, place, list(history), step)
 
 
 def _tried(
@@ -182,12 +198,14 @@ class Executed:
 class Player(Driver):
     """A build that executes histories and records which of its methods (all, or the `chosen` ones) run.
 
-    A chosen method may be followed by a tab and the lines to record.
+    A chosen method may be followed by a tab and the lines to record; `conditions` has the names of both ways of each
+    conditional jump in these lines, in the methods that were loaded.
     """
 
     def __init__(self, release: Release, chosen: Iterable[str] | None = None, compiled: Release | None = None) -> None:
         self._agent = tempfile.TemporaryDirectory(prefix="fencepost-agent-")
         seen = seen_by_agent(release, Path(self._agent.name), chosen, compiled)
+        self.conditions: set[str] = set()
         super().__init__(replace(release, **seen))
 
     def __enter__(self) -> Self:
@@ -209,6 +227,7 @@ class Player(Driver):
             return ("broken",), frozenset()
         self._failed = found["digests"][-1] == "broken"
         self._names += found["hits"]["names"]
+        self.conditions.update(name for name in found["hits"]["names"] if "#" in name)
         return tuple(found["digests"]), frozenset(self._names[number] for number in found["hits"]["hit"])
 
 
@@ -246,28 +265,30 @@ def executed(release: Release, histories: list[History], tell: Callable[[str], N
     """Return a build's cached behaviour on every history, with all executed methods of Kafka."""
     what = hashlib.sha256(json.dumps([item.lines for item in histories]).encode())
     what.update(f"{EDITION} {release.classes.name}".encode())
-    path = cache_folder() / "kafka" / release.version / f"executed-{what.hexdigest()[:16]}.json.gz"
-    if path.is_file():
-        return _executed(path)
-    tell(f"{len(histories):,} histories are executed on Kafka {release.version}, once")
-    found = Executed()
-    with Player(release) as player:
-        for place, history in enumerate(histories):
-            found.digests[place], found.methods[place] = player.play(history)
-    if not any(found.methods.values()):
+    stem = f"executed-{what.hexdigest()[:16]}"
+    firsts = range(0, len(histories), PART)
+    paths = [cache_folder() / "kafka" / release.version / f"{stem}-{first}.json.gz" for first in firsts]
+    missing = [(first, path) for first, path in zip(firsts, paths, strict=True) if not path.is_file()]
+    if missing:
+        tell(f"{len(histories):,} histories are executed on Kafka {release.version}, once")
+        with Player(release) as player:
+            for first, path in missing:
+                found = [player.play(history) for history in histories[first : first + PART]]
+                names = sorted(frozenset().union(*(hit for _, hit in found)))
+                numbers = {name: number for number, name in enumerate(names)}
+                _keep(path, [names, [[digests, sorted(map(numbers.__getitem__, hit))] for digests, hit in found]])
+    done = _executed(tuple(paths))
+    if not any(done.methods.values()):
         raise UsageError(f"no method of Kafka {release.version} in {release.jars} was seen: is this another program?")
-    names = sorted(set().union(*found.methods.values()))
-    numbers = {name: number for number, name in enumerate(names)}
-    rows = [[found.digests[place], sorted(numbers[name] for name in found.methods[place])] for place in found.digests]
-    write_file(path, gzip.compress(json.dumps([names, rows]).encode(), 3, mtime=0))
-    return found
+    return done
 
 
 @cache
-def _executed(path: Path) -> Executed:
-    names, rows = json.loads(gzip.decompress(path.read_bytes()))
+def _executed(paths: tuple[Path, ...]) -> Executed:
     found = Executed()
-    for place, (digests, hit) in enumerate(rows):
-        found.digests[place] = tuple(digests)
-        found.methods[place] = frozenset(names[number] for number in hit)
+    for path in paths:
+        names, rows = _kept(path)
+        for digests, hit in rows:
+            found.methods[len(found.digests)] = frozenset(names[number] for number in hit)
+            found.digests[len(found.digests)] = tuple(digests)
     return found

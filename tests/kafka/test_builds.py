@@ -65,6 +65,23 @@ def test_lines_that_no_history_executes_are_named_where_the_builds_do_the_same(m
     ]
 
 
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize(
+    ("name", "verdict", "lines"),
+    [("the leader of a request", "not-exercised", {1267}), ("a method that is moved", "same", set())],
+)
+def test_a_condition_that_goes_one_way_is_named(
+    name: str, verdict: str, lines: set[int], made: Editor, tmp_path: Path
+) -> None:
+    source = release(KAFKA)
+    build = replace(source, jars=made.jars(source, {**CHANGES, **REFACTORINGS}[name], tmp_path))
+    found = compare_builds(REPLICATION, (source, build), ("A", "B"), lambda _: None)
+    assert found.verdict == verdict
+    assert lines <= {item["line"] for item in found.one_way if "a" in item["sides"]}
+    assert bool(found.one_way) == bool(lines)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

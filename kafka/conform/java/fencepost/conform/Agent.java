@@ -10,23 +10,32 @@ import java.lang.instrument.Instrumentation;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.ProtectionDomain;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import javassist.bytecode.BadBytecode;
 import javassist.bytecode.Bytecode;
 import javassist.bytecode.ClassFile;
 import javassist.bytecode.CodeAttribute;
+import javassist.bytecode.CodeIterator;
+import javassist.bytecode.ConstPool;
 import javassist.bytecode.LineNumberAttribute;
 import javassist.bytecode.MethodInfo;
+import javassist.bytecode.Mnemonic;
+import javassist.bytecode.Opcode;
 
 /**
  * Lets methods of Kafka say that they are executed: all of them, or those that a file names, a `class.method descriptor` a
- * line. Behind a tab the numbers of lines may follow that say so too, as `class.method descriptor:NUMBER`. Beside that file,
- * `.hit` gets the names of those that were, now and then.
+ * line. Behind a tab the numbers of lines may follow that say so too, as `class.method descriptor:NUMBER`, and each conditional
+ * jump of theirs says where it goes: `class.method descriptor:NUMBER#N WORDS -` on, `+` elsewhere; WORDS are its opcode and the
+ * members that are named before it. Beside that file, `.hit` gets the names of those that were, now and then.
  */
 public final class Agent implements ClassFileTransformer {
+    private static final int PUSHED = 4;
     private final Map<String, Set<String>> chosen;
 
     private Agent(Map<String, Set<String>> chosen) {
@@ -62,6 +71,113 @@ public final class Agent implements ClassFileTransformer {
         }
     }
 
+    /** Says where a conditional jump goes. */
+    public static void jump(int a, int b, int op, int number) {
+        boolean isTaken = switch (op) {
+            case Opcode.IF_ICMPEQ -> a == b;
+            case Opcode.IF_ICMPNE -> a != b;
+            case Opcode.IF_ICMPLT -> a < b;
+            case Opcode.IF_ICMPGE -> a >= b;
+            case Opcode.IF_ICMPGT -> a > b;
+            default -> a <= b;
+        };
+        Hits.hit(isTaken ? number + 1 : number);
+    }
+
+    public static void jump(Object a, Object b, int op, int number) {
+        Hits.hit((a == b) == (op == Opcode.IF_ACMPEQ) ? number + 1 : number);
+    }
+
+    /** Lets a conditional jump say where it goes. */
+    private static boolean insert(ClassFile file, CodeAttribute code, Jump jump, String name) throws BadBytecode {
+        int number;
+        synchronized (Hits.class) {
+            number = Hits.number(name + " -");
+            if (Hits.number(name + " +") < 0) {
+                return false;
+            }
+        }
+        int op = jump.op;
+        boolean isNull = op == Opcode.IFNULL || op == Opcode.IFNONNULL;
+        boolean isAlone = isNull || op < Opcode.IF_ICMPEQ;
+        boolean isReference = isNull || op >= Opcode.IF_ACMPEQ;
+        Bytecode call = new Bytecode(file.getConstPool());
+        call.addOpcode(isAlone ? Opcode.DUP : Opcode.DUP2);
+        if (isAlone) {
+            call.addOpcode(isNull ? Opcode.ACONST_NULL : Opcode.ICONST_0);
+        }
+        call.addIconst(isNull ? op - Opcode.IFNULL + Opcode.IF_ACMPEQ : isAlone ? op - Opcode.IFEQ + Opcode.IF_ICMPEQ : op);
+        call.addIconst(number);
+        String type = isReference ? "Ljava/lang/Object;" : "I";
+        call.addInvokestatic("fencepost.conform.Agent", "jump", "(" + type + type + "II)V");
+        code.iterator().insertAt(jump.place, call.get());
+        return true;
+    }
+
+    /** A conditional jump of a line, and what is named before it; `number` counts those of the line. */
+    private record Jump(int place, int op, int line, int number, String names) { }
+
+    /** The conditional jumps of some lines, the last one first, without the null checks that `==` of Scala is made of. */
+    private static List<Jump> jumps(ClassFile file, CodeAttribute code, LineNumberAttribute table, Set<String> lines) throws BadBytecode {
+        List<Jump> found = new ArrayList<>();
+        Map<Integer, Integer> numbers = new HashMap<>();
+        Set<String> names = new LinkedHashSet<>();
+        int before = Opcode.NOP;
+        int last = Opcode.NOP;
+        int at = -1;
+        for (CodeIterator all = code.iterator(); all.hasNext();) {
+            int place = all.next();
+            int op = all.byteAt(place);
+            int line = table.toLineNumber(place);
+            if (line != at) {
+                names.clear();
+                at = line;
+            }
+            if (op >= Opcode.GETSTATIC && op <= Opcode.INVOKEINTERFACE) {
+                ConstPool pool = file.getConstPool();
+                int index = all.u16bitAt(place + 1);
+                int member = pool.getTag(index) == ConstPool.CONST_Fieldref ? pool.getFieldrefNameAndType(index)
+                    : pool.getTag(index) == ConstPool.CONST_Methodref ? pool.getMethodrefNameAndType(index)
+                    : pool.getInterfaceMethodrefNameAndType(index);
+                names.add(pool.getUtf8Info(pool.getNameAndTypeName(member)));
+            }
+            boolean isOfScala = op == Opcode.IFNONNULL && last == Opcode.DUP || op == Opcode.IFNULL && before == Opcode.POP;
+            if (Mnemonic.OPCODE[op].startsWith("if") && lines.contains("" + line) && !isOfScala) {
+                found.add(0, new Jump(place, op, line, numbers.merge(line, 1, Integer::sum), String.join(", ", names)));
+                names.clear();
+            }
+            before = last;
+            last = op;
+        }
+        return found;
+    }
+
+    /** Lets lines of a method, and their conditional jumps, say that they are executed; from its end, as all behind an insertion moves. */
+    private static boolean lines(ClassFile file, CodeAttribute code, Set<String> lines, String named) throws BadBytecode {
+        LineNumberAttribute table = (LineNumberAttribute) code.getAttribute(LineNumberAttribute.tag);
+        if (lines.isEmpty() || table == null) {
+            return false;
+        }
+        boolean edited = false;
+        TreeMap<Integer, Integer> starts = new TreeMap<>();
+        for (int i = 0; i < table.tableLength(); i++) {
+            if (lines.contains("" + table.lineNumber(i))) {
+                starts.put(table.startPc(i), table.lineNumber(i));
+            }
+        }
+        for (Jump jump : jumps(file, code, table, lines)) {
+            for (; !starts.isEmpty() && starts.lastKey() > jump.place; starts.pollLastEntry()) {
+                edited |= insert(file, code, starts.lastKey(), named + ":" + starts.lastEntry().getValue());
+            }
+            String words = Mnemonic.OPCODE[jump.op] + (jump.names.isEmpty() ? "" : " after " + jump.names);
+            edited |= insert(file, code, jump, named + ":" + jump.line + "#" + jump.number + " " + words);
+        }
+        for (; !starts.isEmpty(); starts.pollLastEntry()) {
+            edited |= insert(file, code, starts.lastKey(), named + ":" + starts.lastEntry().getValue());
+        }
+        return edited;
+    }
+
     /** Lets what stands at a place say that it is executed. */
     private static boolean insert(ClassFile file, CodeAttribute code, int place, String name) throws BadBytecode {
         int number = Hits.number(name);
@@ -70,7 +186,6 @@ public final class Agent implements ClassFileTransformer {
             call.addIconst(number);
             call.addInvokestatic("fencepost.Hits", "hit", "(I)V");
             code.iterator().insertAt(place, call.get());
-            code.setMaxStack(code.getMaxStack() + 1);
         }
         return number >= 0;
     }
@@ -89,13 +204,8 @@ public final class Agent implements ClassFileTransformer {
                 if (code == null || named.contains("Fencepost") || chosen != null && !chosen.containsKey(named)) {
                     continue;
                 }
-                LineNumberAttribute table = (LineNumberAttribute) code.getAttribute(LineNumberAttribute.tag);
-                Set<String> lines = chosen == null || table == null ? Set.of() : chosen.get(named);
-                for (int i = lines.isEmpty() ? -1 : table.tableLength() - 1; i >= 0; i--) {
-                    if (lines.contains("" + table.lineNumber(i))) {
-                        edited |= insert(file, code, table.startPc(i), named + ":" + table.lineNumber(i));
-                    }
-                }
+                code.setMaxStack(code.getMaxStack() + PUSHED);
+                edited |= chosen != null && lines(file, code, chosen.get(named), named);
                 edited |= insert(file, code, 0, named);
             }
             if (!edited) {

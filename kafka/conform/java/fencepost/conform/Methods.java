@@ -18,6 +18,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javassist.bytecode.AccessFlag;
@@ -43,10 +44,16 @@ import javassist.bytecode.SourceFileAttribute;
 public final class Methods {
     private static final Set<Integer> BRANCHES = Set.of(Opcode.IFNULL, Opcode.IFNONNULL, Opcode.GOTO, Opcode.JSR);
 
+    private static final Pattern TARGET = Pattern.compile("@(\\d{1,5})\\b");
+
     private Methods() { }
 
-    /** An instruction in words, and its line; `calls` is the member that it names, or null. */
-    private record Instruction(String text, String calls, int line) { }
+    /** An instruction in words, with targets of jumps as counted from the first instruction, and from the last; the member that it names, or null. */
+    private record Instruction(String text, String fromEnd, String calls, int line) {
+        private boolean isLike(Instruction other) {
+            return text.equals(other.text) || fromEnd.equals(other.fromEnd);
+        }
+    }
 
     /** What a method does: its instructions, the rest that matters, and the lambdas that it names in their order. */
     private record Body(List<Instruction> code, String rest, List<String> lambdas) { }
@@ -95,7 +102,7 @@ public final class Methods {
         if (a == null || b == null) {
             ClassFile only = a == null ? b : a;
             for (MethodInfo m : only.getMethods()) {
-                tell(only, m, a == null ? null : m, a == null ? "added" : "removed", List.of(), List.of());
+                tell(only, m, a == null ? null : m, a == null ? "added" : "removed", List.of(), a == null ? body(b, m).code : List.of());
             }
             return;
         }
@@ -121,7 +128,7 @@ public final class Methods {
         if (mine == null || its == null) {
             MethodInfo only = mine == null ? its : mine;
             if (seen.add(only.getName() + only.getDescriptor() + (mine == null))) {
-                tell(mine == null ? b : a, only, mine, mine == null ? "added" : "removed", List.of(), List.of());
+                tell(mine == null ? b : a, only, mine, mine == null ? "added" : "removed", List.of(), mine == null ? body(b, its).code : List.of());
             }
             return;
         }
@@ -134,10 +141,10 @@ public final class Methods {
             int from = 0;
             int endA = one.code.size();
             int endB = other.code.size();
-            while (from < Math.min(endA, endB) && one.code.get(from).text.equals(other.code.get(from).text)) {
+            while (from < Math.min(endA, endB) && one.code.get(from).isLike(other.code.get(from))) {
                 from++;
             }
-            while (endA > from && endB > from && one.code.get(endA - 1).text.equals(other.code.get(endB - 1).text)) {
+            while (endA > from && endB > from && one.code.get(endA - 1).isLike(other.code.get(endB - 1))) {
                 endA--;
                 endB--;
             }
@@ -267,17 +274,17 @@ public final class Methods {
         } else if (op == Opcode.NEW || op == Opcode.ANEWARRAY || op == Opcode.CHECKCAST || op == Opcode.INSTANCEOF || op == Opcode.MULTIANEWARRAY) {
             text.append(pool.getClassInfo(at.u16bitAt(pos + 1)));
         } else if (op >= Opcode.IFEQ && op <= Opcode.JSR || BRANCHES.contains(op)) {
-            text.append(ordinals.get(pos + at.s16bitAt(pos + 1)));
+            text.append('@').append(ordinals.get(pos + at.s16bitAt(pos + 1)));
         } else if (op == Opcode.GOTO_W || op == Opcode.JSR_W) {
-            text.append(ordinals.get(pos + at.s32bitAt(pos + 1)));
+            text.append('@').append(ordinals.get(pos + at.s32bitAt(pos + 1)));
         } else if (op == Opcode.TABLESWITCH || op == Opcode.LOOKUPSWITCH) {
             int start = (pos & ~3) + 4;
-            text.append(ordinals.get(pos + at.s32bitAt(start)));
+            text.append('@').append(ordinals.get(pos + at.s32bitAt(start)));
             int low = at.s32bitAt(start + 4);
             int count = op == Opcode.LOOKUPSWITCH ? low : at.s32bitAt(start + 8) - low + 1;
             for (int i = 0; i < count; i++) {
                 int entry = op == Opcode.LOOKUPSWITCH ? start + 8 + 8 * i : start + 12 + 4 * i;
-                text.append(' ').append(op == Opcode.LOOKUPSWITCH ? at.s32bitAt(entry) : low + i).append("->")
+                text.append(' ').append(op == Opcode.LOOKUPSWITCH ? at.s32bitAt(entry) : low + i).append("->@")
                     .append(ordinals.get(pos + at.s32bitAt(op == Opcode.LOOKUPSWITCH ? entry + 4 : entry)));
             }
         } else {
@@ -286,7 +293,9 @@ public final class Methods {
                 text.append(at.byteAt(i)).append(' ');
             }
         }
-        return new Instruction(text.toString(), calls, line);
+        int end = ordinals.get(at.getCodeLength());
+        String fromEnd = TARGET.matcher(text).replaceAll(found -> "@" + (end - Integer.parseInt(found.group(1))));
+        return new Instruction(text.toString(), fromEnd, calls, line);
     }
 
     private static String lambda(String key, List<String> lambdas) {
