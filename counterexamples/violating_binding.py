@@ -259,6 +259,7 @@ class _Frame:
                 index, text = _value(item.slice, scope), ast.unparse(item.slice)
                 names = {name.id for name in ast.walk(item.slice) if isinstance(name, ast.Name)}
                 if text not in self.parameters and not names <= self.explained.values.keys():
+                    text = text if isinstance(item.slice, ast.Name | ast.Attribute) else f"({text})"
                     short = text.rpartition(".")[2] if isinstance(item.slice, ast.Attribute) else text
                     is_free = self.explained.values.get(short, (str(int(index)), None))[0] == str(int(index))
                     self.explained.note(short if is_free else text, str(int(index)), index)

@@ -113,7 +113,8 @@ class Counterexample:
     @cached_property
     def finding(self) -> str:
         """Its finding as a clause: `weak-isr is violated for leader=1, offset=0`."""
-        return f"{self.trace.finding} for {self.culprit}" if self.culprit else self.trace.finding
+        values = "" if self.trace.args else self.culprit
+        return f"{self.trace.finding} for {values}" if values else self.trace.finding
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:

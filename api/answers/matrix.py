@@ -20,7 +20,7 @@ MEANING = {
     "liveness": "without it no safety property is violated, but a leads-to property is",
     "bound": "it only keeps values in their domains, which would refuse the same steps",
     "same-states": "more steps can happen without it, all between states that are reached anyway",
-    "implied": "it refuses only where other guards of its action refuse too: the same steps happen without it",
+    "implied": "the same steps happen without it: other guards of its action refuse wherever it does, if it does",
     "not-exercised": "it never refuses at these constants",
     "never-fires": "its action never happens at these constants, with it or without it",
     "nothing-broke": "other states are reached without it, and no property is violated there: "

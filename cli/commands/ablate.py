@@ -275,7 +275,7 @@ def _found(row: Json) -> list[Any]:
         if row["refused"]:
             return [f"first to refuse {row['refused']:,} times"]
         is_part = row["row"][-1:].isalpha()
-        return ["other parts or guards refuse the same" if is_part else "guards before it refuse the same"]
+        return ["the same steps happen without it" if is_part else "guards before it refuse the same"]
     return [f"refuses {row['alone']:,} steps alone", *_beyond(row)] if row["alone"] else []
 
 

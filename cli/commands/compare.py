@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.api.asking.quantities import counted
+from fencepost.api.asking.quantities import counted, listed
 from fencepost.api.calls.compare import (
     MOST_PAIRS,
     WORDS,
@@ -135,10 +135,11 @@ def _compare_builds(a: str, given: dict[str, Any]) -> Exit:
 
 def headline(data: CompareResult) -> str:
     """Return in one sentence whether the sides differ, and how that is known."""
+    titles = [item.title for item in data.compared]
     if data.same is None:
         return "Undetermined: no difference was found, but not everything could be compared."
     if data.same:
-        return f"No difference between A and B in their guarantees, {' and in '.join(c.title for c in data.compared)}."
+        return f"No difference between A and B {listed([f'in {name}' for name in ('their guarantees', *titles)])}."
     differ = sum(bool(item.a and item.b) for item in data.guarantees)
     words = [f"{counted(differ, 'guarantee')} differ{'s' * (differ == 1)}"] if differ else []
     for side, names in (
@@ -148,8 +149,9 @@ def headline(data: CompareResult) -> str:
         words += [f"only {side} has {some(names)}"] if names else []
     if any(item.state or item.behaviour for item in data.compared):
         item, only = _gravest(data)
-        what = "a behaviour" if only is item.behaviour else "a state"
-        words.append(f"only {only.side.upper()} has {what} of {counted(only.length, 'state')} in {item.title}")
+        what = f"a behaviour of {counted(only.length, 'state')}"
+        what = what if only is item.behaviour else f"a state after {counted(only.length - 1, 'step')}"
+        words.append(f"only {only.side.upper()} has {what} in {item.title}")
     same = [item.title for item in data.compared if item.same]
     also = f" No difference in {' and '.join(same)}." if same else ""
     return f"Different: {'; '.join(words)}.{also}"

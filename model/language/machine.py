@@ -116,6 +116,8 @@ class Machine:
                     self._refuse(f"`normalize` is {described(part)}", "write a plain function (state, constants)")
             elif old not in known:
                 helper = " A helper is replaced in the actions that call it." if callable(part) else ""
+                if old == "initial":
+                    helper = " A machine that begins differently is `dataclasses.replace(machine, initial=...)`."
                 raise UsageError(
                     f"machine {self.name!r} has no action {old!r}.{nearest(old, [*known, 'normalize'])}{helper}"
                 )
