@@ -167,6 +167,7 @@ THEOREMS: tuple[Theorem, ...] = (
         ),
         lemmas=tuple(item.name for item in lineage_lemmas.LEMMAS),
         constants=_TWO,
+        havoc_loops=True,
         entries=("LIN-2",),
     ),
     Theorem(

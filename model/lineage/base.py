@@ -88,10 +88,12 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """All logs are empty, every replica is in the ISR, and there is no leader."""
+    """All logs are empty, every replica is in the ISR, and there is no leader, nor one decided for an epoch to come."""
     for r in s.replica:
         r.leader_epoch = NONE
         r.leader = NONE
+    for epoch in range(c.max_leader_epoch + 1):
+        s.request[epoch].leader = NONE
     s.quorum_epoch = NONE
     s.quorum.leader = NONE
     s.quorum.isr = bits.everyone(c.replicas)

@@ -46,7 +46,7 @@ def test_show_tells_each_step_with_its_sentence_and_what_it_changed() -> None:
         " 10  controller-elect-leader leader=0\n"
         "     The controller elects a member of the ISR that does not lead.\n"
         "     next leader epoch 2 → 3, quorum epoch 1 → 2, quorum.leader 1 → 0\n"
-        "     request[2]: isr {} → {0,1}\n"
+        "     request[2]: leader none → 0, isr {} → {0,1}\n"
         "\n"
         " 11  become-follower-and-truncate leader=0 follower=1 epoch=2\n"
         "     A replica learns of its leader and truncates to where the leader says that its last epoch ends\n"
