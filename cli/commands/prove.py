@@ -201,6 +201,8 @@ def verdict_sentence(report: proof_report.ProveResult) -> str:
         names = listed([f"`{item.name}`" for item in proof.findings])
         them = "it holds initially, and every step keeps it" if len(proof.findings) == 1 else "they hold together"
         return f"Proved: {names}. {them[0].upper()}{them[1:]}; the method is {proof.method}."
+    if proof.verdict is Verdict.VIOLATED:
+        return f"`{worst.name}` is violated: {worst.why.removeprefix('violated by ')}."
     if proof.broken:
         steps = counted(len(proof.broken), "step")
         return f"Undetermined: no induction proves `{worst.name}`, as {steps} may break it."
