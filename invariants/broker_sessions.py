@@ -57,12 +57,12 @@ PROPERTIES = properties_in(globals())
 
 
 def is_dead(s: State, c: C) -> bool:
-    """Return whether the process that is registered does not run, and leads on in the metadata."""
+    """Return whether the registered process is not running but still leads in the metadata."""
     return not s.broker.running and not s.controller.fenced
 
 
 def is_not_dead(s: State, c: C) -> bool:
-    """Return whether the broker is fenced, or a process that runs is registered."""
+    """Return whether the broker is fenced, or a running process is registered."""
     return not is_dead(s, c)
 
 

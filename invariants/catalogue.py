@@ -100,7 +100,7 @@ def runs_of(*names: str) -> tuple[Run, ...]:
 
 
 def file_of(run: Run) -> Path:
-    """Return the file that a run stands in."""
+    """Return the file of a run."""
     folder, name = _runs().name_of[run.protocol].split("/")[-2:]
     return Path(str(resources.files("fencepost.invariants") / folder / name))
 
@@ -140,7 +140,7 @@ def status(entry: Entry) -> str:
 
 
 NAME = "reached"
-"""The figures that hold them."""
+"""The figures with the bounds that runs reached."""
 
 
 def reached_by(run: Run) -> dict[str, int] | None:

@@ -133,7 +133,7 @@ def _claim(item: str, section: str, said: dict[str, Any], texts: Mapping[str, st
 
 
 def _put(texts: Mapping[str, str], text: str) -> str:
-    """Return a text on one line, with the shared texts in their places."""
+    """Return a text on one line, with the shared texts substituted."""
 
     def shared(found: re.Match[str]) -> str:
         only([found[1]], texts, "shared text")
@@ -185,8 +185,8 @@ def _by_release(text: str) -> dict[str, str]:
 
 
 def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:
-    """Yield what runs say of the properties that they are asked about;
-    a bug or a hypothesis has more runs than it names.
+    """Yield the evidence that runs give about the properties that they judge; a bug or a hypothesis has more runs than
+    it names.
     """
     named = claim.said.get("runs", {})
     only(named, runs.by_protocol, "protocol")
@@ -212,29 +212,27 @@ def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:
 
 
 def _titled(entry: Entry, protocol: str, ids: str, runs: Runs) -> dict[str, str]:
-    """Return the runs whose titles name an entry, with what each is asked about,
-    where the protocol knows something of that.
-    """
+    """Return the runs whose titles name an entry, with the properties to judge, if the protocol has any of them."""
     known = ", ".join(item for item in words(ids) if runs.knows(protocol, item))
     titled = [run for run in runs.by_protocol[protocol].values() if entry.id in words(run.title)]
     return {run.short_name: known for run in titled if known and judged_by(run) & set(runs.names(protocol, known))}
 
 
 def _twins(entry: Entry, protocol: str, name: str, runs: Runs) -> list[str]:
-    """Return the runs that differ from a run in the entry's switch alone, in as few constants as any of them."""
+    """Return the runs that differ from a run only in the entry's switch, in the fewest constants."""
     found = runs.twins(runs.by_protocol[protocol][name], set(re.findall(r"(\w+)=", entry.switch)))
     fewest = min(found.values(), default=0)
     return [twin for twin, number in found.items() if number == fewest]
 
 
 def _in_each_version(title: str) -> list[str]:
-    """Return the names that a title with several versions stands for."""
+    """Return the names that a title with several versions abbreviates."""
     versions, _, rest = title.partition(" ")
     return [f"{version} {rest}".strip() for version in versions.split("|")] if "|" in versions else [title]
 
 
 def _asked(protocol: str, title: str, ids: str, runs: Runs) -> Iterator[Case]:
-    """Yield what a run says of properties, of those that it judges."""
+    """Yield a run's evidence about properties, of those that it judges."""
     run = runs.by_protocol[protocol][title]
     asked = runs.names(protocol, ids)
     judged = judged_by(run)

@@ -1,5 +1,4 @@
-"""Liveness of the replication protocol: the promises that it keeps eventually,
-if messages arrive and brokers come back.
+"""Liveness of the replication protocol: the promises that it keeps eventually, if messages arrive and brokers return.
 
 Fairness: every broker applies metadata, fetches, and acts on the answers that it gets; the controller answers every
 leader, and unfences brokers that may be unfenced; a broker whose process is down is started again; a shutdown ends.

@@ -22,8 +22,8 @@ class Profile(StrEnum):
 class Run:
     """One exploration and its expected results.
 
-    `violated` gives the length of the shortest trace for each property that must fail; every other property must hold
-    and every other witness must be reached, except those in `unreached`. Figures that are None are not pinned.
+    `violated` gives the length of the shortest trace for each property that must be violated; every other property must
+    hold and every other witness must be reached, except those in `unreached`. Figures that are None are not pinned.
     """
 
     protocol: str
@@ -41,7 +41,7 @@ class Run:
     compact: bool = False
     why: str = ""
     title: str = ""
-    """The name among the runs of a protocol, if its constants are too many for a name."""
+    """The name among the runs of a protocol, if its constants would make the name too long."""
     trace: Mapping[str, str] = field(default_factory=dict)
     """The archived traces that are not named after protocol and property: file name by property."""
     serves: str = ""
@@ -60,7 +60,7 @@ class Run:
 
     @property
     def traces(self) -> dict[str, str]:
-        """The archived trace of each property that must fail, by file name; it need not exist for every run."""
+        """The archived trace of each property that must be violated, by file name; not every run has one."""
         return {name: self.trace.get(name, f"{self.protocol}-{name}.trace") for name in self.violated}
 
 
@@ -85,7 +85,7 @@ class Case:
 
     @property
     def length(self) -> int | None:
-        """The length of the shortest trace, if the property must fail."""
+        """The length of the shortest trace, if the property must be violated."""
         return self.run.violated.get(self.prop)
 
 
@@ -120,7 +120,7 @@ class Evidence:
     classes: Mapping[str, str] = field(default_factory=dict)
     """The expected verdict of each release's own classes: `holds`, `differs` or `not built`."""
     releases: tuple[str, ...] = ()
-    """For a hypothesis that was seen on Kafka before a model had it: the releases that have it, such as `4.1`."""
+    """For a hypothesis that was seen on Kafka before a model covered it: the releases that have it, such as `4.1`."""
     driven: tuple[str, ...] = ()
     """For the same: the patches whose classes did it in histories that are not archived, such as `4.1.2`."""
     harm: str = ""

@@ -1,4 +1,4 @@
-"""One file of runs: its tables as runs, each checked when read. The schema is at the head of `run_files`."""
+"""One file of runs, read from its tables and checked. The schema is in the docstring of `run_files`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ ROW_KEYS = (
 )
 GROUP_KEYS = (*ROW_KEYS, "title", "version", "run")
 _LISTED = 24
-"""The most names that a message lists."""
+"""Most names that a message lists."""
 _ADDED = ("set", "never")
-"""Keys of a row that add to its group, and do not replace it."""
+"""Keys of a row that are added to those of its group instead of replacing them."""
 
 
 def pairs(text: str) -> Iterator[tuple[str, str]]:
-    """Return the pairs of a text such as `TOK-S1 14, no timeouts 5`: what is before the last word, and that word."""
+    """Yield the pairs of a text such as `TOK-S1 14, no timeouts 5`: the text before the last word, and that word."""
     for item in words(text):
         first, _, last = item.rpartition(" ")
         if not first:
@@ -87,7 +87,7 @@ class RunFile:
                 yield run
 
     def names(self, text: str) -> list[str]:
-        """Return the properties that a text names: by id, by name, or as a list."""
+        """Return the properties named by a text: by id, by name, or as a list."""
         return [name for item in words(text) for name in self._names(item)]
 
     def _names(self, item: str) -> list[str]:
@@ -118,7 +118,7 @@ class Row:
 
     @cached_property
     def said(self) -> Mapping[str, Any]:
-        """The value of the row or, failing that, of its group."""
+        """The values of the row or, if missing, of its group."""
         joined = {
             name: f"{self.group.get(name, '')}{mark}{self.row.get(name, '')}"
             for name, mark in zip(_ADDED, " ,", strict=True)
@@ -217,7 +217,7 @@ class Row:
         return (*out, *never)
 
     def _is_out(self, text: str, values: Mapping[str, int]) -> bool:
-        """Return whether one of the alternatives is met: all of its words."""
+        """Return whether all words of one of the alternatives hold."""
         return any(all(self._is_met(word, values) for word in part.split()) for part in text.split(";"))
 
     def _is_met(self, word: str, values: Mapping[str, int]) -> bool:
@@ -228,7 +228,7 @@ class Row:
         return values[name] == wanted if sign == "=" else values[name] < wanted
 
     def _check(self, run: Run) -> None:
-        """Raise UsageError where the row says of a property what cannot be said of it."""
+        """Raise UsageError for a row that says something impossible about a property."""
         judged = {item.name: item.kind for item in self.found.select(run.properties)}
         for key, names in (
             ("fails", run.violated),

@@ -32,8 +32,7 @@ WIDEST = (1 << 63) - 1
 class Twin:
     """The same question with one rule broken: then a step of `action` must break the induction.
 
-    Either constants or a machine breaks the rule. For a question about every state, `action` is the property that
-    fails.
+    Constants or a machine break the rule. For a question about every state, `action` is the property that is violated.
     """
 
     rule: str

@@ -34,12 +34,12 @@ PROPERTIES = properties_in(globals())
 
 
 def is_unassigned(s: State, c: C, topic: int) -> bool:
-    """Say whether the broker has yet to report the directory of a replica."""
+    """Return whether the broker has yet to report the directory of a replica."""
     return bits.contains(s.unassigned, topic)
 
 
 def is_not_unassigned(s: State, c: C, topic: int) -> bool:
-    """Say whether the broker has nothing to report of a topic."""
+    """Return whether the broker has nothing to report of a topic."""
     return not is_unassigned(s, c, topic)
 
 

@@ -361,7 +361,7 @@ class C(Constants):
 
 
 def refuse(c: C) -> str | None:
-    """Say why these constants do not go together, or return None."""
+    """Return why these constants cannot be combined, or None."""
     if c.min_isr > c.brokers:
         return (
             f"min_isr={c.min_isr} is more than brokers={c.brokers}; the effective min ISR is at "

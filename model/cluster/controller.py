@@ -36,7 +36,7 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def has_room(s: State, c: C) -> bool:
-    """Return whether the window of images takes one more."""
+    """Return whether the window of images has room for another."""
     return s.newest < c.metadata_lag
 
 
@@ -187,7 +187,7 @@ def is_eligible(s: State, c: C, m: AlterPartition) -> bool:
     """Return whether all proposed members may be in the ISR (ReplicationControlManager.ineligibleReplicasForIsr).
 
     KIP-841 (version 2): neither fenced nor shutting down. KIP-903 (version 3): registered under the epoch that the
-    leader names; NONE asks for no check. Their directories are not looked at (HYP-18).
+    leader names; NONE asks for no check. Their directories are not checked (HYP-18).
     """
     image = newest(s)
     return (

@@ -1,4 +1,4 @@
-"""How brokers stop, crash, lose records and start again."""
+"""Stops, crashes, losses of records and starts of brokers."""
 
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Checkpoint, Loss, UncleanShutdown

@@ -77,7 +77,7 @@ LOSSES = {
 
 
 def terms(c: C) -> tuple[str, ...]:
-    """Return what a run allows and what it counts as lost."""
+    """Return a sentence on what a run allows, and one on what it counts as lost."""
     often = "once" if c.crashes == 1 else f"{c.crashes} times"
     lost = Loss(c.loss)
     allowed = f"{c.brokers} brokers, min.insync.replicas {c.min_isr}; brokers crash {often} in all, and {LOSSES[lost]}"

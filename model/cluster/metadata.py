@@ -1,4 +1,4 @@
-"""How brokers learn of the controller's decisions: late, in order, and with gaps.
+"""Metadata on its way to brokers: the controller's decisions arrive late, in order, and with gaps.
 
 After ReplicaManager.applyDelta, Partition.makeLeader and Partition.makeFollower.
 """

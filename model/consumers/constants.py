@@ -217,7 +217,7 @@ class C(Constants):
 
 
 def refuse(c: C) -> str | None:
-    """Say why these constants do not go together, or return None."""
+    """Return why these constants cannot be combined, or None."""
     if c.unclean_elections >= c.epochs:
         return f"unclean_elections={c.unclean_elections} is more than epochs={c.epochs} allow: raise epochs."
     if c.reaction == Reaction.CHECK_CASE_4 and errors(c) != Errors.BOUNDS:

@@ -100,7 +100,7 @@ def consumer_finds_offset_unavailable(s: State, c: C) -> None:
 
 
 def is_told_unavailable(s: State, c: C) -> bool:
-    """Return whether the consumer's next fetch tells it that its offset exists but is not available."""
+    """Return whether the answer to the consumer's next fetch is that its offset exists but is not available."""
     r = s.replica[target(s)]
     by_bounds = (
         reaction(c) == Reaction.CHECK_CASE_4

@@ -27,7 +27,7 @@ def restart(r: Replica, offset: int) -> None:
 
 
 def drop_below(r: Replica, offset: int) -> None:
-    """Move the log start up to `offset`, if it is lower."""
+    """Raise the log start to `offset`, if it is lower."""
     for dropped in range(r.start, offset):
         r.log[dropped] = 0
     r.start = max(r.start, offset)
@@ -69,7 +69,7 @@ def departs(r: Replica, end: int, epoch: int) -> bool:
 
 
 def truncation_offset(r: Replica, epoch: int, end: int) -> int:
-    """Return where a follower cuts its log when the leader's has `epoch` up to `end` (getOffsetTruncationState)."""
+    """Return where a follower truncates if the leader's log has `epoch` up to `end` (getOffsetTruncationState)."""
     own = end_of_epoch(r, epoch)
     return min(own, end) if own == r.start or r.log[own - 1] == epoch else own
 

@@ -1,4 +1,4 @@
-"""How records, high watermarks and leader epochs reach the replicas, and how old records are deleted."""
+"""Replication of records, high watermarks and leader epochs, and deletion of old records."""
 
 from fencepost.model.consumers import log
 from fencepost.model.consumers.constants import (

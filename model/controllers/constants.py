@@ -77,7 +77,7 @@ class C(Constants):
 
 
 def refuse(c: C) -> str | None:
-    """Say why these constants do not go together, or return None."""
+    """Return why these constants cannot be combined, or None."""
     if c.initial_isr > c.brokers:
         return f"initial_isr={c.initial_isr} is more than brokers={c.brokers}."
     return None

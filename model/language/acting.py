@@ -33,22 +33,22 @@ def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None: 
 
 
 def fits(condition: bool, /, *, bound: Constant[int]) -> bool:  # noqa: FBT001 (as above)
-    """Return whether a condition holds; if not, an effect leaves out something that a constant has no room for."""
+    """Return whether a condition holds; if not, an effect omits something for which a constant leaves no room."""
     if not condition:
         DROPPED.add(bound.name)
     return bool(condition)
 
 
 _DRAWN: list[list[Any]] = []
-"""The values that the actions in progress will draw, those of the innermost last."""
+"""The values that the current actions will choose, those of the innermost last."""
 
 
 def choose(domain: Any, /) -> int:
-    """Draw a value in the middle of an action, on a line of its own: each value of the domain is tried.
+    """Choose a value inside an action, on a line of its own: each value of the domain is tried.
 
-    `leader = choose(Broker)` stands at the top level of an action.
+    `leader = choose(Broker)` must be at the top level of an action.
     """
-    del domain  # the text is read for it
+    del domain  # it is read from the text
     if not _DRAWN or not _DRAWN[-1]:
         raise ModelError("choose() is called outside an action: write `name = choose(Domain)` at the top of one.")
     return int(_DRAWN[-1].pop(0))
@@ -164,12 +164,12 @@ def _domains_for(function: Callable[..., Any]) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names in a sentence."""
+    """Return names as a list for a sentence."""
     return ", ".join(names) or "nothing"
 
 
 def _drawn(function: Callable[..., None]) -> Iterator[tuple[str, Domain]]:
-    """Yield the values that an action draws, with their domains: `name = choose(Domain)`."""
+    """Yield the values that an action chooses, with their domains: `name = choose(Domain)`."""
     if not any(function.__globals__.get(name) is choose for name in function.__code__.co_names):
         return
     for item in definition_of(function).body:
@@ -198,7 +198,7 @@ def is_choice(function: Callable[..., Any], node: ast.AST) -> bool:
 
 
 def require_first_parameters(what: str, function: Callable[..., Any], first: tuple[str, ...]) -> None:
-    """Raise ModelError for a function that does not take one or two states and the constants."""
+    """Raise ModelError unless a function takes one or two states and the constants."""
     names = list(inspect.signature(function).parameters)
     if len(names) < len(first):
         wanted = ", ".join([*first])

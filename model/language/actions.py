@@ -44,7 +44,7 @@ class Kind(StrEnum):
 
     def __init__(self, value: str) -> None:
         self.over_behaviours = value in ("leads-to", "at-most")
-        """Whether it is about whole behaviours, and is judged on the state graph after the search."""
+        """Whether it is about behaviours, and is judged on the state graph after the search."""
         self.must_hold = value in ("always", "step")
         """Whether it must hold in every state or step, as ablation, faults and proofs require."""
 

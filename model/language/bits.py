@@ -12,12 +12,12 @@ def only(item: int) -> int:
 
 
 def with_member(members: int, item: int) -> int:
-    """Return `members` and `item`."""
+    """Return `members` with `item` added."""
     return members | (1 << item)
 
 
 def without(members: int, item: int) -> int:
-    """Return `members` less `item`."""
+    """Return `members` without `item`."""
     return members & ~(1 << item)
 
 
@@ -39,5 +39,5 @@ def size(members: int) -> int:
 
 
 def is_subset(members: int, others: int) -> bool:
-    """Return whether every one of `members` is one of `others`."""
+    """Return whether all `members` are among `others`."""
     return members & ~others == 0

@@ -1,8 +1,8 @@
 """Bounds of a run, and those that a step reaches: refused by a constant, not by a rule of the protocol.
 
 A guard `require(s.budget.crashes > 0, bound=C.crashes)` says that it stands for the constant `crashes`. A bound is
-*reached* in a state if it alone refuses a step: all other guards of that step hold there. An effect that leaves
-something out for lack of room uses `fits`.
+*reached* in a state if it alone refuses a step: all other guards of that step hold there. An effect that omits
+something for lack of capacity uses `fits`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constant
 
 DROPPED: set[str] = set()
-"""The bounds that made effects leave something out since this was last cleared."""
+"""The bounds that made effects omit something since this was last cleared."""
 
 
 class Trial:
@@ -28,7 +28,7 @@ class Trial:
         self.refusing: set[str] = set()
 
     def guard(self, condition: object, bound: Constant[Any] | None) -> None:
-        """Take the answer of the next guard; the last one ends the trial."""
+        """Record the result of the next guard; the last one ends the trial."""
         self.left -= 1
         if not condition:
             if bound is None:
@@ -39,18 +39,18 @@ class Trial:
 
 
 class EndOfGuards(Exception):  # noqa: N818 (it is no error)
-    """All guards of an attempted step have answered."""
+    """Raised once all guards of an attempted step have a result."""
 
 
 TRIALS: list[Trial] = []
-"""The current trial, if there is one."""
+"""The current trial, if any."""
 
 
 def refusing(function: Callable[..., None], args: Sequence[Any], guards: int) -> frozenset[str]:
-    """Return the bounds that refuse a step which every other guard allows; none if another guard refuses it.
+    """Return the bounds that refuse a step which every other guard allows; an empty set if another guard refuses it.
 
     `args` are the state, which is not changed, the constants and the parameters; `guards` is the number of guards of
-    the action. An error in a guard after a refusing bound is ignored: the bound may be its cause.
+    the action. An error in a guard after a refusing bound is ignored: the bound may prevent it.
     """
     trial = Trial(guards)
     TRIALS.append(trial)

@@ -28,7 +28,7 @@ T = TypeVar("T", bound=int)
 MOST = (1 << 62) - 1
 """The largest number that every engine has; the smallest is its negative."""
 LONGEST = 40
-"""The most characters of a value in a message."""
+"""Most characters of a value in a message."""
 SHAPE, CAPACITY, RUNTIME = "shape", "capacity", "run time"
 
 
@@ -52,17 +52,17 @@ class Constant(Linear, Generic[T]):
         self.name = name
         self.terms = {name: 1}
 
-    if TYPE_CHECKING:  # at run time an instance has its values in its own `__dict__`, and a class its constants
+    if TYPE_CHECKING:  # at run time values are in an instance's `__dict__`, and constants in the class
 
         @overload
         def __get__(self, instance: None, owner: type) -> Self: ...
         @overload
         def __get__(self, instance: object, owner: type) -> T: ...
         def __get__(self, instance: Any, owner: type) -> Any:
-            """Return the constant of a class, the value of an instance."""
+            """Return the constant on the class, the value on an instance."""
 
     def parse(self, text: str) -> T:
-        """Return the value that `text` names; raise UsageError if it names none."""
+        """Return the value named by `text`; raise UsageError for any other text."""
         word = text.strip().lower().replace("_", "-")
         names = self.spellings()
         if word in names:
@@ -169,7 +169,7 @@ class Constants:
         self.values: Mapping[str, int] = {
             name: constant.accept(values.get(name, constant.default)) for name, constant in declared.items()
         }
-        """The values by name."""
+        """The values by constant name."""
         self.shown: Mapping[str, int | bool | str] = {
             name: item.show(self.values[name]) for name, item in declared.items()
         }
@@ -181,7 +181,7 @@ class Constants:
         """For each constant the value that its compiled shape is sized for."""
         self.__dict__.update(
             self.values
-        )  # found before what the class declares, and at once: models read them all the time
+        )  # found before the class's attributes, and fast: models read them all the time
 
     def __setattr__(self, name: str, value: object) -> None:
         if isinstance(getattr(type(self), name, None), Constant):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 NONE = -1
-"""No broker, no epoch, no offset. It is never an index: using it as one is an error."""
+"""No broker, no epoch, no offset. Using it as an index is an error."""
 
 
 class Linear:
@@ -105,20 +105,20 @@ class Linear:
 
 
 class Extreme(str):
-    """The greatest or the least of some sums of constants: used in a sum instead of a constant's name."""
+    """The greatest or the least of some sums of constants, usable in a sum like the name of a constant."""
 
     __slots__ = ("greatest", "parts")
     greatest: bool
     parts: tuple[Linear, ...]
 
     def __new__(cls, parts: tuple[Linear, ...], greatest: bool) -> Self:  # noqa: FBT001 (pickled by place)
-        """Make it, with its text."""
+        """Make it together with its text."""
         made = super().__new__(cls, f"{'largest' if greatest else 'smallest'}({', '.join(map(repr, parts))})")
         made.parts, made.greatest = parts, greatest
         return made
 
     def __getnewargs__(self) -> tuple[tuple[Linear, ...], bool]:  # type: ignore[override]  # not the text
-        """Return what it is made of."""
+        """Return the arguments that copy it."""
         return self.parts, self.greatest
 
     @property
@@ -131,7 +131,7 @@ class Extreme(str):
         return max(values) if self.greatest else min(values)
 
     def span(self, lows: Mapping[str, int], highs: Mapping[str, int]) -> tuple[int, int]:
-        """Return its least and its greatest value where constants are between these."""
+        """Return its least and greatest value for constants in these ranges."""
         ends = [part.span(lows, highs) for part in self.parts]
         return self.of(low for low, _ in ends), self.of(high for _, high in ends)
 
@@ -194,11 +194,11 @@ class Range(Domain):
         return linear(self.low).value(values), linear(self.high).value(values)
 
     def show(self, value: int) -> str:
-        """Return the number, or `none` for -1 where the range starts there."""
+        """Return the number, or `none` for -1 if the range starts there."""
         return next((word for word, number in self.spellings().items() if number == value), str(int(value)))
 
     def spellings(self) -> dict[str, int]:
-        """Return the word for -1 where the range starts there."""
+        """Return the word for -1 if the range starts there."""
         return {"none": NONE} if linear(self.low) == Linear({}, NONE) else {}
 
 
@@ -284,7 +284,7 @@ class End:
 
 @dataclass(frozen=True)
 class First:
-    """The first value of a domain, excluding NONE."""
+    """The first value of a domain other than NONE."""
 
     domain: Domain
 

@@ -27,8 +27,9 @@ class ModelError(FencepostError, TypeError):
 class DomainError(FencepostError, ValueError):
     """A model put a value outside its domain, or an index outside its array (exit status 2).
 
-    `states` are the keys of the states on the way there, and `steps` lead from one to the next: from an initial state
-    if a search found it. If no path is known, there is only the current state; if no state was reached, there is none.
+    `states` are the keys of the states on the path to the error, and `steps` lead from one to the next, from an initial
+    state if a search found it. If the path is unknown, there is only the current state; before the first state, there
+    is none.
     """
 
     states: tuple[Any, ...] = ()

@@ -28,11 +28,11 @@ def leads_to(
     without: tuple[Action, ...] = (),
     **domains: Any,
 ) -> Property:
-    """Make a property: whenever `when` holds, `then` eventually holds, in every fair behaviour.
+    """Make a property: in every fair behaviour, whenever `when` holds, `then` eventually holds.
 
-    Predicates are `(state, constants, *parameters)`; `domains` gives each parameter its domain, and the property is
-    about each of its values. Actions in `without` no longer happen once `when` holds: the property is about behaviours
-    that do not need them.
+    Predicates are `(state, constants, *parameters)`; `domains` gives each parameter its domain, and the property covers
+    each of its values. Actions in `without` no longer happen once `when` holds: the property is about behaviours that
+    do not need them.
     """
     made = Eventual(when, then, *_checked(name, when, then, fair, without, domains))
     return Property(_label(name), Kind.LEADS_TO, then, over_steps=False, eventual=made, text=sentence)
@@ -47,7 +47,7 @@ def eventually(
     without: tuple[Action, ...] = (),
     **domains: Any,
 ) -> Property:
-    """Make a property: from every initial state on, `then` eventually holds, in every fair behaviour."""
+    """Make a property: in every fair behaviour, `then` eventually holds, from every initial state on."""
     return leads_to(name, sentence, when=None, then=then, fair=fair, without=without, **domains)
 
 
@@ -127,7 +127,7 @@ def _checked(
 
 
 def _written(item: object) -> str:
-    """Return a promise or an action as a model writes it."""
+    """Return a promise or an action as written in a model."""
     if isinstance(item, Fairness):
         return f"{'strong' if item.strong else 'weak'}({', '.join(action.name for action in item.actions)})"
     return item.name if isinstance(item, Action) else "..."

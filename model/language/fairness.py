@@ -36,12 +36,15 @@ class Fairness:
 
 
 def weak(*actions: Action, each: str | tuple[str, ...] = ()) -> Fairness:
-    """Promise: what stays enabled eventually happens. Several actions are one group, of which one must happen."""
+    """Promise that an action which stays enabled eventually happens.
+
+    Several actions form a group, one of which must happen.
+    """
     return _fairness("weak", actions, each)
 
 
 def strong(*actions: Action, each: str | tuple[str, ...] = ()) -> Fairness:
-    """Promise: what is enabled again and again eventually happens. Several actions are one group."""
+    """Promise that an action which is enabled again and again eventually happens. Several actions form a group."""
     return _fairness("strong", actions, each)
 
 
@@ -73,7 +76,7 @@ def _fairness(word: str, actions: tuple[Any, ...], each: str | tuple[str, ...]) 
 
 
 def named(item: object) -> str:
-    """Return a description of a value used as an action or a promise."""
+    """Return a description of a value that should be an action or a promise."""
     name = getattr(item, "__name__", "")
     return f"the function {name}" if name else repr(item)
 
@@ -105,7 +108,7 @@ class Eventual:
 
     @property
     def without_text(self) -> str:
-        """The actions that are left out, on one line."""
+        """The excluded actions, on one line."""
         return ", ".join(item.label for item in self.without)
 
     def shown(self, args: tuple[int, ...]) -> str:

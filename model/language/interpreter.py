@@ -36,7 +36,7 @@ ARITHMETIC = (ValueError, OverflowError, MemoryError)
 NO_ROOM = "a number has too many digits"
 
 MOST_COMBINATIONS = 1 << 28
-"""The most combinations of parameters tried for an action."""
+"""Most combinations of parameters tried for an action."""
 
 
 class Step(NamedTuple):
@@ -56,7 +56,7 @@ class Transition(NamedTuple):
 
 @dataclass(frozen=True)
 class Path:
-    """A history: an initial state and steps, each with the state it leads to. `length` counts states.
+    """A path: an initial state and steps, each with its successor. `length` counts states.
 
     With a `loop`, the index of a state in `states`, it is infinite: the last state equals that one, and the steps
     between them repeat. If that is the last state itself, nothing more happens.
@@ -106,7 +106,7 @@ class Interpreter:
 
     @cached_property
     def zero(self) -> Key:
-        """The state in which every field is 0, from which the initial action leads."""
+        """Return the state in which every field is 0, to which the initial action is applied."""
         return self.schema.key(self.schema.new())
 
     def transitions(self, before: Key) -> Iterator[Transition]:
@@ -119,7 +119,10 @@ class Interpreter:
         return self._take(self.schema.restore(before), step)
 
     def apply_first(self, before: Key, steps: Iterable[Step]) -> Transition | None:
-        """Take the first of these steps that can happen; None if none can. A step that would leave a domain cannot."""
+        """Take the first enabled one of these steps; None without one.
+
+        A step that would leave a domain is not enabled.
+        """
         tried = self._tried(before, steps, bounded=True)
         return next((found for _, found in tried if isinstance(found, Transition)), None)
 
@@ -157,7 +160,7 @@ class Interpreter:
         return self._ask(prop, self.read(state), self.constants)
 
     def read(self, key: Key) -> Any:
-        """Return a state that is only read: predicates are often evaluated on the same two."""
+        """Return a state for reading only: predicates are often evaluated on the same two."""
         newest, other = self._recent
         if newest[0] is key:
             return newest[1]
@@ -182,7 +185,7 @@ class Interpreter:
         return self._ask(prop, state, self.read(transition.raw), self.constants, *args)
 
     def retrace(self, way: Iterable[object], seen: Callable[[Key], object] | None = None) -> Path:
-        """Return a history of these states, or of what is `seen` of each; raise MismatchError if there is none."""
+        """Return a path through these states, or through what is `seen` of each; raise MismatchError without one."""
         wanted = iter(way)
         first = next(wanted)
         start = next((key for key in self.initial_states() if (key if seen is None else seen(key)) == first), None)
@@ -204,7 +207,9 @@ class Interpreter:
         return Path(start, tuple(steps), tuple(states))
 
     def decided(self, path: Path, prop: Property) -> Path:
-        """Return a history that decides a property at its end, with the last step; otherwise raise MismatchError."""
+        """Return the path up to where a property is decided, with the last step; raise MismatchError if it is not
+        decided.
+        """
         wanted, end = prop.kind is Kind.SOMETIMES, path.states[-1]
         if not prop.over_steps:
             if self.holds(prop, end) is not wanted:
@@ -219,7 +224,7 @@ class Interpreter:
         raise MismatchError(f"property {prop.name!r}: the engine and the plain semantics disagree about the last step.")
 
     def says(self, prop: Property, predicate: Callable[..., bool] | None, state: Key, args: tuple[int, ...]) -> bool:
-        """Evaluate a predicate of a property of whole behaviours; one that is None holds nowhere."""
+        """Evaluate a predicate of a property of behaviours; None holds nowhere."""
         if predicate is None:
             return False
         return bool(self._guarded(prop, predicate, self.read(state), self.constants, *args))
@@ -249,7 +254,7 @@ class Interpreter:
         return list(product(*(range(max(low, 0) if low == NONE else low, high + 1) for low, high in spans)))
 
     def instance(self, fair: Fairness, step: Step) -> tuple[Any, ...] | None:
-        """Return the promises of `fair` that a step belongs to, by the values of `each`; None if none."""
+        """Return the values of `each` for which a step fulfils `fair`; None if it does not."""
         if step.action.name not in [item.name for item in fair.actions]:
             return None
         found = []
@@ -313,7 +318,7 @@ class Interpreter:
         return self._tried(before, self.steps(item, before), bounded=self.bounded)
 
     def possible(self, before: Key, steps: Iterable[Step]) -> Iterator[Transition]:
-        """Yield a transition for each of these steps that can happen."""
+        """Yield a transition for each enabled one of these steps."""
         for _, found in self._tried(before, steps, bounded=self.bounded):
             if isinstance(found, Transition):
                 yield found
@@ -332,7 +337,7 @@ class Interpreter:
             try:
                 found, state = self._take(state, step), None
             except DisabledError as error:
-                found = error  # guards stand before writes: the state is untouched and serves again
+                found = error  # guards precede writes, so the state is unchanged and can be reused
             except DomainError as error:
                 if not bounded:
                     raise

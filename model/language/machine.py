@@ -25,12 +25,12 @@ class Version:
     sentence: str
     values: Mapping[str, int]
     patches: tuple[Version, ...] = ()
-    """Patches that differ from it, each with its differing constants."""
+    """Patches with differences, each with its differing constants."""
 
 
 @dataclass(frozen=True)
 class Repair:
-    """Constants that repair a finding; a version lacks those that differ from its own."""
+    """Constants that repair a finding; a version lacks the repairs whose values differ from its own."""
 
     finding: str
     sentence: str
@@ -48,10 +48,10 @@ class Machine:
     """A protocol as guarded actions on a state record.
 
     `initial` is an action on the zero state: its parameters give the initial states. `normalize(state, constants)`
-    merges states that have no observable difference; it must be idempotent. `refuse(constants)` says why a combination
-    of constants is invalid, or returns None. `notes(constants)` are notes for readers of results under these constants.
-    `cast` gives the participants, for diagrams. `repairs` fix the findings in versions, and `terms(constants)` explain
-    an operator's question.
+    merges states that have no observable difference; it must be idempotent. `refuse(constants)` returns why a
+    combination of constants is invalid, or None. `notes(constants)` are notes for readers of results under these
+    constants. `cast` gives the parties, for diagrams. `repairs` fix the findings of versions, and `terms(constants)`
+    explain a run to operators.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Machine:
     """The machine that `replacing` started from; no answer depends on it."""
 
     def __post_init__(self) -> None:
-        """Refuse what is not a part of a machine, or stands in the place of another one."""
+        """Refuse parts of the wrong type, and parts that clash."""
         if not isinstance(self.name, str):
             raise ModelError(f"Machine: `name` is {described(self.name)}: write a text, such as name='my-protocol'.")
         require_title("a machine", self.name)
@@ -169,7 +169,7 @@ class Machine:
         raise UsageError(f"protocol {self.name!r} has no version {name!r}.{nearest(name, known)}{listed}")
 
     def patches(self) -> tuple[Version, ...]:
-        """Return the patches that differ from the version of their line, with all their constants."""
+        """Return the patches that differ from their line's version, with all their constants."""
         return tuple(
             replace(patch, values={**item.values, **patch.values}) for item in self.versions for patch in item.patches
         )
@@ -195,7 +195,7 @@ class Machine:
         return known[found]
 
     def setting(self, name: str, text: str) -> tuple[str, int]:
-        """Return a constant's name and the value that a text means for it; raise UsageError otherwise."""
+        """Return a constant's name and the value of a text for it; raise UsageError for any other text."""
         constant = self.constant(name)
         return constant.name, int(constant.parse(text))
 
@@ -230,7 +230,7 @@ def described(item: object) -> str:
 
 
 LONGEST = 40
-"""The most characters of a value in a message."""
+"""Most characters of a value in a message."""
 
 
 def _is_class(item: object, base: type) -> bool:

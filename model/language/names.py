@@ -1,4 +1,4 @@
-"""Names in a model that are refused because they would mean something else elsewhere."""
+"""Refusal of names in a model that would mean something else elsewhere."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Places and names in a model's own file: the line that declares a field, and the names of its
-domains, for messages about it.
-"""
+"""Source lines and names in a model's own file, for messages: the line of a field, and the alias of its domain."""
 
 from __future__ import annotations
 
@@ -25,19 +23,19 @@ class OwnNames(NamedTuple):
 
     @property
     def one(self) -> str:
-        """One of them in a sentence: `broker`."""
+        """A single one of them, as in a sentence: `broker`."""
         return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self.alias).lower()
 
 
 def own_names(module: Mapping[str, object]) -> OwnNames:
-    """Return a module's name for its numbered things, or an example if it has none."""
+    """Return a module's alias for its numbered things, or an example."""
     aliases = ((name, domain_of(item)) for name, item in module.items() if typing.get_origin(item) is Annotated)
     found = ((name, domain) for name, domain in aliases if isinstance(domain, Index) and domain.low == 0)
     return next((OwnNames(name, as_declared(domain.count)) for name, domain in found), OwnNames())
 
 
 def alias_for(module: Mapping[str, object], parameter: str) -> str:
-    """Return the alias of a module that is named after a parameter, `...` if there is none."""
+    """Return a module's alias named after a parameter, or `...`."""
     wanted = parameter.replace("_", "").lower()
     known = (name for name, item in module.items() if name.lower() == wanted and typing.get_origin(item) is Annotated)
     return next(known, "...")
@@ -51,7 +49,7 @@ def as_declared(number: Linear | int) -> str:
 def in_class(module: str, owner: str, name: str, said: str) -> str:
     """Return a message about a class, or a name in its body, with its place if the text can be read."""
     if "^" in said:
-        return said  # a field of a record inside
+        return said  # a field of a nested record
     file = getattr(sys.modules.get(module), "__file__", None) or ""
     found = at_line(file, [rf"\s*class {owner}\b", *([rf"\s+{name}\s*[:=]"] if name else [])], said)
     future = "from __future__ import annotations"
@@ -61,7 +59,7 @@ def in_class(module: str, owner: str, name: str, said: str) -> str:
 def at_line(file: str, wanted: Sequence[str] | int, said: str) -> str:
     """Return a message with its file, its line and carets; empty if there is no such line.
 
-    A line is given by its number, or by patterns, each of which matches the first line after the one before.
+    A line is given by its number, or by patterns: each matches the first line after the previous match.
     """
     linecache.checkcache(file)
     lines = linecache.getlines(file)
@@ -77,6 +75,6 @@ def at_line(file: str, wanted: Sequence[str] | int, said: str) -> str:
 
 
 def path_shown(file: str) -> str:
-    """Return a file's path as the user would write it: from the working folder, if it is inside."""
+    """Return a file's path relative to the working folder, if it is inside."""
     path = os.path.relpath(file)
     return file if path.startswith("..") else path

@@ -201,7 +201,7 @@ class Bag(Generic[T]):
         raise DomainError(f"{self._label}: there is no message {message!r} in flight to remove.")
 
     def __iter__(self) -> Iterator[T]:
-        """Go through the messages from the last to the first, so that the one at hand may be removed."""
+        """Iterate over the messages from the last to the first, so that the current one may be removed."""
         return iter(tuple(reversed(self._items)))
 
     def __len__(self) -> int:
@@ -285,7 +285,7 @@ class Channel(Record, Generic[T]):
             yield self.items[index]
 
     def __reversed__(self) -> Iterator[T]:
-        """Go through the messages that there are now from the last to the first."""
+        """Iterate over the present messages from the last to the first."""
         return (self.items[index] for index in reversed(range(self.items_end)))
 
     def __len__(self) -> int:
@@ -303,7 +303,7 @@ def is_channel(record: type[Record]) -> bool:
 
 
 _MADE: WeakValueDictionary[tuple[type[Record], ArrayOf], type[Record]] = WeakValueDictionary()
-"""The classes of rows and channels, by what they hold: fields of the same type share a class."""
+"""The classes of rows and channels by their fields: equal types share a class."""
 
 
 def _made(kind: type[Record], items: ArrayOf, annotations: dict[str, Any]) -> type[Record]:
@@ -324,13 +324,13 @@ def _channel(items: ArrayOf, message: Any, size: Size) -> type[Record]:
 
 
 def _outside(label: str, index: Any, length: int) -> str:
-    shown = index if type(index) is slice else int(index)  # enum members and flags read as numbers, as in every engine
+    shown = index if type(index) is slice else int(index)  # enum members and flags count as numbers, as in every engine
     what = "NONE used as an index" if index == -1 else f"index {shown!r} is outside the array"
     return f"{label}: {what}: it has {length} elements, numbered from 0."
 
 
 CLEARED = ()
-"""An array in a record literal: as long as its place, and cleared."""
+"""An array in a record literal: it has the length of its place, and is cleared."""
 
 
 def _same(one: Any, other: Any, field: FieldType) -> bool:
@@ -382,7 +382,7 @@ def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
 
 
 def pointed_at(record: type[Record], name: str, said: str) -> str:
-    """Return a message about a field with its file, its line and a caret, where the text of the class can be read."""
+    """Return a message about a field with its file, its line and a caret, if the class's text can be read."""
     owner = next((item for item in record.__mro__ if name in inspect.get_annotations(item)), record)
     return in_class(owner.__module__, owner.__name__, name, said)
 
@@ -428,7 +428,7 @@ _AS_RECORD = "declare class Message(Record) with a field for the number, and wri
 
 
 def _spelt(annotation: Any) -> str:
-    """Return an annotation as it reads in a model file."""
+    """Return an annotation as written in a model file."""
     if isinstance(annotation, type) and typing.get_origin(annotation) is None:
         return annotation.__name__
     if typing.get_origin(annotation) in (typing.Union, UnionType):
@@ -441,7 +441,7 @@ def _bare(annotation: Any) -> Any:
 
 
 def _instead(annotation: Any, own: OwnNames) -> str:
-    """Return what to write in the place of an annotation."""
+    """Return what to write instead of an annotation."""
     origin = typing.get_origin(annotation)
     per = f"Per({own.alias}) for one element for each {own.one}"
     if annotation is int:
@@ -502,7 +502,7 @@ def _key(value: Any, field: FieldType) -> Any:
 
 
 class Schema:
-    """A state class bound to constants: makes states, takes keys of them and brings them back."""
+    """A state class bound to constants: it makes states, and converts them to keys and back."""
 
     def __init__(self, state: type[Record], constants: Constants) -> None:
         self.state, self.constants = state, constants
@@ -523,7 +523,7 @@ class Schema:
         return typing.cast("Key", self._read(state))
 
     def restore(self, key: Key) -> Any:
-        """Return a new state with this content, which must be the key of a state of this schema."""
+        """Return a new state with this content, the key of a state of this schema."""
         return self.maker(self.state)(key)
 
     def message(self, record: type[Record], key: Key) -> Any:
@@ -574,7 +574,7 @@ class Schema:
         return size
 
     def maker(self, record: type[Record]) -> Callable[[Key], Any]:
-        """Return the function that makes a record from its key; written out because every plain step needs it."""
+        """Return the function that makes a record from its key, generated as text because every plain step needs it."""
         if record in self._makers:
             return self._makers[record]
         bound = self._bind(record)
@@ -668,7 +668,7 @@ def _checker(low: int, high: int, kind: type[int]) -> Callable[..., int]:
 
 
 def _key_source(path: str, field: FieldType, depth: int = 0) -> str:
-    """Return Python text that reads the key of `path`; written out because every plain step needs it."""
+    """Return Python text that reads the key of `path`, generated because every plain step needs it."""
     if isinstance(field, Scalar):
         return f"int({path})" if isinstance(field.domain, BitSet) else path
     if isinstance(field, Nested):

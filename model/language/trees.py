@@ -60,7 +60,7 @@ def was_edited(function: Callable[..., Any]) -> bool:
 
 @cache
 def _began() -> float:
-    """Return when this process began, as files have it; 0 where the system does not say."""
+    """Return the start time of this process, as comparable to file times; 0 if the system does not report it."""
     try:
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
         return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK")
@@ -70,7 +70,7 @@ def _began() -> float:
 
 @lru_cache
 def _codes(path: Path, _edited: float) -> frozenset[CodeType]:
-    """Return the code of all functions in a file as it is now."""
+    """Return the code of all functions in a file's current text."""
     try:
         with _ONE_AT_A_TIME:
             found = [compile(path.read_bytes(), str(path), "exec", dont_inherit=True)]
@@ -82,15 +82,15 @@ def _codes(path: Path, _edited: float) -> frozenset[CodeType]:
 
 
 def definition_of(function: Callable[..., Any]) -> ast.FunctionDef:
-    """Return the tree of a function, in lines that count from its own first one."""
+    """Return the tree of a function; its lines count from the function's first."""
     node = module_of(textwrap.dedent("".join(source_lines(function)[0]))).body[0]
     assert isinstance(node, ast.FunctionDef)
     return node
 
 
 def module_name(item: Any) -> str:
-    """Return the name of the module that defines a function or a class; of a user's file
-    without the number of its load.
+    """Return the name of the module that defines a function or a class; for a user's file without the number of its
+    load.
     """
     return re.sub(rf"^{USER_MODULE}\d+\.", "", item.__module__)
 

@@ -211,7 +211,7 @@ class C(Constants):
 
 
 def refuse(c: C) -> str | None:
-    """Say why these constants do not go together, or return None."""
+    """Return why these constants cannot be combined, or None."""
     if c.voters > c.nodes:
         return f"voters={c.voters} is more than nodes={c.nodes}."
     if c.consumer and c.voters == c.nodes:

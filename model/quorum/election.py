@@ -1,4 +1,4 @@
-"""Elections, restarts, and how nodes learn of a leader. After QuorumState and KafkaRaftClient."""
+"""Elections, restarts, and announcements of leaders. After QuorumState and KafkaRaftClient."""
 
 from fencepost.model.language import NONE, action, bits, fits, require
 from fencepost.model.quorum import log
@@ -17,7 +17,7 @@ def leave_fetch_behind(s: State, c: C, node: int) -> None:
 
 
 def forget_leadership(s: State, c: C, node: int) -> None:
-    """Resign: followers are told, or find out, and wait for the next leader."""
+    """Resign: followers are notified, or find out, and wait for the next leader."""
     n = s.node[node]
     for f in s.node:
         if f.leader == node:

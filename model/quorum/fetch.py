@@ -1,4 +1,4 @@
-"""A follower's fetch: which version it has, what it reports, and when it arrives."""
+"""A follower's fetch: its version, the high watermark that it reports, and its arrival."""
 
 from fencepost.model.language import NONE, bits
 from fencepost.model.quorum import log

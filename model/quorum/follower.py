@@ -18,7 +18,7 @@ def clear(fetch: Fetch) -> None:
 
 
 def go_on(c: C, n: Node) -> None:
-    """Send the next fetch once the leader's answer is handled."""
+    """Send the next fetch, now that the leader's answer is handled."""
     n.fetched = c.fresh_followers_grant
     send_fetch(c, n)
 
@@ -56,8 +56,8 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 
 
 def told_epoch(l: Node, epoch: int, end: int) -> int:
-    """Return the epoch that a leader named as ending at `end`, when it was asked for this one; it
-    may have cut its log since.
+    """Return the epoch for which a leader reported `end` when it was asked for this one; it may have truncated its log
+    since.
 
     The end was beyond the epoch's end in its log if the log started later.
     """

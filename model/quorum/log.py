@@ -62,7 +62,7 @@ def departs(n: Node, offset: int, epoch: int) -> bool:
 
 
 def truncation_offset(n: Node, epoch: int, end: int) -> int:
-    """Return where a follower cuts its log when the leader says that `epoch` ends at `end` (truncateToEndOffset)."""
+    """Return where a follower truncates when the leader reports that `epoch` ends at `end` (truncateToEndOffset)."""
     own = end_of_epoch(n, epoch)
     return own if known_epoch(n, epoch) != epoch else min(own, end)
 

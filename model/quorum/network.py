@@ -1,4 +1,4 @@
-"""Messages that the network loses, and those that may be forgotten unobserved."""
+"""Messages that the network loses, and those that have no further effect."""
 
 from fencepost.model.language import NONE, action, require
 from fencepost.model.quorum.constants import C

@@ -295,7 +295,7 @@ def controller_elects(s: State, c: C, broker: int) -> None:
 
 
 def lead(s: State, c: C, broker: int) -> None:
-    """Let a broker lead in a new leader epoch."""
+    """Make a broker the leader in a new leader epoch."""
     s.leader = broker
     s.leader_epoch += 1
     s.last_leader = NONE
@@ -348,7 +348,7 @@ def controller_recovers(s: State, c: C, broker: int) -> None:
 
 
 def refuse(c: C) -> str | None:
-    """Say why these constants do not go together, or return None."""
+    """Return why these constants cannot be combined, or None."""
     if c.min_isr > c.brokers:
         return f"min_isr={c.min_isr} is more than brokers={c.brokers}: write at most that many."
     return None

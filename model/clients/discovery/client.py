@@ -116,7 +116,7 @@ def accepted_hints(s: State, c: C) -> int:
 
 
 def follow(known: Known, c: C, topic: int, leader: int, epoch: int) -> None:
-    """Take over a leader; a consumer's position has to be validated against it."""
+    """Adopt a leader; a consumer's position must then be validated against it."""
     if c.consumer and (known.leader != leader or known.epoch != epoch or known.topic != topic):
         known.is_validated = False
     if known.topic != topic:
@@ -162,7 +162,7 @@ def client_receives_response(s: State, c: C) -> None:
 
 
 def finish_attempt(s: State, c: C, partition: int, accepted: int) -> None:
-    """Note the answer for one partition: done, or to be sent again at once or after the backoff."""
+    """Record the answer for one partition: done, or to be sent again at once or after the backoff."""
     known = s.known[partition]
     if s.request.outcome[partition] == Outcome.SUCCESS:
         known.work = Work.DONE
@@ -218,7 +218,7 @@ def advertised_epoch(c: C, leader: Leader) -> int:
 
 
 def is_taken(s: State, c: C, partition: int) -> bool:
-    """Return whether the metadata response that has arrived replaces what the client knows of a partition."""
+    """Return whether the metadata response replaces what the client knows of a partition."""
     known, told = s.known[partition], s.image[s.refresh.image].partition[partition]
     is_other_topic = 1 if c.topic_id_check and told.topic != known.topic else 0
     return bits.contains(s.refresh.partitions, partition) and (

@@ -10,7 +10,7 @@ from fencepost.model.language import Constants, bound, capacity, choice, switch
 
 
 class Accepts(IntEnum):
-    """Which hints a client accepts, by the leader epoch that it knows."""
+    """The hints that a client accepts, by the leader epoch that it knows."""
 
     NEWER = 0
     OTHER_LEADER = 1
@@ -28,7 +28,7 @@ class HintFrom(IntEnum):
 
 
 class Endpoints(IntEnum):
-    """Which endpoints of a response with hints a client takes over."""
+    """The endpoints of a response with hints that a client adopts."""
 
     ALL = 0
     ACCEPTED = 1
@@ -122,7 +122,7 @@ class C(Constants):
 
 
 def refuse(c: C) -> str | None:
-    """Say why these constants do not go together, or return None."""
+    """Return why these constants cannot be combined, or None."""
     if c.hint_from in (HintFrom.BOTH, HintFrom.EITHER) and not c.replica_lags:
         return (
             "hint_from=both and hint_from=either differ from the others only while replicas lag: "

@@ -15,7 +15,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def append_image(s: State) -> None:
-    """Begin a new image as a copy of the newest one."""
+    """Start a new image as a copy of the newest one."""
     s.image[s.newest + 1] = s.image[s.newest]
     s.newest += 1
 

@@ -1,4 +1,4 @@
-"""How the leader changes, how brokers learn of it, and what they answer."""
+"""Changes of the leader, how brokers learn of them, and the brokers' answers."""
 
 from fencepost.model.clients.joint.constants import C
 from fencepost.model.clients.joint.state import Broker, Call, First, Offset, Stage, State, clear

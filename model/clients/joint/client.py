@@ -41,7 +41,7 @@ def client_refreshes(s: State, c: C, broker: int) -> None:
 
 
 def follow(s: State, topic: int, leader: int, epoch: int, offset: int) -> None:
-    """Take over a leader."""
+    """Adopt a leader."""
     s.known.topic = topic
     s.known.leader = leader
     s.known.epoch = epoch
@@ -49,9 +49,7 @@ def follow(s: State, topic: int, leader: int, epoch: int, offset: int) -> None:
 
 
 def is_hint_accepted(s: State, c: C) -> bool:
-    """Return whether the client takes over the leader that a response names: in a newer epoch, and
-    where tokens count, not older.
-    """
+    """Return whether the client adopts the leader of a response: in a newer epoch and, if tokens count, not older."""
     request, told = s.request, s.log[s.request.body]
     is_newer = accepts_hint(Accepts.NEWER, s.known.epoch, s.known.leader, told.epoch, told.leader)
     return (

@@ -52,7 +52,7 @@ class C(Constants):
 
 
 def refuse(c: C) -> str | None:
-    """Say why these constants do not go together, or return None."""
+    """Return why these constants cannot be combined, or None."""
     if c.old_brokers >= c.brokers:
         return (
             f"old_brokers={c.old_brokers} leaves no broker that knows tokens: write at most "

@@ -114,4 +114,4 @@ MACHINE = Machine(
     source="Consistency token draft, ConsistencyContextStore",
 )
 LAST_WINS = replace(MACHINE, sentence="contexts are stored where the last one wins", initial=initial_of_last)
-"""The broken twin: a store that does not look at offsets."""
+"""The broken twin: a store that ignores offsets."""

@@ -108,13 +108,13 @@ def is_deliverable(s: State, c: C, client: int) -> bool:
 
 
 def is_taken(s: State, c: C, client: int) -> bool:
-    """Return whether the call has an answer that the client does not drop, in order to read again."""
+    """Return whether the client keeps the answer of a call, instead of dropping it to read again."""
     call = s.call[client]
     return call.status == Status.ANSWERED and (is_from_other_cluster(s, c, client) or is_deliverable(s, c, client))
 
 
 def is_next(s: State, c: C, client: int) -> bool:
-    """Return whether the client has taken or dropped what comes before on this connection
+    """Return whether the client has taken or dropped all earlier answers on this connection
     (NetworkClient.handleCompletedReceives).
     """
     return not any(

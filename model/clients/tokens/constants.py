@@ -9,7 +9,7 @@ from fencepost.model.language import Constants, bound, capacity, choice, switch
 
 
 class TokenRead(IntEnum):
-    """When the server reads the offset that goes into the response header."""
+    """The time at which the server reads the offset for the response header."""
 
     AFTER = 0
     BEFORE = 1
@@ -32,7 +32,7 @@ class OnLag(IntEnum):
 
 
 class NodeChoice(IntEnum):
-    """Which server a client sends a request to."""
+    """The server to which a client sends a request."""
 
     ANY = 0
     CONNECTED = 1
@@ -131,7 +131,7 @@ class C(Constants):
 
 
 def refuse(c: C) -> str | None:
-    """Say why these constants do not go together, or return None."""
+    """Return why these constants cannot be combined, or None."""
     if c.old_nodes >= c.nodes:
         return (
             f"old_nodes={c.old_nodes} leaves no server that knows tokens: write at most "

@@ -1,4 +1,4 @@
-"""How metadata is committed, reaches the servers, and is lost."""
+"""Commits of metadata, how they reach the servers, and their loss."""
 
 from fencepost.model.clients.tokens.constants import C
 from fencepost.model.clients.tokens.operations import Operation
@@ -78,8 +78,8 @@ def server_publishes_to_component(s: State, c: C, node: int, offset: int) -> Non
 
 
 def is_lost(c: C, call: Call) -> bool:
-    """Return whether a call is lost with its connection: its request is, and where connections
-    keep an order its answer too.
+    """Return whether a call is lost with its connection: its request is and, if connections keep an order, its answer
+    too.
 
     An answer that still arrives does so before the client reconnects, which is the same as before the loss.
     """

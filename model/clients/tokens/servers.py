@@ -29,7 +29,7 @@ def compared_offset(s: State, c: C, node: int, operation: int) -> int:
 
 
 def names_other_cluster(s: State, call: Call) -> bool:
-    """Return whether the server must refuse the request for its cluster id; an old server does not look."""
+    """Return whether the server must refuse the request for its cluster id; an old server does not check it."""
     return not s.server[call.node].is_old and clashes(call.sent.cluster, s.cluster)
 
 
@@ -39,7 +39,7 @@ def is_checked_operation(c: C, operation: int) -> bool:
 
 
 def is_behind(s: State, c: C, call: Call) -> bool:
-    """Return whether the server is behind the token of the request; an old server does not look."""
+    """Return whether the server is behind the token of the request; an old server does not check it."""
     return (
         not s.server[call.node].is_old
         and is_checked_operation(c, call.operation)
@@ -59,7 +59,7 @@ def is_handled(c: C, call: Call) -> bool:
 
 
 def is_its_turn(s: State, c: C, call: Call) -> bool:
-    """Return whether the server has answered what came before on this connection.
+    """Return whether the server has answered all earlier requests on this connection.
 
     SocketServer.Processor mutes a connection from a request until its answer is sent: a waiting request holds up those
     behind it.

@@ -1,4 +1,4 @@
-"""State of the model of metadata reads, and where it starts.
+"""State of the model of metadata reads, and its initial state.
 
 Folded, so that states are small:
 
@@ -149,7 +149,7 @@ def clear_context(context: Context) -> None:
 
 
 def store_of(c: C, client: int) -> int:
-    """Return the number of the store that a client uses."""
+    """Return the number of a client's store."""
     return 0 if c.one_store else client
 
 
@@ -159,7 +159,7 @@ def is_read(operation: int) -> bool:
 
 
 def shown(s: State, node: int, operation: int) -> int:
-    """Return the offset of what an operation reads at a server."""
+    """Return the offset of the data that an operation reads at a server."""
     server = s.server[node]
     return server.component if operation == Operation.COMPONENT else server.cache
 

@@ -1,1 +1,3 @@
-"""How a high watermark gets to a follower, and to a consumer that waits there (KIP-392, High watermark propagation)."""
+"""Propagation of a high watermark to a follower, and to a consumer that waits there (KIP-392, High watermark
+propagation).
+"""

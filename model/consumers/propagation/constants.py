@@ -1,4 +1,4 @@
-"""Sizes, budgets and readings of how high watermarks get to followers."""
+"""Sizes, budgets and readings of the propagation of high watermarks."""
 
 from enum import IntEnum
 

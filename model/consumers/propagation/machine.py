@@ -1,4 +1,4 @@
-"""How a high watermark gets to a follower, as a machine."""
+"""Propagation of a high watermark to a follower, as a machine."""
 
 from fencepost.model.consumers.propagation.constants import C, Propagation
 from fencepost.model.consumers.propagation.state import Phase, State, initial
