@@ -20,12 +20,13 @@ from fencepost.api.calls.audit import audit as audited
 from fencepost.api.calls.check import check as checked
 from fencepost.api.calls.compare import compare as compared
 from fencepost.api.calls.in_hand import in_hand
-from fencepost.api.topics.advice_words import headline, lines_of, row_of
+from fencepost.api.topics.advice_words import answer_of, headline, lines_of, row_of
+from fencepost.api.topics.advising import about, assumptions, may_have_elr, versions
 from fencepost.api.topics.advising import advise as advised
-from fencepost.api.topics.advising import may_have_elr, notes, versions
 from fencepost.api.topics.applying import findings_of
 from fencepost.api.topics.claims import left_out
 from fencepost.api.topics.evidence import finding_of, guarantees
+from fencepost.api.topics.operations import AFTER
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.catalogue import entries, evidence
 from fencepost.invariants.protocols import PROTOCOLS
@@ -39,11 +40,11 @@ MOST_STATES = 2_000_000
 """State limit of a comparison, which needs complete state spaces."""
 MOST_STEPS = 60
 """A history is cut after this many steps."""
-INSTRUCTIONS = """Fencepost checks Kafka's replication protocol. advise: what an operator may do with a topic, and what
-loses records. explain: a finding, guarantee, bug, question (HYP-17, G-S2, KAFKA-15221) or property. check: search a
-protocol (replication, kip320, quorum, ...) at small constants. why_not: why a step cannot be taken. compare: the first
-difference of two models. audit: the metadata log of a cluster. `evidence` says what an
-answer rests on; nothing is called safe unless the search was complete."""
+INSTRUCTIONS = """Fencepost checks Kafka's replication protocol. advise: what loses a topic's records, and whether an
+operator may do an `operation` now. explain: a finding, guarantee, bug, question (HYP-17, G-S2, KAFKA-15221) or
+property. check: search a protocol (replication, kip320, quorum, ...) at small constants. why_not: why a step cannot be
+taken. compare: the first difference of two models. audit: whether records were lost, from copies of a cluster's files.
+`evidence` says what an answer rests on; nothing is called safe unless the search was complete."""
 
 
 def check(
@@ -192,29 +193,28 @@ def advise(
     elr: bool | None = None,  # noqa: FBT001 (a tool has no keywords)
     unclean_election: bool = False,  # noqa: FBT001, FBT002 (the same)
     brokers: int | None = None,
+    operation: str = "",
 ) -> dict[str, Any]:
-    """Explain what each operation does to a topic's acknowledged records, and what to do instead or afterwards."""
+    """Say what operations do to a topic's records; one, such as `replace-a-disk` or `restart`, with what to do."""
     made = advised(
         replicas, min_isr, kafka=kafka, acks=acks, elr=elr, unclean_election=unclean_election, brokers=brokers
     )
     data = made.to_dict()
+    said = {key: data[key] for key in ("settings", "assumed")} | {"notes": list(assumptions(made.settings, data))}
+    if operation:
+        (item,) = about(data, operation)["operations"]
+        picked = ("operation", "outcome", "findings", "instead", "avoid", "after", "show", "measure", "unmodelled")
+        own = {key: item[key] for key in picked}
+        return {"answer": answer_of(data, item), **own, "evidence": lines_of(item)[:-1], **said}
     rows = [
         {
-            "operation": item["operation"],
-            "outcome": item["outcome"],
+            **{key: item[key] for key in ("operation", "outcome", "findings", "instead")},
             "in_short": row_of(item)[1],
-            "findings": item["findings"],
-            "instead": item["instead"],
-            "avoid": item["avoid"],
-            "after": item["after"],
-            "show": item["show"],
-            "measure": item["measure"],
-            "evidence": lines_of(item)[:3],
+            "evidence": lines_of(item)[0],
         }
         for item in data["operations"]
     ]
-    said = {"answer": headline(data), **{name: data[name] for name in ("settings", "assumed")}}
-    return {**said, "notes": list(notes(made.settings, data)), "operations": rows}
+    return {"answer": headline(data), "operations": rows, "after": AFTER["lost"], "more": "name an `operation`", **said}
 
 
 def audit(paths: list[str], kafka: str = "", min_isr: int = 1, seconds: float = MOST_SECONDS) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The wording of advice, the same on the console and on a page."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from fencepost.api.answers.as_json import Json
 from fencepost.api.asking.quantities import counted, listed
@@ -48,6 +48,18 @@ SAID = {
     "impossible": "no broker to move to",
 }
 """Outcomes of operations in a word or two."""
+MAY = {
+    "lost": "{care}it can lose records",
+    "leaderless": "{care}a partition can stay without a leader",
+    "out": "{care}a broker can stay out",
+    "not-measured": "not measured",
+    "kept": "as far as is known, clusters kept all records",
+    "safe": "yes, a complete search lost nothing",
+    "impossible": "no, no broker is free",
+}
+"""Whether an operation may be done, by its outcome."""
+EVENTS = ("fail-a-disk", "lose-power", "slow-metadata")
+"""What happens to a cluster, without an operator who might take care."""
 DIFFERS = {
     "replicas": "RF {replicas}",
     "min_isr": "min ISR {min_isr}",
@@ -116,6 +128,35 @@ def headline(data: Json) -> str:
     return next((text for text in forms if len(text) <= WIDTH), sentence)
 
 
+def answer_of(data: Json, item: Json) -> str:
+    """Return whether an operation may be done with these settings, in one sentence."""
+    settings, title = data["settings"], item["title"]
+    release = settings["release"] or release_of(data).removeprefix("Kafka ")
+    where = f"{release}, RF {settings['replicas']}, min ISR {settings['min_isr']}"
+    where += ", unclean" if settings["unclean_election"] else ""
+    harm = item["elsewhere"][0] if item["outcome"] == "not-measured" and item["elsewhere"] else item
+    said = MAY[harm["outcome"]].format(care="" if item["operation"] in EVENTS else "only with care, ")
+    if harm is not item:
+        seen = row_of(item)[1].partition(f" {SAID[harm['outcome']]}")[0]
+        said += f", seen with {seen}" if settings["acks"] == "all" else ""
+    if settings["acks"] != "all":
+        said = f"acks={settings['acks']} is not modelled; with acks=all {said}"
+    return f"{title[0].upper()}{title[1:]}: {said} ({where})."
+
+
+def facts_of(item: Json, most: int) -> Iterator[tuple[str, str]]:
+    """Yield what to do, what was seen (at most so many sentences), what to do afterwards, and the commands."""
+    yield "do", " ".join([f"{item['instead'][0].upper()}{item['instead'][1:]}.", *item["avoid"]])
+    lines = _observed(item)
+    for number, line in enumerate(lines[:most]):
+        yield "" if number else "seen", line
+    if len(lines) > most:
+        yield "", f"`-v` shows {len(lines) - most} more."
+    yield from ((name, text) for name, text in (("if lost", item["after"]), ("show", item["show"])) if text)
+    if item["measure"]:
+        yield "measure", item["measure"]
+
+
 def row_of(item: Json) -> tuple[str, str, str]:
     """Return an operation in one line: its name, its effect, and what to do instead."""
     fact = SAID[item["outcome"]]
@@ -142,12 +183,16 @@ def _in_short(seen: Json) -> str:
 
 def lines_of(item: Json) -> list[str]:
     """Return the details of an operation: the observations, and what to do instead."""
+    return [*_observed(item), f"Instead: {item['instead']}. {' '.join(item['avoid'])}".rstrip()]
+
+
+def _observed(item: Json) -> list[str]:
+    """Return what was seen of an operation, and whether that is of these settings."""
     here = {name for seen in item["evidence"] for name in seen["findings"]}
     shown = [*item["evidence"], *_nearest(seen for seen in item["elsewhere"] if not here.issuperset(seen["findings"]))]
     lines = [_seen(seen) for seen in shown]
     if item["outcome"] == "not-measured" or not lines:
         lines.append(f"Not measured with these settings{': ' + item['unmodelled'] if item['unmodelled'] else ''}.")
-    lines.append(f"Instead: {item['instead']}. {' '.join(item['avoid'])}".rstrip())
     return lines
 
 

@@ -18,7 +18,7 @@ from fencepost.api.asking.quantities import counted, listed
 from fencepost.api.topics.advice_words import ELR_SHOWN, KINDS, headline, in_sentences, row_of
 from fencepost.api.topics.applying import findings_of, unrepaired
 from fencepost.api.topics.measured import cell_of, cells, crashes_are_of, lost_with, machine_mark, outcome, released
-from fencepost.api.topics.operations import Settings, operations, patch_with_own_rules, patches_read
+from fencepost.api.topics.operations import Settings, operation_named, operations, patch_with_own_rules, patches_read
 from fencepost.counterexamples.browser.links import differing, link
 from fencepost.invariants.catalogue import entries
 from fencepost.invariants.figures.store import load
@@ -310,6 +310,20 @@ def notes(settings: Settings, data: Json) -> Iterator[str]:
             "Never happened in these searches, so the crashes above say nothing about it: "
             f"{', '.join(crashes['never'])}."
         )
+    yield from assumptions(settings, data)
+
+
+def about(data: Json, operation: str) -> Json:
+    """Return advice about one operation alone, by its name or title; raise UsageError if there is none such."""
+    name = operation_named(operation)
+    rows = [item for item in data["operations"] if item["operation"] == name]
+    if not rows:
+        raise UsageError(f"{operation!r} was named, and these settings have no ELR: name another operation.")
+    return {**data, "operations": rows}
+
+
+def assumptions(settings: Settings, data: Json) -> Iterator[str]:
+    """Yield what the answer takes for granted: the patch, the findings that no operation has, and defaults."""
     patches = patches_read(settings.version)
     read = " and ".join(patches)
     patch = patch_with_own_rules(settings.release)

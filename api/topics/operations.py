@@ -23,6 +23,7 @@ from fencepost.invariants.catalogue import entries, evidence
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.clusters.scenario import Scenario
+from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.machine import Version
 
 LOSS = LOSING[0]
@@ -119,6 +120,15 @@ def _read(settings: str) -> Mapping[str, int]:
 
 
 # observations
+
+
+def operation_named(name: str) -> str:
+    """Return the name of an operation, given that or its title; raise UsageError for any other."""
+    by = {word: item.name for item in OPERATIONS for word in (item.title, item.name)}
+    if name.strip().lower() not in by:
+        names = ", ".join(item.name for item in OPERATIONS)
+        raise UsageError(f"there is no operation {name!r}.{nearest(name, list(by))} Write one of {names}.")
+    return by[name.strip().lower()]
 
 
 def operations(asked: Settings) -> list[Json]:

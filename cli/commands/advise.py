@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.answers.as_json import Json
 from fencepost.api.files import write_text
 from fencepost.api.topics import advice_words
-from fencepost.api.topics.advising import AdviceResult, may_have_elr, notes
+from fencepost.api.topics.advising import AdviceResult, about, may_have_elr, notes
 from fencepost.api.topics.advising import advise as advised
 from fencepost.cli.commands import options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
+from fencepost.cli.views.screen import print_answer
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 STYLES = {"lost": "bold red", "leaderless": "red", "out": "red", "safe": "green"}
+SEEN = 3
+"""The most observations shown of an operation."""
 ON_OFF = click.Choice(["on", "off"])
 
 
@@ -43,6 +48,7 @@ ON_OFF = click.Choice(["on", "off"])
 )
 @click.option("--elr", type=ON_OFF, help="Eligible leader replicas.  [default: as in new clusters of the release]")
 @click.option("--unclean-election", type=ON_OFF, help="unclean.leader.election.enable.  [default: off]")
+@click.option("--operation", default="", metavar="NAME", help="Answer about this operation alone, such as restart.")
 @click.option("--brokers", type=options.Count(1), help="Brokers of the cluster.  [default: any number]")
 @click.option(
     "--bootstrap-server", metavar="HOST:PORT", help="Read replicas, min ISR and unclean elections from this cluster."
@@ -61,6 +67,7 @@ def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exi
 
     Exit status: 0 the table has an answer, 2 bad input, 3 these settings were not searched, or a search did not end.
     """
+    operation = given["operation"]
     topics, read = _read(given)
     groups: dict[TopicSettings, list[str]] = {}
     for name, found in topics.items():
@@ -74,9 +81,9 @@ def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exi
     if trace:
         _write(trace, made[0][1].to_dict())
     if as_json and given["topic"] is None and read:
-        print_json({"read_from": read, "topics": [{"names": names, **item.to_dict()} for names, item in made]})
+        print_json({"read_from": read, "topics": [{"names": names, **_data(item, operation)} for names, item in made]})
     elif as_json:
-        print_json({**made[0][1].to_dict(), "read_from": read})
+        print_json({**_data(made[0][1], operation), "read_from": read})
     else:
         console = results(narrow=not verbose)
         for number, (names, item) in enumerate(made):
@@ -84,7 +91,10 @@ def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exi
                 console.print()
             if len(made) > 1 or (read and given["topic"] is None):
                 print_lines(console, heading(", ".join(names)))
-            print_advice(console, item, read, verbose=bool(verbose))
+            if operation:
+                print_operation(console, _data(item, operation), verbose=bool(verbose))
+            else:
+                print_advice(console, item, read, verbose=bool(verbose))
     return Exit.AS_EXPECTED if all(item.decided for _, item in made) else Exit.UNDETERMINED
 
 
@@ -128,6 +138,18 @@ def _write(file: Path, data: Any) -> None:
     write_text(file, made.text)
 
 
+def _data(made: AdviceResult, operation: str) -> Json:
+    """Return the advice; of one operation alone if it is named."""
+    return about(made.to_dict(), operation) if operation else made.to_dict()
+
+
+def print_operation(console: Console, data: Json, *, verbose: bool) -> None:
+    """Print whether the only operation may be done, what to do, and what was seen."""
+    (item,) = data["operations"]
+    print_lines(console, advice_words.answer_of(data, item), style="bold")
+    print_answer(console, advice_words.facts_of(item, sys.maxsize if verbose else SEEN), hint="")
+
+
 def print_advice(
     console: Console, made: AdviceResult, read: Mapping[str, str | None] | None = None, *, verbose: bool = True
 ) -> None:
@@ -143,7 +165,7 @@ def print_advice(
         print_lines(console, *(note for note in notes(made.settings, data) if "was edited" in note), style="dim")
         elr = f"ELR assumed {'on' if made.settings.elr else 'off'}. " if "elr" in data["assumed"] else ""
         elr *= may_have_elr(made.settings.version)
-        print_lines(console, f"{elr}Data lost? `fencepost audit __cluster_metadata-0`. More: `-v`.", style="dim")
+        print_lines(console, f"{elr}Data lost? `fencepost audit`. One alone: `--operation restart`.", style="dim")
         return
     for item in data["operations"]:
         console.print()

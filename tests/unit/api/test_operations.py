@@ -1,5 +1,6 @@
 """Operations and what was measured of them: each finding for those that have it."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -305,6 +306,28 @@ def test_the_first_screen_is_a_sentence_and_a_line_for_each_operation() -> None:
         lines = fencepost("advise", *asked).stdout.splitlines()
         assert len(lines) == len(rows) + 2 <= 16, asked
         assert max(map(len, lines)) <= 80, asked
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "do"),
+    [
+        ("replace-a-disk", "only with care, it can lose records (4.1.2, RF 3, min ISR 2).", "Start other replicas"),
+        ("restart --acks 1", "acks=1 is not modelled; with acks=all only with care", "Wait 10 s before its start."),
+        ("cancel", "only with care, it can lose records, seen with RF 2 (", "Wait until Elr is empty. HYP-10:"),
+        ("upgrade", "not measured (", "As for a rolling restart."),
+        ("change-min-isr", "only with care, a broker can stay out (", "Wait until Elr is empty. HYP-13:"),
+        ("move --brokers 3", "no, no broker is free (", "Remove, add again."),
+        ("fail-a-disk", "it can lose records (", "Start other replicas first. HYP-17:"),
+    ],
+)
+def test_one_operation_is_answered_by_a_sentence_and_what_to_do(asked: str, said: str, do: str) -> None:
+    given = f"advise --replicas 3 --min-isr 2 --kafka 4.1.2 --operation {asked}".split()
+    text = " ".join(fencepost(*given).stdout.split())
+    rows = json.loads(fencepost(*given, "--json").stdout)["operations"]
+    title, name = rows[0]["title"], asked.partition(" ")[0]
+    assert [item["operation"] for item in rows] == [name]
+    assert text.startswith(f"{title[0].upper()}{title[1:]}: {said}")
+    assert f" do {do}" in text
 
 
 def test_every_row_says_what_was_seen_and_how_it_is_shown() -> None:
