@@ -27,19 +27,18 @@ def sarif(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str =
     rules = list({_rule_id(item): _rule(item) for item in found}.values())
     places = {rule["id"]: number for number, rule in enumerate(rules)}
     complete = not not_run and all(item.end is not End.ERROR for item in found)
-    data = {
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {"driver": {"name": "Fencepost", "version": version("fencepost"), "rules": rules}},
-                "invocations": [{"executionSuccessful": complete, **_notifications(found, not_run, why)}],
-                "results": [_result(item, places[_rule_id(item)]) for item in found if item.end is not End.PASSED],
-                "columnKind": "unicodeCodePoints",
-            }
-        ],
+    results = [_result(item, places[_rule_id(item)]) for item in found if item.end is not End.PASSED]
+    return _log(rules, results, {"executionSuccessful": complete, **_notifications(found, not_run, why)})
+
+
+def _log(rules: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]], invocation: dict[str, Any]) -> str:
+    run = {
+        "tool": {"driver": {"name": "Fencepost", "version": version("fencepost"), "rules": rules}},
+        "invocations": [invocation],
+        "results": results,
+        "columnKind": "unicodeCodePoints",
     }
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 
 
 def _rule_id(item: Outcome) -> str:
@@ -127,15 +126,9 @@ def audit_sarif(data: dict[str, Any]) -> str:
     rules = list({item["sort"]: _audit_rule(item) for item in data["sorts"]}.values())
     places = {rule["id"]: number for number, rule in enumerate(rules)}
     unread = [{"level": "error", "message": {"text": note["text"]}} for note in data["notes"] if note["unread"]]
-    run = {
-        "tool": {"driver": {"name": "Fencepost", "version": version("fencepost"), "rules": rules}},
-        "invocations": [
-            {"executionSuccessful": not unread, **({"toolExecutionNotifications": unread} if unread else {})}
-        ],
-        "results": [_audit_result(item, places[item["sort"]]) for item in data["findings"]],
-        "columnKind": "unicodeCodePoints",
-    }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+    results = [_audit_result(item, places[item["sort"]]) for item in data["findings"]]
+    notes = {"toolExecutionNotifications": unread} if unread else {}
+    return _log(rules, results, {"executionSuccessful": not unread, **notes})
 
 
 def _audit_rule(item: dict[str, Any]) -> dict[str, Any]:
@@ -166,4 +159,74 @@ def _audit_result(item: dict[str, Any], rule: int) -> dict[str, Any]:
             "offset": item["offset"],
             "brokers": item["brokers"],
         },
+    }
+
+
+BUILD_RULES = {
+    "builds-differ": ("error", "A changed method is executed by a history after which the builds differ."),
+    "not-exercised": ("warning", "No history executes what has changed here."),
+    "one-way": ("warning", "A changed condition goes one way in all histories."),
+}
+
+
+def compare_sarif(data: dict[str, Any]) -> str:
+    """Return two builds compared: changed methods where they differ, and what no history exercised, at Kafka's lines.
+
+    Files are those of Kafka's source tree, if it is the current folder.
+    """
+    names = list(BUILD_RULES)
+    rules = [
+        {"id": name, "name": name, "shortDescription": {"text": text}, "defaultConfiguration": {"level": level}}
+        for name, (level, text) in BUILD_RULES.items()
+    ]
+    results = [
+        {
+            "ruleId": rule,
+            "ruleIndex": names.index(rule),
+            "level": BUILD_RULES[rule][0],
+            "message": {"text": f"{method['owner']}.{method['name']}: {text}"},
+            "locations": [_changed_place(method, lines)],
+            "partialFingerprints": {"finding/v1": hashlib.sha256(f"{rule} {method} {text}".encode()).hexdigest()[:32]},
+        }
+        for rule, method, lines, text in _compared(data)
+    ]
+    return _log(rules, results, {"executionSuccessful": data["complete"]})
+
+
+def _compared(data: dict[str, Any]) -> Iterable[tuple[str, dict[str, Any], Sequence[int], str]]:
+    """Yield the rule, method, lines and message of each result."""
+    found = data["difference"] or data["drawn"] or {"steps": []}
+    rows = "".join(f" {row['field']}: {row['a']} in A, {row['b']} in B." for row in found.get("rows", ()))
+    methods = {f"{item['owner']}.{item['name']} {item['descriptor']}": item for item in data["methods"]}
+    for method in (item for item in data["methods"] if item["driven"]):
+        if data["verdict"] == "differs" and method["executed"]:
+            yield (
+                "builds-differ",
+                method,
+                method["lines_b"],
+                f"the builds differ after {'; '.join(found['steps'])}.{rows}",
+            )
+        elif not method["executed"] and method["change"] != "removed":
+            yield "not-exercised", method, method["lines_b"], "no history executes this method."
+    for name, lines in data["lines_not_executed"].items():
+        yield "not-exercised", methods[name], lines, f"no history executes lines {', '.join(map(str, lines))}."
+    for item in data["conditions_one_way"]:
+        lines = [item["line"]] if "b" in item["sides"] else methods[item["method"]]["lines_b"]
+        text = (
+            f"line {item['line']} of {' and '.join(map(str.upper, item['sides']))}: {item['condition']} {item['went']}."
+        )
+        yield "one-way", methods[item["method"]], lines, text
+
+
+def _changed_place(method: dict[str, Any], lines: Sequence[int]) -> dict[str, Any]:
+    path = Path(*method["owner"].split(".")[:-1], method["file"] or method["owner"].rpartition(".")[2])
+    tree = Path("settings.gradle").is_file()
+    places = list(Path().glob(f"**/src/main/*/{path.as_posix()}")) if tree else []
+    physical: dict[str, Any] = {"artifactLocation": {"uri": quote((places or [path])[0].as_posix())}}
+    if lines:
+        physical["region"] = {"startLine": min(lines), "endLine": max(lines)}
+    name = f"{method['owner']}.{method['name']}"
+    return {
+        "physicalLocation": physical,
+        "logicalLocations": [{"fullyQualifiedName": name, "kind": "function"}],
     }

@@ -18,6 +18,7 @@ from fencepost.api.calls.compare import (
     common_machine,
 )
 from fencepost.api.calls.compare import compare as compared
+from fencepost.api.files import write_text
 from fencepost.cli.commands import options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import (
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 @click.option(
     "--output", metavar="DIR", help="Write the history after which builds differ into this folder, as a trace."
 )
+@click.option("--sarif", type=options.Writable(), help="Write what changed in builds to this file, for code scanning.")
 @options.constants_options
 @click.option(
     "--on", "paths", multiple=True, metavar="FIELD", help="Compare only this field of the state, such as replica.log."
@@ -85,6 +87,8 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     """
     if given["kafka"] or given["jars"]:
         return _compare_builds(a, given)
+    if given["sarif"]:
+        raise UsageError("--sarif was given without builds: write --kafka or --jars, twice in total.")
     if not a:
         raise UsageError("nothing to compare was given: write two models, or two builds by --kafka and --jars.")
     with Display(quiet=given["quiet"]) as display:
@@ -123,6 +127,10 @@ def _compare_builds(a: str, given: dict[str, Any]) -> Exit:
     with Display(quiet=given["quiet"]) as display:
         made = compare_builds(progress=display, **{name: given[name] for name in names})
     words, style, status = BUILDS[made.verdict]
+    if given["sarif"]:
+        from fencepost.cli.builds.sarif import compare_sarif
+
+        write_text(given["sarif"], compare_sarif(made.to_dict()))
     if given["json"]:
         print_json(made.to_dict())
         return status

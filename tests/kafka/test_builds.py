@@ -1,12 +1,14 @@
 """Two builds of Kafka compared: edits that change nothing are no difference, and a lost condition is found."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fencepost.cli.builds.sarif import compare_sarif
 from fencepost.kafka.conform.binding import REPLICATION
-from fencepost.kafka.conform.builds import changed_methods, compare_builds
-from fencepost.kafka.driver.releases import release
+from fencepost.kafka.conform.builds import BuildsReport, ChangedMethod, changed_methods, compare_builds
+from fencepost.kafka.driver.releases import Release, release
 
 from benchmarks.figures.builds import CHANGES, REFACTORINGS, Editor, editor
 from tests.helpers.commands import refused
@@ -82,6 +84,27 @@ def test_a_condition_that_goes_one_way_is_named(
     assert bool(found.one_way) == bool(lines)
 
 
+def test_code_scanning_gets_each_change_that_was_not_exercised_at_its_lines() -> None:
+    methods = [
+        ChangedMethod("kafka.cluster.Partition", "changed", name, "()V", "Partition.scala", (4,), (5, 7), code=True)
+        for name in ("missed", "seen")
+    ]
+    key = methods[1].key
+    ways = {"method": key, "line": 7, "condition": "ifeq after isFenced", "went": "never jumps", "sides": ["b"]}
+    source = Release("4.1.2", "kafka-4.1", Path(), Path())
+    report = BuildsReport(REPLICATION, source, source, ("A", "B"), methods, {key}, unseen={key: (5,)}, one_way=[ways])
+    report.driven = {"kafka.cluster.Partition"}
+    assert report.verdict == "not-exercised"
+    assert any("1 condition of kafka.cluster.Partition.seen" in line for line in report.summary())
+    results = json.loads(compare_sarif(report.data()))["runs"][0]["results"]
+    assert [(item["ruleId"], item["locations"][0]["physicalLocation"]["region"]["startLine"]) for item in results] == [
+        ("not-exercised", 5), ("not-exercised", 5), ("one-way", 7)
+    ]  # fmt: skip
+    assert {item["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for item in results} == {
+        "kafka/cluster/Partition.scala"
+    }
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -89,6 +112,7 @@ def test_a_condition_that_goes_one_way_is_named(
         (["--kafka", "4.1.2"], "two builds are compared"),
         (["kip320", "--kafka", "4.1.2"], "compare two models, or two builds"),
         (["--jars", "/no", "--jars", "/nor"], "which is not a folder"),
+        (["kip320", "--sarif", "s.json"], "without builds"),
     ],
 )
 def test_what_is_no_pair_is_refused_with_one_message(words: list[str], said: str) -> None:

@@ -1,5 +1,6 @@
 """The GitHub Action: its steps are run here as a runner would run them, with the command that is installed."""
 
+import json
 import os
 import re
 import subprocess
@@ -10,12 +11,23 @@ from typing import Any
 import pytest
 import yaml
 from fencepost.cli.commands.check import check
+from fencepost.cli.commands.compare import compare
 from junitparser import JUnitXml
 
 from tests.helpers.places import MACHINES, ROOT
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 STEPS = {step["id"]: step for step in ACTION["runs"]["steps"] if "id" in step}
+COMPARE: dict[str, Any] = yaml.safe_load((ROOT / ".github" / "actions" / "compare" / "action.yml").read_text())
+BOTH = {step["id"]: step for step in COMPARE["runs"]["steps"] if "id" in step}
+COMPARED = {
+    "verdict": "not-exercised", "a": {"title": "A"}, "b": {"title": "B"}, "difference": None,
+    "methods": [{"owner": "kafka.P", "name": "f", "descriptor": "()V", "driven": True, "executed": True}],
+    "lines_not_executed": {"kafka.P.f ()V": [4]},
+    "conditions_one_way": [
+        {"method": "kafka.P.f ()V", "line": 5, "condition": "ifeq", "went": "never jumps", "sides": ["a", "b"]}
+    ],
+}  # fmt: skip
 MAILBOX = MACHINES / "mailbox.py"
 
 
@@ -99,3 +111,68 @@ def test_the_action_has_what_its_page_says_and_options_that_exist() -> None:
     example = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.DOTALL)[1])
     [step] = [step for step in example["jobs"]["fencepost"]["steps"] if step["uses"] == "./fencepost"]
     assert set(step["with"]) <= set(ACTION["inputs"])
+
+
+def shell(step: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a step of the action that compares two builds of Kafka."""
+    places = {"RUNNER_TEMP": folder, "GITHUB_ACTION_PATH": ROOT / ".github" / "actions" / "compare"}
+    places |= {"GITHUB_OUTPUT": folder / "output", "GITHUB_STEP_SUMMARY": folder / "summary.md"}
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", BOTH[step]["run"]],  # noqa: S607
+        cwd=folder / "kafka",
+        env={**os.environ, **variables, **{name: str(place) for name, place in places.items()}},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def command(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def test_a_pull_request_and_its_base_are_built_and_unpacked(tmp_path: Path) -> None:
+    for folder in ("origin", "kafka"):
+        words = ["init", "--quiet", "-b", "trunk"] if folder == "origin" else ["clone", "--quiet", "../origin", "."]
+        (tmp_path / folder).mkdir()
+        git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run([*git, *words], cwd=tmp_path / folder, check=True)
+        if folder == "origin":
+            (tmp_path / folder / "name").write_text("base")
+            subprocess.run([*git, "add", "."], cwd=tmp_path / folder, check=True)
+            subprocess.run([*git, "commit", "--quiet", "-m", "a"], cwd=tmp_path / folder, check=True)
+    (tmp_path / "kafka" / "name").write_text("changed")
+    made = "mkdir -p core/build/distributions k/libs; cp name k/libs/; "
+    tar = "tar -czf core/build/distributions/kafka_2.13-5.tgz k"
+    done = shell("build", tmp_path, BASE="trunk", BUILD=made + tar, GITHUB_WORKSPACE=str(tmp_path / "kafka"))
+    assert done.returncode == 0, done.stderr
+    assert [(tmp_path / "jars" / side / "libs" / "name").read_text() for side in ("base", "changed")] == [
+        "base",
+        "changed",
+    ]
+
+
+@pytest.mark.parametrize(("status", "ends"), [(0, 0), (1, 0), (3, 0), (2, 2), (4, 4)])
+def test_a_comparison_leaves_its_comment_and_only_trouble_fails_the_job(status: int, ends: int, tmp_path: Path) -> None:
+    (tmp_path / "kafka").mkdir()
+    text = f"echo \"$@\" > {tmp_path}/words; cat <<'END'\n{json.dumps(COMPARED)}\nEND\nexit {status}"
+    command(tmp_path / "fencepost" / "bin" / "fencepost", text)
+    done = shell("compare", tmp_path, BUDGET="5m")
+    assert done.returncode == ends, done.stderr
+    assert (tmp_path / "output").read_text() == f"status={status}\n"
+    words = (tmp_path / "words").read_text().split()
+    assert {word for word in words if word.startswith("--")} <= {word for item in compare.params for word in item.opts}
+    if not ends:
+        row = "| `kafka.P.f` | yes | lines 4; line 5 of A and B, ifeq: never jumps |"
+        assert row in (tmp_path / "summary.md").read_text()
+
+
+def test_the_recipe_for_comparing_has_inputs_and_a_folder_that_exist() -> None:
+    page = (ROOT / "docs" / "kafka" / "my-pull-request.md").read_text()
+    example = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.DOTALL)[1])
+    [step] = [item for item in example["jobs"]["compare"]["steps"] if item["uses"].startswith("./")]
+    assert (ROOT / Path(step["uses"]).relative_to("fencepost") / "action.yml").is_file()
+    assert set(step.get("with", {})) <= set(COMPARE["inputs"])
