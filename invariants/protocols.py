@@ -12,6 +12,7 @@ from fencepost.invariants import (
     follower_reads_cases,
     follower_reads_live,
     hints_and_tokens,
+    idempotent_producer,
     leader_discovery,
     lineage,
     metadata_reads,
@@ -93,6 +94,7 @@ _PROPERTIES = {
     "unclean-recovery": recovery.PROPERTIES,
     "broker-sessions": broker_sessions.PROPERTIES,
     "topic-deltas": topic_deltas.PROPERTIES,
+    "idempotent-producer": idempotent_producer.PROPERTIES,
 }
 """The properties of each machine; machines not named are the published models, which share theirs."""
 _ON_REQUEST = {
@@ -108,6 +110,7 @@ _ON_REQUEST = {
     "watermark-propagation": watermark_propagation.ON_REQUEST,
     "broker-sessions": broker_sessions.LIVENESS,
     "topic-deltas": topic_deltas.LIVENESS,
+    "idempotent-producer": idempotent_producer.LIVENESS,
     "follower-reads": (*follower_reads_cases.ON_REQUEST, *follower_reads_live.PROPERTIES),
 }
 """The properties that are checked only if named."""

@@ -7,6 +7,7 @@ from fencepost.model.cluster import machine as cluster
 from fencepost.model.consumers import machine as consumers
 from fencepost.model.consumers.propagation.machine import MACHINE as PROPAGATION
 from fencepost.model.controllers import machine as controllers
+from fencepost.model.idempotence.machine import MACHINE as IDEMPOTENCE
 from fencepost.model.language import Machine
 from fencepost.model.lineage import kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
 from fencepost.model.quorum import machine as quorum
@@ -31,4 +32,5 @@ MACHINES: tuple[Machine, ...] = (
     RECOVERY,
     SESSIONS,
     TOPICS,
+    IDEMPOTENCE,
 )

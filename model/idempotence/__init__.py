@@ -1,0 +1,1 @@
+"""An idempotent producer and the leaders that recognize its batches."""
