@@ -402,7 +402,7 @@ class BuildsReport:
                 "side by side: not confirmed, and not shown to be the same"
             )
         if not self.complete:
-            yield "time ran out before all histories were executed"
+            yield "time ran out before all histories were made and executed: the next start continues"
 
     def _departed(self, found: Departure) -> Iterator[str]:
         last = "tried last, which the model refuses" if found.refused else "the builds differ after the last step"
@@ -442,7 +442,8 @@ def compare_builds(
     a, b = builds
     report = BuildsReport(bound, a, b, titles, changed_methods(a, b))
     if report.methods:
-        histories = suite(bound, a, tell)
+        histories = suite(bound, a, tell, None if budget is None else began + budget / 2)
+        report.complete = histories[-1].ground == len(grounds(bound, a.model)) - 1
         done = executed(a, histories, tell)
         keys = {item.key for item in report.methods}
         before = {item.before: item.key for item in report.methods}

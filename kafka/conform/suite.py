@@ -14,6 +14,7 @@ import json
 import os
 import random
 import tempfile
+import time
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -97,8 +98,11 @@ def grounds(bound: Binding, model: str) -> list[Constants]:
     return [item for item in kept if not bound.refuse(item, model)]
 
 
-def suite(bound: Binding, release: Release, tell: Callable[[str], None]) -> list[History]:
-    """Return the histories of a release's line, cached; this release executes them the first time."""
+def suite(bound: Binding, release: Release, tell: Callable[[str], None], until: float | None = None) -> list[History]:
+    """Return the histories of a release's line, cached; this release executes them the first time.
+
+    Those of further sets of constants are left to the next call `until` a time is over.
+    """
     known = (EDITION, release.model, release.classes.name, *texts(bound.machine, ()), *ends(bound.machine, ()))
     stem = f"suite-{hashlib.sha256(repr(known).encode()).hexdigest()[:16]}"
     every = grounds(bound, release.model)
@@ -108,6 +112,8 @@ def suite(bound: Binding, release: Release, tell: Callable[[str], None]) -> list
         tell(f"the histories for {release.model} are made, once: some minutes")
         with Driver(release) as driver:
             for place in missing:
+                if place and until is not None and time.monotonic() > until:
+                    return _histories(tuple(paths[:place]))
                 tell(f"{place + 1} of {len(every)} sets of constants")
                 found = Counter(_kept(paths[place - 1])[0] if place else ())
                 wide = place >= len(every) - len(WIDE)
@@ -263,17 +269,17 @@ def seen_by_agent(
 
 def executed(release: Release, histories: list[History], tell: Callable[[str], None]) -> Executed:
     """Return a build's cached behaviour on every history, with all executed methods of Kafka."""
-    what = hashlib.sha256(json.dumps([item.lines for item in histories]).encode())
-    what.update(f"{EDITION} {release.classes.name}".encode())
-    stem = f"executed-{what.hexdigest()[:16]}"
-    firsts = range(0, len(histories), PART)
-    paths = [cache_folder() / "kafka" / release.version / f"{stem}-{first}.json.gz" for first in firsts]
-    missing = [(first, path) for first, path in zip(firsts, paths, strict=True) if not path.is_file()]
+    folder, paths = cache_folder() / "kafka" / release.version, {}
+    for first in range(0, len(histories), PART):
+        part = histories[first : first + PART]
+        what = repr((EDITION, release.classes.name, [item.lines for item in part]))
+        paths[folder / f"executed-{hashlib.sha256(what.encode()).hexdigest()[:16]}.json.gz"] = part
+    missing = {path: part for path, part in paths.items() if not path.is_file()}
     if missing:
         tell(f"{len(histories):,} histories are executed on Kafka {release.version}, once")
         with Player(release) as player:
-            for first, path in missing:
-                found = [player.play(history) for history in histories[first : first + PART]]
+            for path, part in missing.items():
+                found = [player.play(history) for history in part]
                 names = sorted(frozenset().union(*(hit for _, hit in found)))
                 numbers = {name: number for number, name in enumerate(names)}
                 _keep(path, [names, [[digests, sorted(map(numbers.__getitem__, hit))] for digests, hit in found]])

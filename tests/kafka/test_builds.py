@@ -1,13 +1,19 @@
 """Two builds of Kafka compared: edits that change nothing are no difference, and a lost condition is found."""
 
 import json
+import time
+from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.cli.builds.sarif import compare_sarif
+from fencepost.kafka.conform import suite as suites
 from fencepost.kafka.conform.binding import REPLICATION
 from fencepost.kafka.conform.builds import BuildsReport, ChangedMethod, changed_methods, compare_builds
+from fencepost.kafka.conform.suite import History
 from fencepost.kafka.driver.releases import Release, release
 
 from benchmarks.figures.builds import CHANGES, REFACTORINGS, Editor, editor
@@ -103,6 +109,31 @@ def test_code_scanning_gets_each_change_that_was_not_exercised_at_its_lines() ->
     assert {item["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for item in results} == {
         "kafka/cluster/Partition.scala"
     }
+
+
+def test_histories_are_kept_as_they_are_made_and_the_next_start_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def made(_: object, driver: object, constants: object, place: int, found: Counter[str], *, wide: bool) -> list[Any]:
+        asked.append(place)
+        if asked == [0, 1, 2]:
+            raise KeyboardInterrupt
+        assert found["a check"] == place
+        found["a check"] += 1
+        return [History(place, False, (), (f"{wide}",))]
+
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    (tmp_path / "kafka" / "4.1.2").mkdir(parents=True)
+    monkeypatch.setattr(suites, "Driver", nullcontext)
+    monkeypatch.setattr(suites, "_made", made)
+    source, every = Release("4.1.2", "kafka-4.1", Path(), Path()), len(suites.grounds(REPLICATION, "kafka-4.1"))
+    with pytest.raises(KeyboardInterrupt):
+        suites.suite(REPLICATION, source, lambda _: None)
+    assert [item.ground for item in suites.suite(REPLICATION, source, lambda _: None, time.monotonic())] == [0, 1]
+    assert len(suites.suite(REPLICATION, source, lambda _: None)) == every
+    assert asked == [0, 1, 2, *range(2, every)]
 
 
 @pytest.mark.parametrize(
