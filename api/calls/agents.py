@@ -30,6 +30,7 @@ from fencepost.api.topics.operations import AFTER
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.catalogue import entries, evidence
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.kafka.audit.findings import SORTS
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import FencepostError, UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter
@@ -94,7 +95,10 @@ def _shortest(made: CheckResult) -> dict[str, Any] | None:
 
 
 def explain(name: str) -> dict[str, Any]:
-    """Explain a finding, guarantee, bug, question or claim by its id, a Kafka issue, or a property of a protocol."""
+    """Explain a finding, guarantee, bug, question or claim by its id, a Kafka issue, a property, or an audit's rule."""
+    if sort := SORTS.get(name.strip()):
+        picked = ("name", "severity", "about", "rule", "sentence", "look", "page")
+        return {"rule_of": "audit", **{key: getattr(sort, key) for key in picked}}
     for item in PROTOCOLS.values():
         for prop in item.properties:
             if prop.name == name.strip().replace("_", "-"):
@@ -218,7 +222,7 @@ def advise(
 
 
 def audit(paths: list[str], kafka: str = "", min_isr: int = 1, seconds: float = MOST_SECONDS) -> dict[str, Any]:
-    """Audit metadata logs: folders __cluster_metadata-0, or the output of kafka-dump-log.sh."""
+    """Say whether records were lost, from folders __cluster_metadata-0, copies of disks, or kafka-dump-log's output."""
     ends = time.monotonic() + min(max(seconds, 1.0), MOST_SECONDS)
     try:
         made = audited(*paths, kafka=kafka or None, min_isr=min_isr, cancel=lambda: time.monotonic() > ends)
@@ -228,6 +232,7 @@ def audit(paths: list[str], kafka: str = "", min_isr: int = 1, seconds: float = 
     worst = [{name: item.get(name) for name in names} for item in made.findings[:10]]
     return {
         "paths": paths,
+        "answer": made.answer,
         "verdict": made.verdict,
         "findings": worst,
         "found": len(made.findings),

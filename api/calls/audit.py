@@ -40,6 +40,15 @@ MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
 """Default settings of Spark, enough for ten million records on one machine."""
 
 
+VERDICTS = {
+    "violated": "the controller broke a rule that it must keep",
+    "exposed": "the cluster passed through states from which records may be lost, or were",
+    "undetermined": "no violation was found, but parts of the log could not be read",
+    "nothing-found": "no broken rule and no state in which records are at risk was found",
+}
+"""What each verdict says."""
+
+
 @dataclass(frozen=True)
 class _Led:
     """The partition whose history becomes a trace, the file for that, and the offset at which it ends."""
@@ -60,6 +69,12 @@ class AuditResult(Answer):
     def __repr__(self) -> str:
         return f"AuditResult({self.verdict}, {counted(len(self.findings), 'finding')})"
 
+    @property
+    def answer(self) -> str:
+        """The verdict as a sentence: which records are lost, may be, or are at risk."""
+        sentence = headline(self.to_dict())
+        return f"{sentence[0].upper()}{sentence[1:]}."
+
     @classmethod
     def of(cls, data: dict[str, Any]) -> AuditResult:
         """Return the answer in this JSON."""
@@ -77,7 +92,40 @@ class AuditResult(Answer):
             (item["severity"], f"{item['topic']}-{item['partition']}", item["sort"], item["text"])
             for item in self.findings
         ]
-        return table(f"audit: {self.verdict}", ("severity", "partition", "finding", "what"), rows)
+        return table(self.answer, ("severity", "partition", "finding", "what"), rows)
+
+
+def headline(data: dict[str, Any]) -> str:
+    """Return the worst finding of an audit's JSON in an operator's words, without a capital and a full stop."""
+    from fencepost.kafka.formatting import when
+
+    if not data["sorts"]:
+        if data["milder"]:
+            return f"nothing is {data['severity']} or worse; {counted(data['milder'], 'milder finding')} left out"
+        return VERDICTS[data["verdict"]]
+    worst = data["sorts"][0]
+    severity, moment = (
+        worst["severity"],
+        when(min(item["first"] for item in data["sorts"] if item["severity"] == worst["severity"])),
+    )
+    names = list(dict.fromkeys(named(item) for item in data["findings"] if item["severity"] == severity))
+    places = ", ".join(names[:3]) + (f" and {counted(len(names) - 3, 'more partition')}" if len(names) > 3 else "")
+    if any(item["sort"] == "records-lost" for item in data["sorts"]):
+        names = [named(it) for it in data["replicas"] if any(one["acknowledged"] for one in it["lost"])]
+        more = f" and {counted(len(names) - 3, 'more partition')}" if len(names) > 3 else ""
+        places = f"{', '.join(names[:3])}{more}"
+        return f"acknowledged records of {places} are not in the log of the leader (critical, {moment})"
+    if severity == "critical":
+        return f"records of {places} may be lost (critical, {moment})"
+    if severity == "high":
+        return f"records of {places} are at risk (high, {moment})"
+    sentence = worst["sentence"].rstrip(".")
+    return f"{places}: {sentence[0].lower()}{sentence[1:]} ({severity}, {moment}); no loss is seen"
+
+
+def named(item: dict[str, Any]) -> str:
+    """Return the name of a partition."""
+    return f"{item['topic']}-{item['partition']}"
 
 
 @call

@@ -314,7 +314,7 @@ def notes(settings: Settings, data: Json) -> Iterator[str]:
 
 
 def about(data: Json, operation: str) -> Json:
-    """Return advice about one operation alone, by its name or title; raise UsageError if there is none such."""
+    """Return advice about one operation alone, by its name or title; raise UsageError for others."""
     name = operation_named(operation)
     rows = [item for item in data["operations"] if item["operation"] == name]
     if not rows:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+from os.path import commonpath
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.asking.quantities import counted
+from fencepost.api.calls.audit import VERDICTS, headline, named
 from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, render_page, styled
 from fencepost.cli.views.screen import print_answer, print_steps
 from fencepost.kafka.audit.findings import SEVERITIES
@@ -39,14 +41,6 @@ SORTS = 5
 """Most sorts of findings on a first screen."""
 PARTITIONS = 20
 """The most partitions whose copies are shown; all are in the JSON."""
-FILES = 6
-"""The most files named; all are in the JSON."""
-VERDICTS = {
-    "violated": "the controller broke a rule that it must keep",
-    "exposed": "the cluster passed through states from which records may be lost, or were",
-    "undetermined": "no violation was found, but parts of the log could not be read",
-    "nothing-found": "no broken rule and no state in which records are at risk was found",
-}
 
 
 def print_screen(console: Console, data: dict[str, Any]) -> None:
@@ -59,6 +53,8 @@ def print_screen(console: Console, data: dict[str, Any]) -> None:
         ("" if number else "found", f"{it['sort']}  {it['count']:,} in {counted(it['partitions'], 'partition')}")
         for number, it in enumerate(sorts[:SORTS])
     ]
+    for it in data["findings"][: len(facts[:1])]:
+        facts[0] = ("found", f"{facts[0][1]}: {named(it)}, {clock(it['time'])}, {it['text']}")
     if len(sorts) > SORTS:
         facts.append(("", f"and {counted(len(sorts) - SORTS, 'more sort')} of findings"))
     lost = [text for it in data["replicas"] for text in lost_of(it)]
@@ -119,38 +115,10 @@ def print_audit(console: Console, data: dict[str, Any]) -> None:
     _rest(console, data)
 
 
-def headline(data: dict[str, Any]) -> str:
-    """Return the worst finding in an operator's words."""
-    if not data["sorts"]:
-        if data["milder"]:
-            return f"nothing is {data['severity']} or worse; {counted(data['milder'], 'milder finding')} left out"
-        return VERDICTS[data["verdict"]]
-    worst = data["sorts"][0]
-    severity, moment = (
-        worst["severity"],
-        when(min(item["first"] for item in data["sorts"] if item["severity"] == worst["severity"])),
-    )
-    names = list(dict.fromkeys(named(item) for item in data["findings"] if item["severity"] == severity))
-    places = ", ".join(names[:3]) + (f" and {counted(len(names) - 3, 'more partition')}" if len(names) > 3 else "")
-    if any(item["sort"] == "records-lost" for item in data["sorts"]):
-        names = [named(it) for it in data["replicas"] if any(one["acknowledged"] for one in it["lost"])]
-        more = f" and {counted(len(names) - 3, 'more partition')}" if len(names) > 3 else ""
-        places = f"{', '.join(names[:3])}{more}"
-        return f"acknowledged records of {places} are not in the log of the leader (critical, {moment})"
-    if severity == "critical":
-        return f"records of {places} may be lost (critical, {moment})"
-    if severity == "high":
-        return f"records of {places} are at risk (high, {moment})"
-    sentence = worst["sentence"].rstrip(".")
-    return f"{places}: {sentence[0].lower()}{sentence[1:]} ({severity}, {moment}); no loss is seen"
-
-
 def describe_coverage(data: dict[str, Any]) -> str:
     """Return the files, records and partitions that were read, as a sentence."""
     names = [item["path"] for item in data["inputs"]]
-    files = ", ".join(names[:FILES]) + (
-        f" and {counted(len(names) - FILES, 'more file')}" if len(names) > FILES else ""
-    )
+    files = names[0] if len(names) == 1 else f"{len(names)} files in {commonpath(names)}"
     reach = "" if data["first"] is None else f", offsets {data['first']:,} to {data['last']:,}"
     times = ""
     if data["began"] is not None and data["until"] is not None:
@@ -160,11 +128,6 @@ def describe_coverage(data: dict[str, Any]) -> str:
         f"{counted(data['changes'] - data['unjudged'], 'change')} of {counted(data['partitions'], 'partition')} of "
         f"{counted(data['topics'], 'topic')}, {counted(data['elections'], 'election')}."
     )
-
-
-def named(item: dict[str, Any]) -> str:
-    """Return the name of a partition."""
-    return f"{item['topic']}-{item['partition']}"
 
 
 def ranked(data: dict[str, Any]) -> list[str]:
@@ -375,6 +338,8 @@ def describe_step(before: dict[str, Any] | None, step: dict[str, Any]) -> str:
                 step["election"], ""
             )
             words.append("no leader" if step["leader"] < 0 else f"{step['leader']} elected{how}")
+        gone = [broker for broker in before["elr"] if broker not in step["elr"]]
+        words += [f"{listed(gone)} left the ELR"] if gone and not words else []
     return "; ".join(item for item in words if item)
 
 

@@ -152,7 +152,8 @@ ALL = (
          "The last known leader is elected only if no broker was eligible before a directory was assigned.",
          "The last known leader was elected after the assignment of a directory had emptied the ELR: only it could be "
          "elected, although others may have had more records.",
-         "If its disk was new or empty, assume that acknowledged records are lost on it and on every replica that has "
+         "If the elected broker's disk was new or empty, assume that acknowledged records are lost on it and on every "
+         "replica that has "
          "followed it since. A replica that is still down has its records: keep it down, and copy the partition's "
          "folder from its disk. If it is back, 'Truncating partition' in its log says from which offset they are "
          "gone; send those again from the producers or from the copy."),
@@ -221,7 +222,7 @@ ALL = (
     Sort("last-replica-down", EXPOSURE, "high", "G-S2b",
          "The last member of the ISR does not leave the partition without a leader.",
          "The last replica that was in sync went away, and there was no leader.",
-         "Only its disk has the last acknowledged records: bring that broker back before any other election."),
+         "Only the last member's disk has the last acknowledged records: bring it back before any other election."),
     Sort("last-replica", EXPOSURE, "medium", "G-S2b",
          "More than one replica is in sync.",
          "Only one replica was in sync.",

@@ -119,6 +119,8 @@ def test_a_history_goes_on_to_the_end_of_the_log_and_counts_what_is_not_shown() 
     assert texts[0].startswith("(28 earlier changes not shown)")
     assert texts[3].startswith("(28 changes before this one not shown)")
     assert texts[-1] == "as the log ends"
+    emptied = [change(12, -1, [], elr=[1, 2]), change(13, -1, [], elr=[2])]
+    assert [line["told"] for line in lines_of(history(*emptied))][-2].endswith(" 1 left the ELR")
     assert lines_of(made)[-1]["state"][0] == "1"
 
 
