@@ -23,7 +23,7 @@ MEANING = {
     "implied": "the same steps happen without it: other guards of its action refuse wherever it does, if it does",
     "not-exercised": "it never refuses at these constants",
     "never-fires": "its action never happens at these constants, with it or without it",
-    "nothing-broke": "other states are reached without it, and no property is violated there: "
+    "nothing-broke": "without it the reached states differ, and no property is violated in them: "
     "it may be needed for liveness, for what no property says, at larger constants, "
     "or with wider domains where steps left one",
     "refused": "the setting cannot be combined with the other constants",

@@ -161,8 +161,8 @@ def headline(data: Json) -> str:
     needed = sum(row["purpose"] in ("needed", "liveness") for row in rows)
     idle = sum(row["purpose"] == "nothing-broke" for row in rows)
     words = f"{needed} of {counted(len(rows), 'guard or setting', 'guards and settings')} "
-    words += f"{'is' if needed == 1 else 'are'} needed: a property is violated without "
-    words += "it" if needed == 1 else "each of them"
+    words += f"{'is' if needed == 1 else 'are'} needed"
+    words += f": a property is violated without {'it' if needed == 1 else 'each of them'}" if needed else ""
     cut = sum(row["purpose"] == "nothing-broke" and row["departure"] is not None for row in rows)
     left = f", but without {cut} of them steps left a domain and were not followed" if cut else ""
     return f"{words}; nothing broke without {idle}{left}." if idle else f"{words}."

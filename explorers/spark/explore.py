@@ -245,8 +245,8 @@ def _require_kinds(properties: tuple[Property, ...]) -> None:
     if far:
         instead = f", and name the others here, such as `only={near[:3]}`" if near else ""
         raise UsageError(
-            f"the spark engine judges states and steps, and {', '.join(far)} is about whole behaviours: "
-            f"use the native engine for it{instead}."
+            f"the spark engine judges states and steps, not whole behaviours ({', '.join(far)}): "
+            f"use the native engine{instead}."
         )
 
 
