@@ -130,7 +130,7 @@ class Partitions:
     def keys(self, states: Sequence[int]) -> list[Key]:
         if self.search.options.compact:  # only fingerprints are kept: the plain semantics walks to each
             try:
-                return [self.way_to(state).states[-1] for state in states]
+                return [self.search.plain.canonical(self.way_to(state).states[-1]) for state in states]
             except MismatchError as error:
                 raise CrossCheckError(str(error), None) from error
         return [self.search.layout.decode(row) for row in self._rows(states)]

@@ -4,7 +4,7 @@ A search finds one of many shortest paths, which differ in the order of independ
 a reader looks for a fault next to its effect. So faults are moved as late as they can be.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from operator import attrgetter
@@ -27,6 +27,23 @@ def values_of(schema: Schema, domain: Domain) -> range:
     """Return the values of a parameter: its domain without NONE."""
     _, high = schema.bounds(domain)
     return range(First(domain).value(schema.constants.values), high + 1)
+
+
+def with_way(plain: Interpreter, properties: Iterable[Property], path: Path, error: DomainError) -> DomainError:
+    """Return an error with the history that leads to it; with symmetry, the one that the machine raises at its end."""
+    found, end = error, path.states[-1]
+    try:
+        for prop in properties if plain.symmetry is not None else ():
+            if not prop.over_steps:
+                plain.exact.holds(prop, end)
+        for step in plain.exact.transitions(end) if plain.symmetry is not None else ():
+            for prop in properties:
+                if prop.over_steps:
+                    plain.exact.holds_step(prop, end, step)
+    except DomainError as own:
+        found = own
+    found.states, found.steps = path.states, path.steps
+    return found
 
 
 LEFT = "_left"

@@ -11,7 +11,9 @@ from dataclasses import replace
 
 from fencepost.explorers import verdict
 from fencepost.explorers.liveness.reference import with_behaviours
-from fencepost.explorers.paths import with_late_faults
+from fencepost.explorers.paths import with_late_faults, with_way
+from fencepost.explorers.program.ir.interchange import require_interchangeable
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.running.interrupts import Signals, Stoppable, peak_memory
 from fencepost.explorers.verdict import ENOUGH
@@ -22,6 +24,7 @@ from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Path, Transition
 from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
+from fencepost.model.language.symmetry import Symmetry
 
 
 class PlainSearch(Stoppable):
@@ -31,8 +34,11 @@ class PlainSearch(Stoppable):
         self, machine: Machine, constants: Constants, properties: tuple[Property, ...], options: verdict.Options
     ) -> None:
         self.machine, self.properties, self.options = machine, properties, options
-        self.plain = Interpreter(machine, constants, normalize=options.normalize)
+        symmetry = Symmetry(machine, constants) if options.symmetry else None
+        self.plain = Interpreter(machine, constants, normalize=options.normalize, symmetry=symmetry)
         self.constants = constants
+        if options.symmetry:
+            require_interchangeable(translate(machine, properties))
         self.guards = guards_of(check(machine, properties))
         self.parents: dict[Key, Key | None] = {}
         self.decided: dict[str, tuple[Key, Transition | None]] = {}
@@ -59,13 +65,14 @@ class PlainSearch(Stoppable):
         try:
             with Signals(self.ask):
                 why = self.levels_from(self.plain.initial_states(), began)
-        except DomainError as error:
+        except DomainError as raised:
+            error = raised
             if self.at is not None:
-                path = self.path(self.at, None)
-                error.states, error.steps = path.states, path.steps
+                left = [item for item in self.properties if item.name not in self.decided]
+                error = with_way(self.plain, left, self.path(self.at, None), raised)
             self.decided = self.sure
             if not self.violated():
-                raise
+                raise error from None
             return replace(
                 self.result(verdict.LEFT, time.perf_counter() - began), problems=(verdict.model_error(error),)
             )
@@ -167,7 +174,7 @@ class PlainSearch(Stoppable):
             at = self.parents[at]
         chain.reverse()
         path = self.plain.retrace(chain)
-        return path if prop is None else with_late_faults(self.plain, self.plain.decided(path, prop), prop)
+        return path if prop is None else with_late_faults(self.plain.exact, self.plain.decided(path, prop), prop)
 
     def behaviour(self, prop: Property) -> verdict.PropertyResult:
         """Judge a property of behaviours once every state is known."""
@@ -200,6 +207,7 @@ class PlainSearch(Stoppable):
             deadlocks=len(self.ends),
             deadlock=self.path(self.ends[0], None) if self.options.deadlock and self.ends else None,
             levels=tuple(self.levels),
+            symmetry=self.plain.alike,
         )
 
     def digest(self, names: tuple[str, ...]) -> int:
@@ -227,6 +235,7 @@ def search(
 
     `summed` is as in `explorers.search.search`.
     """
+    verdict.refuse_symmetric_behaviours(properties, options or verdict.Options())
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     if of_states != properties:
         check(machine, properties)

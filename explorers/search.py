@@ -10,7 +10,14 @@ from dataclasses import replace
 from fencepost.explorers.native.compile import Kernels, Source, Watching, begin, compile_watched, generate
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.store import Progress
-from fencepost.explorers.verdict import Options, Result, Summed, Verdict, require_no_error
+from fencepost.explorers.verdict import (
+    Options,
+    Result,
+    Summed,
+    Verdict,
+    refuse_symmetric_behaviours,
+    require_no_error,
+)
 from fencepost.invariants.catalogue import Run, values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.actions import Property
@@ -51,13 +58,15 @@ def search(
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     of_behaviours = tuple(item for item in properties if item.kind.over_behaviours)
     refuse_compact_behaviours(properties, options)
+    refuse_symmetric_behaviours(properties, options)
     if options.resume and options.checkpoint:
         from fencepost.explorers.native.checkpoint import require_question
 
         require_question(machine, constants, properties, options)
     if kernels is None and watch is not None:
+        usual = () if options.symmetry else usual  # which may distinguish things
         asked = (*usual, *(item for item in of_states if item not in usual))
-        source = generate(machine, constants, asked, normalize=options.normalize)
+        source = generate(machine, constants, asked, normalize=options.normalize, symmetry=options.symmetry)
         kernels = compile_watched(machine.name, constants, source, watch, begins=True)
         if of_behaviours:
             from fencepost.explorers.liveness.generated import prepare

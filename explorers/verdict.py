@@ -339,6 +339,8 @@ class Result:
     compiled: tuple[Compiled, ...] = ()
     """The code that the search used, in order."""
     levels: tuple[int, ...] = ()
+    symmetry: str = ""
+    """The interchangeable things, if states that differ only in which of them is which were one."""
     omission: float = 0.0
     notes: tuple[str, ...] = field(default=())
     problems: tuple[Problem, ...] = ()
@@ -384,6 +386,12 @@ def refuse_behaviours(properties: tuple[Property, ...], why: str) -> None:
             )
 
 
+def refuse_symmetric_behaviours(properties: tuple[Property, ...], options: "Options") -> None:
+    """Raise UsageError for a property of whole behaviours in a search with symmetry."""
+    if options.symmetry:
+        refuse_behaviours(properties, "with `symmetry=True`, a promise to one thing seems to be kept by another")
+
+
 def refuse_replacing(folder: object) -> NoReturn:
     """Raise UsageError for a folder that already holds a search, which a new one would replace."""
     raise UsageError(
@@ -399,6 +407,8 @@ class Options:
     """0: one per processor."""
     compact: bool = False
     normalize: bool = True
+    symmetry: bool = False
+    """Whether states that differ only in which of the interchangeable things is which are one."""
     stop_on_violation: bool = False
     deadlock: bool = False
     max_depth: int | None = None

@@ -283,7 +283,7 @@ class CheckResult(Printed, Result):
             "guards": as_json(self.guards),
             "bounds_reached": [_bound(item) for item in self.bounds_reached],
             "bounds_not_reached": [item.constant for item in self.bounds if not item.reached],
-            **pick(self, "deadlocks levels omission"),
+            **pick(self, "deadlocks levels symmetry omission"),
             "notes": [*self.notes, *(item.text for item in self.problems if item.kind is ProblemKind.MODEL_ERROR)],
             "compiled": [
                 {**pick(item, "tier kept"), "seconds": round(item.seconds, 4), "peak_memory_bytes": item.memory}

@@ -68,8 +68,8 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
     def not_compared(why: str) -> Compared:
         return Compared(Base.NOT_COMPARED, (f"not compared with its base {base.name}{why}.",))
 
-    if options.compact:
-        return not_compared(": states are kept as fingerprints")
+    if options.compact or options.symmetry:
+        return not_compared(": states are kept as fingerprints" if options.compact else ": `symmetry=True` was given")
     pinned = _pinned(question, base, options, found)
     if pinned:
         return Compared(Base.DIFFERS, (pinned,))
@@ -123,7 +123,7 @@ def summed(question: Question, options: Options) -> Summed | None:
     None if it is not a variant.
     """
     base = base_of(question)
-    if base is None or options.compact:
+    if base is None or options.compact or options.symmetry:
         return None
     names = tuple(new.name for _, new in _pairs(question.protocol.machine, base, options))
     return lambda found: None if _pinned(question, base, options, found) else names

@@ -77,6 +77,7 @@ def check(
     max_depth: int | None = None,
     compact: bool = False,
     normalize: bool = True,
+    symmetry: bool = False,
     stop_on_violation: bool = False,
     deadlock: bool = False,
     checkpoint: str | Path | None = None,
@@ -97,12 +98,13 @@ def check(
 
     `budget` is in seconds, `memory` in bytes (80 % of what is available if not given), `workers` 0 stands for all
     processors. `spill` is a folder for what a search of a billion states reads and writes in order: parents, and levels
-    under way. With `grow`, reached bounds are then raised one after the other, for this many seconds in total; the
-    result's `growth` says how far each verdict is stable. `progress` is called with events while the search runs. Once
-    `cancel` returns true, or at Ctrl-C, the result is partial, and its `why_stopped` says so. The plain semantics,
-    which is the definition, expands `cross_check` of the stored states again: by default, as many as fit into a tenth
-    of the search's time or 0.2 s; 0 turns it off. A difference raises MismatchError. Raises a FencepostError for what
-    does not exist or cannot be done.
+    under way. With `symmetry`, states are one that differ only in which is which of the things that the model declares
+    interchangeable; its text must show that they are. With `grow`, reached bounds are then raised one after the other,
+    for this many seconds in total; the result's `growth` says how far each verdict is stable. `progress` is called with
+    events while the search runs. Once `cancel` returns true, or at Ctrl-C, the result is partial, and its `why_stopped`
+    says so. The plain semantics, which is the definition, expands `cross_check` of the stored states again: by default,
+    as many as fit into a tenth of the search's time or 0.2 s; 0 turns it off. A difference raises MismatchError. Raises
+    a FencepostError for what does not exist or cannot be done.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     choose_engine(engine)
@@ -110,6 +112,7 @@ def check(
         workers=workers,
         compact=compact,
         normalize=normalize,
+        symmetry=symmetry,
         stop_on_violation=stop_on_violation,
         deadlock=deadlock,
         max_depth=max_depth,
@@ -127,6 +130,10 @@ def check(
         if engine != "native":
             raise UsageError(f"`spill=` is for the native engine, and the engine is {engine}: leave one of them out.")
         make_sure_folder(Path(spill))
+    if symmetry and engine == "spark":
+        raise UsageError(
+            "`symmetry=True` is for the native and the plain engine, not for spark: leave one of them out."
+        )
     if checkpoint and not resume and keeps_search(Path(checkpoint)):
         refuse_replacing(checkpoint)
     with cancelled_by(cancel) if cancel else nullcontext(), alone_in(options.checkpoint):

@@ -47,6 +47,9 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
     type=options.Time(),
     help="Then raise the bounds that were reached, one after the other, for this time in total, such as 10m.",
 )
+@click.option(
+    "--symmetry", is_flag=True, help="Search states once that differ only in which interchangeable thing is which."
+)
 @options.spill_option
 @options.cross_check_option
 @click.option("--deadlock", is_flag=True, help="Show a shortest trace to a state without a successor.")
@@ -157,7 +160,7 @@ def run_checks(given: Mapping[str, Any]) -> Exit:
     reports: list[CheckedRun] = []
     why = ""
     wrong: FencepostError | None = None
-    limits |= {name: given[name] for name in ("engine", "spill", "grow", "cross_check", "deadlock")}
+    limits |= {name: given[name] for name in ("engine", "symmetry", "spill", "grow", "cross_check", "deadlock")}
     with Display(quiet=given["quiet"]) as display:
         for question in questions:
             try:

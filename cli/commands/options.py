@@ -72,8 +72,8 @@ GROUPS = {
     ),
     "Search": (
         "--engine --workers --compact --memory --budget --max-depth --max-states --max-pairs --stop-on-violation "
-        "--normalize --checkpoint --resume --spill --grow --cross-check --walks --depth --seed --weight --shrink --k "
-        "--every-state --timeout --strengthen --reach --cache --liveness"
+        "--normalize --symmetry --checkpoint --resume --spill --grow --cross-check --walks --depth --seed --weight "
+        "--shrink --k --every-state --timeout --strengthen --reach --cache --liveness"
     ),
     "Spark": "--master --conf --partitions --handover",
     "Catalogue": "--profile --pin",

@@ -244,6 +244,9 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     if not result.complete and not result.distinct:
         return
     yield "states", f"{result.distinct:,} distinct, {result.generated:,} generated, depth {result.depth}"
+    if result.symmetry:
+        shown = f"{result.symmetry} are interchangeable, as the model declares and its text shows"
+        yield "symmetry", f"{shown}: a canonical state stands for all that differ only in which is which"
     if result.cross_check is not None:
         yield "cross-check", str(result.cross_check)
     workers = f" with {counted(result.workers, 'worker')}" if result.workers else ""

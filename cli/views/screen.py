@@ -61,7 +61,8 @@ def verdict_sentence(result: CheckResult) -> str:
     if missing:
         names = ", ".join(f"`{item.name}`" for item in missing[:3]) + (", ..." if len(missing) > 3 else "")
         return f"No reachable state or step shows {names}{doubt}."
-    searched = f"all {counted(result.distinct, 'state')} were searched"
+    word = "canonical state" if result.symmetry else "state"
+    searched = f"all {counted(result.distinct, word)} were searched"
     if result.omission or result.distinct == 1:
         searched = "no state was left to visit" if result.omission else "the only state was searched"
     if not result.properties:
@@ -232,6 +233,7 @@ def reached(result: CheckResult) -> str:
     words = f"{counted(result.distinct, 'state')}, depth {result.depth}, "
     words += "complete" if result.complete else "not complete"
     words += f", {show_seconds(result.seconds)} ({result.engine} engine)"
+    words += f"; {result.symmetry} are interchangeable: states are canonical" if result.symmetry else ""
     bounds = [f"{item.constant}={item.value}" for item in result.bounds_reached if item.value]
     if result.cross_check is not None and result.cross_check.states:
         words += f"; {counted(result.cross_check.states, 'state')} cross-checked by the plain semantics"

@@ -5,6 +5,7 @@ from typing import Any, NoReturn, Protocol
 
 from fencepost.explorers.native.layout import Layout
 from fencepost.explorers.native.llvm import checks
+from fencepost.explorers.paths import with_way
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError, MismatchError
@@ -38,8 +39,10 @@ def explain(
         try:
             _go_through(search, key, known)
         except DomainError as error:
-            path = way(number) if way is not None else None
-            error.states, error.steps = (path.states, path.steps) if path is not None else ((key,), ())
+            if way is not None:
+                left = [item for item in search.properties if item.name not in known]
+                raise with_way(search.plain, left, way(number), error) from None
+            error.states, error.steps = (key,), ()
             raise
 
 

@@ -188,7 +188,7 @@ def require_question(
 def refuse_other_question(folder: Path | str, stored: dict[str, Any], asked: dict[str, Any]) -> None:
     """Raise UsageError for the first part in which a checkpoint's question differs from this one."""
     for name, here in asked.items():
-        there = stored.get(name)
+        there = stored.get(name, False if name == "symmetry" else None)
         if there != here:
             raise UsageError(
                 f"the checkpoint in {folder} is of another search: {_differing(name, there, here)}. "
@@ -209,6 +209,7 @@ def _differing(name: str, there: Any, here: Any) -> str:
         options = {
             "compact": ("with `compact=True`", "without `compact=True`"),
             "normalize": ("without `normalize=False`", "with `normalize=False`"),
+            "symmetry": ("with `symmetry=True`", "without `symmetry=True`"),
         }[name]
         return f"{options[not there]} there, {options[not here]} here"
     return f"the {name} changed since"
@@ -231,6 +232,7 @@ def _question(
         "properties": [item.name for item in properties if not item.kind.over_behaviours],
         "compact": options.compact,
         "normalize": options.normalize,
+        "symmetry": options.symmetry,
     }
 
 

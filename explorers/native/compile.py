@@ -21,10 +21,12 @@ from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL, has_fast_bits
 from fencepost.explorers.native.llvm.types import Lowered, Unit
 from fencepost.explorers.native.lower.actions import Judged, Wanted
 from fencepost.explorers.native.lower.bounds import Bounds
+from fencepost.explorers.native.lower.canonical import Canonical
 from fencepost.explorers.native.lower.machine import CODES, write_expand, write_judge
 from fencepost.explorers.native.lower.masks import Masks
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.lower.shape import Shape
+from fencepost.explorers.program.ir.interchange import require_interchangeable
 from fencepost.explorers.program.ir.nodes import Expression, Node, Require, Switch
 from fencepost.explorers.program.ir.program import Action, Guard, Program, rebuilt
 from fencepost.explorers.program.ir.translate import translate
@@ -36,6 +38,7 @@ from fencepost.model.language.errors import MismatchError, UsageError
 from fencepost.model.language.interpreter import MOST_COMBINATIONS
 from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import BagOf, fields
+from fencepost.model.language.symmetry import Symmetry
 
 MOST_SUCCESSORS = 1 << 28
 """Successors of one state that there is room for."""
@@ -77,7 +80,9 @@ class Source:
         return f"{self.text}\n{evaluated(self.shape.depends, constants.values)}\n{layout.leaves}"
 
 
-def lowered(program: Program, constants: Constants, *, normalize: bool, masked: bool = False) -> Source:
+def lowered(
+    program: Program, constants: Constants, *, normalize: bool, masked: bool = False, symmetry: Symmetry | None = None
+) -> Source:
     """Return the module for a typed program in the shape of these constants."""
     layout = layout_of(program.machine.state, constants)
     module = Module(with_switches(program) if masked else program, layout)
@@ -85,7 +90,8 @@ def lowered(program: Program, constants: Constants, *, normalize: bool, masked: 
     bounds = module.bounds = Bounds(module) if program.bounds and masks is None else None
     steps = [item for item in program.asked if item.over_steps]
     judged = tuple(Judged(place, item, program.properties[item.name]) for place, item in enumerate(steps))
-    write_expand(module, Wanted(program.normalize if normalize else None, judged, masks, bounds))
+    canonical = Canonical(module, symmetry).write() if symmetry else ""
+    write_expand(module, Wanted(program.normalize if normalize else None, judged, masks, bounds, canonical))
     write_judge(module, [item for item in program.asked if not item.over_steps])
     return source_of(module, program.asked, masks, bounds)
 
@@ -275,7 +281,7 @@ class Shapes(Generic[Made]):
         machine: Machine,
         constants: Constants,
         properties: tuple[Property, ...],
-        flags: tuple[bool, ...],
+        flags: tuple[int, ...],
         make: Callable[[], Made],
     ) -> Made:
         """Return the cached code for this shape, or the result of `make`."""
@@ -292,15 +298,28 @@ _WRITTEN: Shapes[Source] = Shapes()
 
 
 def generate(
-    machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool, masked: bool = False
+    machine: Machine,
+    constants: Constants,
+    properties: tuple[Property, ...],
+    *,
+    normalize: bool,
+    masked: bool = False,
+    symmetry: bool = False,
 ) -> Source:
-    """Return the module for a machine in the shape of these constants; `masked`: its guards can be turned off."""
+    """Return the module for a machine in the shape of these constants; `masked`: its guards can be turned off.
+
+    With `symmetry`, new states are made their canonical forms.
+    """
     properties = tuple(item for item in properties if not item.kind.over_behaviours)
 
     def write() -> Source:
-        return lowered(translate(machine, properties), constants, normalize=normalize, masked=masked)
+        program = translate(machine, properties)
+        if renaming is not None:
+            require_interchangeable(program)
+        return lowered(program, constants, normalize=normalize, masked=masked, symmetry=renaming)
 
-    return _WRITTEN.get(machine, constants, properties, (normalize, masked), write)
+    renaming = Symmetry(machine, constants) if symmetry else None
+    return _WRITTEN.get(machine, constants, properties, (normalize, masked, renaming.count if renaming else 0), write)
 
 
 @cache

@@ -31,6 +31,7 @@ from fencepost.model.language.errors import MismatchError
 from fencepost.model.language.interpreter import Interpreter, Path
 from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
+from fencepost.model.language.symmetry import Symmetry
 
 UNDECIDED = 1 << 62
 LARGE = 1 << 23
@@ -185,7 +186,8 @@ class Expansion:
         self.kernels, self.module = kernels, kernels.module
         self.layout, self.c, self._checks = run
         self.owners = OWNERS
-        self.plain = Interpreter(machine, constants, normalize=options.normalize)
+        symmetry = Symmetry(machine, constants) if options.symmetry else None
+        self.plain = Interpreter(machine, constants, normalize=options.normalize, symmetry=symmetry)
         self.facts = np.zeros((OWNERS, FACTS), np.int64)
         kept = partial(Partition, kernels, self.layout.dtype, compact=options.compact, spill=options.spill)
         self.partitions = [kept(facts=facts, owner=owner) for owner, facts in enumerate(self.facts)]
@@ -460,7 +462,7 @@ class Expansion:
     def way_to(self, state: int, prop: Property | None = None) -> Path:
         """Return the path to a state, or the history in which it decides a property, in the plain semantics."""
         path = self.plain.retrace(self.trail(state), self.seen)
-        return path if prop is None else with_late_faults(self.plain, self.plain.decided(path, prop), prop)
+        return path if prop is None else with_late_faults(self.plain.exact, self.plain.decided(path, prop), prop)
 
     # -- counts
 

@@ -33,7 +33,9 @@ class Search(Stoppable, Expansion):
         kernels: Kernels | None = None,
         tell: Callable[[Progress], None] | None = None,
     ) -> None:
-        kernels = kernels or begin(generate(machine, constants, properties, normalize=options.normalize))
+        kernels = kernels or begin(
+            generate(machine, constants, properties, normalize=options.normalize, symmetry=options.symmetry)
+        )
         kernels.must_judge(properties)
         super().__init__(machine, constants, properties, options, kernels, kernels.under(constants))
         self.tell = tell
@@ -188,6 +190,7 @@ class Search(Stoppable, Expansion):
             spilled_bytes=self.spilled_bytes,
             compiled=self.compiled,
             levels=tuple(self.position.levels),
+            symmetry=self.plain.alike,
             omission=min(1.0, self.distinct**2 / 2.0**65) if self.options.compact else 0.0,
         )
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.fairness import Fairness
     from fencepost.model.language.machine import Machine
+    from fencepost.model.language.symmetry import Symmetry
 
 
 ARITHMETIC = (ValueError, OverflowError, MemoryError)
@@ -76,13 +77,20 @@ class Path:
 class Interpreter:
     """A machine under given constants, on plain strict records.
 
-    With `bounded`, a step that would leave a domain is not taken; otherwise it is an error.
+    With `bounded`, a step that would leave a domain is not taken; otherwise it is an error. With `symmetry`, steps lead
+    to the canonical forms of states; histories are those of the machine itself all the same.
     """
 
     def __init__(
-        self, machine: Machine, constants: Constants, *, normalize: bool = True, bounded: bool = False
+        self,
+        machine: Machine,
+        constants: Constants,
+        *,
+        normalize: bool = True,
+        bounded: bool = False,
+        symmetry: Symmetry | None = None,
     ) -> None:
-        self.machine, self.constants, self.bounded = machine, constants, bounded
+        self.machine, self.constants, self.bounded, self.symmetry = machine, constants, bounded, symmetry
         self.schema = Schema(machine.state, constants)
         self.normalize = machine.normalize if normalize else None
         self._recent: tuple[tuple[Key | None, Any], tuple[Key | None, Any]] = (None, None), (None, None)
@@ -103,6 +111,23 @@ class Interpreter:
     def begin(self, args: tuple[Any, ...]) -> Key:
         """Return the initial state with these parameters; raise DisabledError if a guard refuses them."""
         return self.apply(self.zero, Step(self.machine.initial, args)).after
+
+    @cached_property
+    def exact(self) -> Interpreter:
+        """Return the machine without symmetry."""
+        if self.symmetry is None:
+            return self
+        normalize = self.normalize is not None
+        return Interpreter(self.machine, self.constants, normalize=normalize, bounded=self.bounded)
+
+    @cached_property
+    def alike(self) -> str:
+        """Return the things that are interchangeable, in words; an empty string without symmetry."""
+        return "" if self.symmetry is None else self.symmetry.named(self.exact.initial_states())
+
+    def canonical(self, key: Key) -> Key:
+        """Return the canonical form of a state: the state itself without symmetry."""
+        return key if self.symmetry is None else self.symmetry.canonical(key)
 
     @cached_property
     def zero(self) -> Key:
@@ -143,11 +168,11 @@ class Interpreter:
         try:
             run = step.action if step.action.drawn else step.action.function
             run(state, self.constants, *args)
-            raw = self.schema.key(state)
-            if self.normalize is None:
-                return Transition(step, raw, raw)
-            self.normalize(state, self.constants)
-            return Transition(step, raw, self.schema.key(state))
+            raw = after = self.schema.key(state)
+            if self.normalize is not None:
+                self.normalize(state, self.constants)
+                after = self.schema.key(state)
+            return Transition(step, raw, self.canonical(after))
         except DisabledError:
             raise
         except FencepostError as error:
@@ -186,6 +211,10 @@ class Interpreter:
 
     def retrace(self, way: Iterable[object], seen: Callable[[Key], object] | None = None) -> Path:
         """Return a path through these states, or through what is `seen` of each; raise MismatchError without one."""
+        if self.symmetry is not None:
+            return self.exact.retrace(
+                way, lambda key: self.canonical(key) if seen is None else seen(self.canonical(key))
+            )
         wanted = iter(way)
         first = next(wanted)
         start = next((key for key in self.initial_states() if (key if seen is None else seen(key)) == first), None)
@@ -210,6 +239,8 @@ class Interpreter:
         """Return the path up to where a property is decided, with the last step; raise MismatchError if it is not
         decided.
         """
+        if self.symmetry is not None:
+            return self.exact.decided(path, prop)
         wanted, end = prop.kind is Kind.SOMETIMES, path.states[-1]
         if not prop.over_steps:
             if self.holds(prop, end) is not wanted:

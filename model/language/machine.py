@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.cast import NOBODY, Cast
 from fencepost.model.language.constants import Constant, Constants
+from fencepost.model.language.domains import Index, domain_of
 from fencepost.model.language.errors import ModelError, UsageError, nearest
 from fencepost.model.language.names import require_title
 from fencepost.model.language.records import Record
@@ -51,7 +52,7 @@ class Machine:
     merges states that have no observable difference; it must be idempotent. `refuse(constants)` returns why a
     combination of constants is invalid, or None. `notes(constants)` are notes for readers of results under these
     constants. `cast` gives the parties, for diagrams. `repairs` fix the findings of versions, and `terms(constants)`
-    explain a run to operators.
+    explain a run to operators. `interchangeable` is an index whose things differ in their numbers only: `symmetry.py`.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Machine:
     cast: Cast = NOBODY
     repairs: tuple[Repair, ...] = ()
     terms: Callable[[Any], tuple[str, ...]] | None = None
+    interchangeable: Any = None
     base: Machine | None = field(default=None, compare=False, repr=False)
     """The machine that `replacing` started from; no answer depends on it."""
 
@@ -88,6 +90,10 @@ class Machine:
             self._refuse(f"`state` is {described(self.state)}", "write the class of the state, which subclasses Record")
         if not _is_class(self.constants, Constants):
             self._refuse(f"`constants` is {described(self.constants)}", "write the class that subclasses Constants")
+        if self.interchangeable is not None and not isinstance(domain_of(self.interchangeable), Index):
+            self._refuse(
+                f"`interchangeable` is {described(self.interchangeable)}", "write the name of an index, such as Replica"
+            )
         if not isinstance(self.initial, Action):
             self._refuse(f"`initial` is {described(self.initial)}", "write one action, a function under @action(...)")
         if isinstance(self.actions, Action):

@@ -100,4 +100,5 @@ MACHINE = Machine(
     ),
     source="hachikuji/kafka-specification, Kip320; KIP-320",
     cast=base.CAST,
+    interchangeable=Replica,
 )

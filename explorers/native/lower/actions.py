@@ -42,6 +42,8 @@ class Wanted:
     masks: Masks | None = None
     bounds: Bounds | None = None
     """Where the bounds that are reached are counted."""
+    canonical: str = ""
+    """The function that makes a state its canonical form, where things are interchangeable."""
     code: Callable[[Builder, Module, Action, dict[Slot, Value]], Value] | None = None
     """Computes the number of a step, where steps are numbered."""
 
@@ -287,11 +289,12 @@ class Acting(Choosing):
         self.take()
 
     def merge(self) -> None:
-        if self.wanted.normalize is None:
-            return
-        function = self.module.program.functions[self.wanted.normalize]
-        self.module.call(self.build, self.wanted.normalize, self.e, self.c, [self.target])
-        self.module.sort(self.build, self.target, self.module.disordered(function))
+        if self.wanted.normalize is not None:
+            function = self.module.program.functions[self.wanted.normalize]
+            self.module.call(self.build, self.wanted.normalize, self.e, self.c, [self.target])
+            self.module.sort(self.build, self.target, self.module.disordered(function))
+        if self.wanted.canonical:
+            self.build.call(f"@{self.wanted.canonical}", Sort.NOTHING, [self.e, self.target])
 
     def take(self) -> None:
         """Write the new state as a row, with its hash, its parent, and the step's number if steps are numbered."""

@@ -1,0 +1,251 @@
+"""Whether the rounds of a loop may come in any order: each writes to what it goes through, or adds to a total.
+
+This rather says no. It looks at names of fields, not at what else may lie in the same place.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, Literal, Local, Node, Slot
+from fencepost.explorers.program.ir.program import Function, inside, parts
+from fencepost.explorers.program.ir.translate import leaves
+from fencepost.explorers.program.subset.kinds import INT, BagRef, Rec
+
+IN_ORDER = "a loop goes through them, and "
+COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
+
+
+def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: bool) -> tuple[Node, str] | None:
+    """Return what is written in expressions; or what may fail in those that are not all evaluated, as one `stops`."""
+    for item in inside(block):
+        if isinstance(item, nodes.Call) and functions[item.function].effects.writes:
+            return item, f"{IN_ORDER}a helper writes"
+        if stops and (item.checks or (isinstance(item, nodes.Call) and functions[item.function].can_fail)):
+            return item, f"{IN_ORDER}ends where this may fail, or before"
+    return None
+
+
+class Rounds:
+    """The rounds of one loop."""
+
+    def __init__(self, functions: Sequence[Function], function: Function, loop: nodes.For) -> None:
+        self.functions, self.function, self.loop = functions, function, loop
+        self.body = list(inside(loop.body))
+        self.own = {loop.slot}
+        """The slots that hold what a round goes through, or a part of it."""
+        for item in self.body:
+            if isinstance(item, nodes.Assign) and item.slot.type != INT and self.is_own(item.value):
+                self.own.add(item.slot)
+        for item in self.body:
+            if isinstance(item, nodes.Assign) and not self.is_own(item.value):
+                self.own.discard(item.slot)
+
+    def why_not(self) -> tuple[Node, str] | None:
+        """Return a node by which the order of rounds matters, and why; None if it does not."""
+        return next(self._found(), None)
+
+    def _found(self) -> Iterator[tuple[Node, str]]:
+        written = set(self._written())
+        effects = [item for item in self.body if self._writes(item)]
+        for item in effects:
+            if not self._is_of_round(item):
+                yield item, f"{IN_ORDER}a later one may write over what an earlier one wrote"
+        for item in self.body:
+            if isinstance(item, nodes.Fits | nodes.Remove):
+                yield item, f"{IN_ORDER}this depends on the earlier ones"
+        yield from ((item, f"{IN_ORDER}ends at the first that fits") for item in breaks(self.loop.body))
+        ends = [item for item in self.body if isinstance(item, nodes.Return)]
+        if ends:
+            values = {item.value.value if isinstance(item.value, Literal) else None for item in ends}
+            if len(values) > 1 or None in values or effects:
+                yield ends[0], f"{IN_ORDER}returns at the first that fits"
+            why = why_pure(self.functions, self.loop.body, stops=True)
+            if why is not None:
+                yield why
+        yield from self._reads(self.loop.body, written)
+        outside = [item for item in around(self.function.body, self.loop.slot) if isinstance(item, Local)]
+        yield from ((item, f"{IN_ORDER}the last one is read") for item in outside if item.slot is self.loop.slot)
+        for slot in dict.fromkeys(item.slot for item in self.body if isinstance(item, nodes.Assign)):
+            if not self._is_fresh(slot) and not self._is_total(slot):
+                yield (
+                    self._assigns(slot)[0],
+                    f"{IN_ORDER}a later one may change what an earlier one made of `{slot.name}`",
+                )
+
+    # -- writes and reads
+
+    def is_own(self, node: Expression) -> bool:
+        """Return whether a place is what the round goes through, or a part of it."""
+        match node:
+            case Local():
+                return node.slot in self.own and node.slot.type != INT
+            case nodes.Field():
+                return self.is_own(node.owner)
+            case nodes.Element():
+                is_item = isinstance(node.index, Local) and node.index.slot is self.loop.slot
+                return is_item or self.is_own(node.array)
+            case nodes.Select():
+                return self.is_own(node.then) and self.is_own(node.other)
+        return False
+
+    def _writes(self, item: Node) -> bool:
+        return isinstance(item, nodes.Store | nodes.Copy | nodes.Add | nodes.Remove) or (
+            isinstance(item, nodes.Call) and bool(self.functions[item.function].effects.writes)
+        )
+
+    def _is_of_round(self, item: Node) -> bool:
+        match item:
+            case nodes.Store() | nodes.Copy():
+                return self.is_own(item.place)
+            case nodes.Add():
+                return item.slot is None
+            case nodes.Call():
+                writes = self.functions[item.function].effects.writes
+                return all(self.is_own(item.arguments[of]) for of, _ in writes)
+        return False
+
+    def _written(self) -> Iterator[str]:
+        """Yield the names of the fields that rounds write."""
+        for item in self.body:
+            match item:
+                case nodes.Store():
+                    yield name_of(item.place)
+                case nodes.Copy():
+                    assert isinstance(item.place.type, Rec)
+                    yield from (last(path) for path in leaves(item.place.type.record))
+                case nodes.Call():
+                    yield from (last(path) for _, path in self.functions[item.function].effects.writes)
+
+    def _reads(self, block: Iterable[Node], written: set[str]) -> Iterator[tuple[Node, str]]:
+        """Yield what is read of others that a round may have written."""
+        for item in block:
+            match item:
+                case nodes.Add():
+                    yield from self._reads(item.fills, written)
+                    continue
+                case nodes.Field() | nodes.Element() if self.is_own(item):
+                    yield from self._reads(indices(item), written)
+                    continue
+                case nodes.Field() if item.name in written:
+                    yield item, f"{IN_ORDER}this may be written before it is read"
+                case nodes.Call():
+                    reads = self.functions[item.function].effects.reads
+                    if any(last(path) in written and not self.is_own(item.arguments[of]) for of, path in reads):
+                        yield item, f"{IN_ORDER}this may be written before it is read"
+            if isinstance(item, Expression) and isinstance(item.type, BagRef) and any(map(self._writes, self.body)):
+                yield item, f"{IN_ORDER}a bag is looked at while it changes"
+            yield from self._reads(parts(item), written)
+
+    # -- locals
+
+    def _assigns(self, slot: Slot) -> list[nodes.Assign]:
+        return [item for item in self.body if isinstance(item, nodes.Assign) and item.slot is slot]
+
+    def _is_fresh(self, slot: Slot) -> bool:
+        """Return whether each round gives a local a value before it reads it, and nothing reads it later."""
+        later = [item for item in around(self.function.body, None, self.loop) if isinstance(item, Local)]
+        return all(item.slot is not slot for item in later) and begins(self.loop.body, slot)
+
+    def _is_total(self, slot: Slot) -> bool:
+        """Return whether rounds only add to a local, in one way, or all give it the same value."""
+        values = [item.value for item in self._assigns(slot)]
+        reads = [item for item in self.body if isinstance(item, Local) and item.slot is slot]
+        if all(isinstance(item, Literal) for item in values):
+            tests = [item.test for item in self.body if isinstance(item, nodes.Select) and extreme_of(item) is not None]
+            return len({item.value for item in values if isinstance(item, Literal)}) == 1 and all(
+                item in tests for item in reads
+            )
+        ways = {total_of(item, slot) for item in values}
+        return len(ways) == 1 and None not in ways and len(reads) == len(values)
+
+
+def total_of(value: Expression, slot: Slot) -> object:
+    """Return how a value adds to a local, None if it does something else."""
+    match value:
+        case nodes.Binary() if value.operator in COMMUTES:
+            operands: tuple[Expression, ...] = (value.left, value.right)
+            way: object = value.operator
+        case nodes.Extreme():
+            operands, way = value.values, value.greatest
+        case nodes.Select():
+            best = extreme_of(value)
+            if best is None:
+                return None
+            operands, way = best.values, best.greatest
+        case _:
+            return None
+    return way if any(isinstance(item, Local) and item.slot is slot for item in operands) else None
+
+
+def extreme_of(node: nodes.Select) -> nodes.Extreme | None:
+    """Return the extreme in `max(best, value) if seen else value`; None for other choices."""
+    match node:
+        case nodes.Select(
+            test=Local(), then=nodes.Extreme(values=(_, Local(slot=one))) as best, other=Local(slot=other)
+        ):
+            return best if one is other else None
+    return None
+
+
+def begins(block: Block, slot: Slot) -> bool:
+    """Return whether a block gives a local a value before it reads it."""
+    uses = [item for item in block if any(mentions(part, slot) for part in inside([item]))]
+    if not uses:
+        return True
+    match uses[0]:
+        case nodes.Assign() as first if first.slot is slot:
+            return not any(mentions(part, slot) for part in inside([first.value]))
+        case nodes.If() as only if len(uses) == 1:
+            return not any(mentions(part, slot) for part in inside([only.test])) and all(
+                begins(inner, slot) for inner in (only.then, only.other)
+            )
+        case nodes.For() as only if len(uses) == 1:
+            return not any(mentions(part, slot) for part in inside([only.source])) and begins(only.body, slot)
+    return False
+
+
+def mentions(node: Node, slot: Slot) -> bool:
+    return isinstance(node, Local | nodes.Assign) and node.slot is slot
+
+
+def breaks(block: Block) -> Iterator[Node]:
+    """Yield where a loop with this body is left."""
+    for item in block:
+        if isinstance(item, nodes.Break):
+            yield item
+        elif isinstance(item, nodes.If):
+            yield from breaks((*item.then, *item.other))
+
+
+def around(block: Iterable[Node], slot: Slot | None, loop: Node | None = None) -> Iterator[Node]:
+    """Yield all nodes but those inside loops with this variable, or inside this loop."""
+    for item in block:
+        yield item
+        if item is loop or (slot is not None and isinstance(item, nodes.For) and item.slot is slot):
+            continue
+        if slot is not None and isinstance(item, nodes.Fold) and any(part.slot is slot for part in item.clauses):
+            continue
+        yield from around(parts(item), slot, loop)
+
+
+def indices(node: Expression) -> Iterator[Expression]:
+    """Yield the indices inside a place."""
+    while isinstance(node, nodes.Field | nodes.Element):
+        if isinstance(node, nodes.Element):
+            yield node.index
+        node = node.owner if isinstance(node, nodes.Field) else node.array
+
+
+def name_of(place: Expression) -> str:
+    """Return the name of the field that a place is in, an empty text if it is not known."""
+    return (
+        place.name
+        if isinstance(place, nodes.Field)
+        else name_of(place.array)
+        if isinstance(place, nodes.Element)
+        else ""
+    )
+
+
+def last(path: str) -> str:
+    return path.replace("[]", "").rpartition(".")[2]

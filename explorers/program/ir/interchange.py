@@ -1,0 +1,447 @@
+"""Whether the things that a machine declares interchangeable are: shown by its typed program, or refused with a line.
+
+A number is looked at by what becomes of it when the things are renamed: it stays the same, it is a thing and is renamed
+with them, or it is a set of things. All that is done with a thing is to compare it for equality, to look up what an
+array has of it, and to put it into a set; all that goes through the things does so in any order. Then renaming the
+things of a state and taking a step is the same as taking the step with renamed parameters, and then renaming. Initial
+states may name things: what can be reached from a renamed one is what can be reached from it, renamed.
+
+This rather says no: what is refused may be symmetric all the same. That it never says yes in error is tested on whole
+machines: by the plain semantics, every permutation commutes with every step.
+"""
+
+from collections.abc import Callable, Iterable
+from enum import IntFlag
+
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.any_order import Rounds, why_pure
+from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, FoldOp, Literal, Node, Order, Slot
+from fencepost.explorers.program.ir.program import Function, Program
+from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Rec
+from fencepost.explorers.program.subset.places import refusal
+from fencepost.model.language import bits
+from fencepost.model.language.domains import NONE, Domain, InFlight, Linear, linear
+from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar, fields
+from fencepost.model.language.symmetry import things_of
+
+
+class Kind(IntFlag):
+    """A number by what renaming makes of it. It may be several: -1 names nothing, and as a set it has every thing."""
+
+    SAME = 1
+    THING = 2
+    SET = 4
+    COUNT = 8
+    """The number of things."""
+    BEYOND = 16
+    """The set of the thing after the last one."""
+    TRUTH = 32
+    """Whether it is 0 stays the same."""
+    ZERO = 64
+
+
+SAME, THING, SET, COUNT, BEYOND, TRUTH, ZERO = Kind
+ANY = SAME | THING | SET | COUNT | BEYOND | TRUTH | ZERO
+REFERENCE = Kind(0)
+
+
+class Refused(Exception):  # noqa: N818 (never leaves this module)
+    """A node that singles things out, and how."""
+
+    def __init__(self, node: Node, why: str) -> None:
+        super().__init__(why)
+        self.node, self.why = node, why
+
+
+def require_interchangeable(program: Program) -> None:
+    """Raise ModelError at the first line by which the things may be distinguished; UsageError if none are declared."""
+    shown = Shown(program)
+    for action in program.actions:
+        shown.root(action.function, [parameter.domain for parameter in action.parameters])
+    if program.normalize is not None:
+        shown.root(program.normalize, [])
+    for item in program.asked:
+        if item.name in program.properties:
+            shown.root(program.properties[item.name], [domain for _, domain in (item.on.params if item.on else ())])
+
+
+class Shown:
+    """Findings about the functions of a program, by the kinds of their parameters."""
+
+    def __init__(self, program: Program) -> None:
+        self.program, self.things = program, things_of(program.machine)
+        self.known: dict[tuple[int, tuple[Kind, ...]], Kind] = {}
+
+    def kind_of(self, domain: Domain) -> Kind:
+        return THING if self.things.is_thing(domain) else SET if self.things.is_set(domain) else SAME
+
+    def root(self, number: int, domains: Iterable[Domain | InFlight]) -> None:
+        """Look at a function that is called from outside: of states, and of parameters with these domains."""
+        function = self.program.functions[number]
+        kinds = [REFERENCE if isinstance(item, InFlight) else self.kind_of(item) for item in domains]
+        states = [REFERENCE] * (len(function.parameters) - len(kinds))
+        self.call(number, (*states, *kinds))
+
+    def call(self, number: int, kinds: tuple[Kind, ...]) -> Kind:
+        """Return what a function gives; raise ModelError at what singles things out in it."""
+        function = self.program.functions[number]
+        if function.python is bits.size and kinds == (SET,):
+            return SAME  # it takes out member after member, the least first, and counts them
+        if (number, kinds) not in self.known:
+            looked = Look(self, function, kinds)
+            try:
+                looked.whole()
+            except Refused as error:
+                what = f"things that `interchangeable` declares alike are distinguished: {error.why}"
+                raise refusal(function.python, error.node.at, what, "search without `symmetry=True`") from None
+            self.known[number, kinds] = looked.gives
+        return self.known[number, kinds]
+
+    def leaves_out(self, kind: FieldType) -> bool:
+        """Return whether a part that is cleared has a thing in it, which 0 then names."""
+        match kind:
+            case Scalar():
+                return self.things.is_thing(kind.domain)
+            case Nested() | BagOf():
+                return any(self.leaves_out(inner) for _, inner in fields(kind.record))
+            case ArrayOf():
+                return self.leaves_out(kind.element)
+
+    def names(self, record: type[Record]) -> bool:
+        """Return whether a record names things: then its place in a bag depends on who is who."""
+        return any(self._names(kind) for _, kind in fields(record))
+
+    def _names(self, kind: FieldType) -> bool:
+        match kind:
+            case Scalar():
+                return self.things.is_named(kind.domain)
+            case Nested() | BagOf():
+                return self.names(kind.record)
+            case ArrayOf():
+                return self.things.is_by_thing(kind) or self._names(kind.element)
+
+
+class Look:
+    """One function with parameters of known kinds. It is looked at until what is known of its locals stays."""
+
+    def __init__(self, shown: Shown, function: Function, kinds: tuple[Kind, ...]) -> None:
+        self.shown, self.function, self.things = shown, function, shown.things
+        self.slots: dict[Slot, Kind] = dict(zip(function.parameters, kinds, strict=True))
+        self.gives = ANY
+
+    def whole(self) -> None:
+        before = None
+        while before != (before := (dict(self.slots), self.gives)):
+            self.block(self.function.body)
+
+    # -- statements
+
+    def block(self, block: Block) -> None:
+        for item in block:
+            self.statement(item)
+
+    def statement(self, item: nodes.Statement) -> None:
+        match item:
+            case nodes.Assign():
+                self.assign(item.slot, self.value(item.value), item)
+            case nodes.Store():
+                self.fits(self.value(item.value), self.place(item.place), item)
+            case nodes.Copy():
+                self.value(item.place)
+                self.value(item.source)
+            case nodes.Require():
+                self.truth(item.condition)
+            case nodes.If():
+                self.truth(item.test)
+                self.block(item.then)
+                self.block(item.other)
+            case nodes.For():
+                self.loop(item)
+            case nodes.Return() if item.value is not None:
+                found = self.value(item.value)
+                self.gives = self.gives & found if item.value.type == INT else REFERENCE
+                if item.value.type == INT and not self.gives:
+                    raise Refused(item, "what is returned is a thing here, and elsewhere it is not")
+            case nodes.Evaluate():
+                self.value(item.call)
+            case nodes.Add():
+                self.value(item.bag)
+                assert isinstance(item.bag.type, BagRef)
+                filled = {fill.name for fill in item.fills}
+                for fill in item.fills:
+                    self.fits(self.value(fill.value), self.shown.kind_of(fill.domain), fill)
+                for name, kind in fields(item.bag.type.field.record):
+                    if name not in filled and self.shown.leaves_out(kind):
+                        raise Refused(item, f"`{name}` is left out, and 0 names the first of them")
+            case nodes.Remove():
+                self.value(item.bag)
+                self.value(item.message)
+
+    def assign(self, slot: Slot, kind: Kind, node: Node) -> None:
+        if slot.type == INT:
+            self.slots[slot] = self.slots.get(slot, ANY) & kind
+            if not self.slots[slot]:
+                raise Refused(node, f"`{slot.name}` is a thing here, and elsewhere it is not")
+
+    def fits(self, kind: Kind, wanted: Kind, node: Node) -> None:
+        if not kind & wanted:
+            into = {SAME: "a place for other numbers", THING: "a place for one of them", SET: "a set of them"}[wanted]
+            raise Refused(node, f"{said(kind)} is stored in {into}")
+
+    def loop(self, item: nodes.For) -> None:
+        """Look at a loop: in any order through things; in that of its numbers where these are used as such."""
+        before = dict(self.slots)
+        unordered = self.bind(item, item.slot, item.source)
+        try:
+            if unordered:
+                refuse(Rounds(self.shown.program.functions, self.function, item).why_not())
+            self.block(item.body)
+        except Refused as error:
+            if not unordered or not isinstance(item.source, nodes.Numbers):
+                raise
+            self.slots = {**before, item.slot: SAME}
+            try:
+                self.block(item.body)
+            except Refused:
+                raise error from None
+
+    def bind(self, node: Node, slot: Slot, source: nodes.Source) -> bool:
+        """Bind the variable of a loop; return whether there is no order in which its items come."""
+        if isinstance(source, nodes.Numbers):
+            start, stop = self.value(source.start), self.value(source.stop)
+            if ZERO in start and COUNT in stop:
+                self.slots[slot] = THING
+                return True
+            if not start & stop & SAME:
+                raise Refused(node, "a loop begins or ends at one of them")
+            self.slots[slot] = SAME
+            return False
+        self.value(source)
+        if isinstance(source.type, BagRef):
+            return self.shown.names(source.type.field.record)
+        assert isinstance(source.type, Arr)
+        if isinstance(source.type.field.element, Scalar):
+            self.slots[slot] = self.shown.kind_of(source.type.field.element.domain)
+        return self.things.is_by_thing(source.type.field)
+
+    # -- expressions
+
+    def truth(self, node: Expression) -> None:
+        """Look at a condition."""
+        if not self.value(node) & (SAME | SET | TRUTH):
+            raise Refused(node, "it is asked whether one of them is 0, the first one")
+
+    def same(self, node: Expression, what: str) -> None:
+        """Look at a number that must stay the same."""
+        kind = self.value(node)
+        if not kind & SAME:
+            raise Refused(node, f"{said(kind)} is {what}")
+
+    def value(self, node: Expression) -> Kind:
+        """Return what a number is; look at a reference."""
+        kind = self.part(node)
+        return kind | COUNT if node.type == INT and kind & SAME and self.is_count(node) else kind
+
+    def is_count(self, node: Expression) -> bool:
+        """Return whether a number is that of the things, as a sum of constants."""
+        total = total_of(node)
+        return total is not None and total == self.things.count
+
+    def part(self, node: Expression) -> Kind:
+        match node:
+            case Literal():
+                return SAME | SET | ZERO if node.value == 0 else SAME | THING | SET if node.value == NONE else SAME
+            case nodes.Constant():
+                return SAME
+            case nodes.Local():
+                return self.slots.get(node.slot, ANY if node.type == INT else REFERENCE)
+            case nodes.Field() | nodes.Element():
+                return self.place(node)
+            case nodes.Length():
+                self.value(node.of)
+                return SAME
+            case nodes.Unary() if node.operator is nodes.UnaryOp.INVERT:
+                found = self.value(node.value) & (SAME | SET)
+                if not found:
+                    raise Refused(node, "one of them is counted with")
+                return found
+            case nodes.Unary():
+                self.same(node.value, "counted with")
+                return SAME
+            case nodes.Binary():
+                return self.binary(node)
+            case nodes.Compare():
+                return self.compare(node)
+            case nodes.Among():
+                for other in node.others:
+                    self.compared(node, (node.item, Order.EQUAL, other))
+                return SAME
+            case nodes.Logic():
+                return self.logic(node)
+            case nodes.Not():
+                self.truth(node.value)
+                return SAME
+            case nodes.Select():
+                self.truth(node.test)
+                found = self.value(node.then) & self.value(node.other)
+                if node.type == INT and not found:
+                    raise Refused(node, "the value is one of them in one case, and not in the other")
+                return found
+            case nodes.Extreme():
+                for item in node.values:
+                    self.same(item, "asked to be the least or the greatest")
+                return SAME
+            case nodes.Fold():
+                return self.fold(node)
+            case nodes.Call():
+                return self.shown.call(node.function, tuple(map(self.value, node.arguments)))
+            case nodes.Fits() | nodes.Switch():
+                self.truth(node.condition)
+                return SAME
+        raise Refused(node, "this is not known to keep them alike")
+
+    def place(self, node: nodes.Field | nodes.Element) -> Kind:
+        """Return what a place holds, if that is a number."""
+        field: FieldType
+        if isinstance(node, nodes.Field):
+            self.value(node.owner)
+            assert isinstance(node.owner.type, Rec)
+            field = dict(fields(node.owner.type.record))[node.name]
+        else:
+            self.value(node.array)
+            assert isinstance(node.array.type, Arr)
+            index, kind = self.value(node.index), node.array.type.field
+            if self.things.is_by_thing(kind) and not index & THING:
+                raise Refused(node, f"{said(index)} says which of them is meant")
+            if not self.things.is_by_thing(kind) and not index & SAME:
+                raise Refused(node, f"{said(index)} is a place in an order")
+            field = kind.element
+        return self.shown.kind_of(field.domain) if isinstance(field, Scalar) else REFERENCE
+
+    def binary(self, node: nodes.Binary) -> Kind:
+        left, right = node.left, node.right
+        match node.operator:
+            case BinaryOp.AND if (
+                isinstance(right, Literal)
+                and right.value == 1
+                and isinstance(left, nodes.Binary)
+                and left.operator is BinaryOp.RIGHT
+                and self.value(left.left) & SET
+                and self.value(left.right) & THING
+            ):
+                return SAME  # whether it is a member
+            case BinaryOp.AND | BinaryOp.OR | BinaryOp.XOR:
+                one, other = self.value(left), self.value(right)
+                if one & other & (SAME | SET):
+                    return one & other & (SAME | SET)
+                raise Refused(node, f"{said(one)} and {said(other)} are combined")
+            case BinaryOp.LEFT if isinstance(left, Literal) and left.value == 1:
+                count = self.value(right)
+                if count & THING:
+                    return SET | (SAME & count)
+                return SAME | (BEYOND if COUNT in count else REFERENCE)
+            case BinaryOp.SUBTRACT if isinstance(right, Literal) and right.value == 1 and BEYOND in self.value(left):
+                return SAME | SET  # all of them
+        for item in (left, right):
+            self.same(item, "counted with")
+        return SAME
+
+    def compare(self, node: nodes.Compare) -> Kind:
+        left = node.first
+        for order, right in node.rest:
+            self.compared(node, (left, order, right))
+            left = right
+        return SAME
+
+    def compared(self, node: Expression, asked: tuple[Expression, Order, Expression]) -> None:
+        left, order, right = asked
+        one, other = self.value(left), self.value(right)
+        if order in (Order.EQUAL, Order.DIFFERENT):
+            if not one & other & (SAME | THING | SET):
+                raise Refused(node, f"{said(one)} is compared with {said(other)}")
+        elif not (one & other & SAME or asks_for_none(order, right) or asks_for_none(MIRROR[order], left)):
+            raise Refused(node, "they are compared by their order")
+
+    def logic(self, node: nodes.Logic) -> Kind:
+        if is_membership(node, lambda members, item: bool(self.value(members) & SET and self.value(item) & THING)):
+            return SAME
+        found = ANY
+        for item in node.values:
+            self.truth(item)
+            found &= self.value(item)
+        return found or TRUTH
+
+    def fold(self, node: nodes.Fold) -> Kind:
+        unordered = False
+        for clause in node.clauses:
+            unordered |= self.bind(clause, clause.slot, clause.source)
+            for test in clause.tests:
+                self.truth(test)
+        if node.operator is FoldOp.SUM:
+            self.same(node.value, "counted with")
+        else:
+            self.truth(node.value)
+        if unordered:
+            refuse(why_pure(self.shown.program.functions, [node], stops=node.operator is not FoldOp.SUM))
+        return SAME
+
+
+def refuse(why: tuple[Node, str] | None) -> None:
+    """Raise Refused if there is a reason."""
+    if why is not None:
+        raise Refused(*why)
+
+
+def said(kind: Kind) -> str:
+    """Return a kind in words."""
+    return "a number" if kind & SAME else "one of them" if kind & THING else "a set of them"
+
+
+MIRROR = {Order.LESS: Order.MORE, Order.AT_MOST: Order.AT_LEAST, Order.MORE: Order.LESS, Order.AT_LEAST: Order.AT_MOST}
+
+
+def asks_for_none(order: Order, right: Expression) -> bool:
+    """Return whether a comparison asks only whether a thing is there: `leader >= 0`."""
+    orders = {0: (Order.AT_LEAST, Order.LESS), NONE: (Order.MORE, Order.AT_MOST)}
+    return isinstance(right, Literal) and order in orders.get(right.value, ())
+
+
+def total_of(node: Expression) -> Linear | None:
+    """Return a number as a sum of constants, None if it is something else."""
+    match node:
+        case Literal():
+            return linear(node.value)
+        case nodes.Constant():
+            return Linear({node.name: 1})
+        case nodes.Length() if isinstance(node.of.type, Arr):
+            return node.of.type.field.length
+        case nodes.Binary(operator=BinaryOp.ADD | BinaryOp.SUBTRACT):
+            left, right = total_of(node.left), total_of(node.right)
+            if left is not None and right is not None:
+                return left + right if node.operator is BinaryOp.ADD else left - right
+    return None
+
+
+def is_membership(node: nodes.Logic, asked: Callable[[Expression, Expression], bool]) -> bool:
+    """Return whether this is `item >= 0 and (members >> max(item, 0)) & 1`, with or without `== 1`."""
+    if not node.conjunction or len(node.values) != 2:
+        return False
+    first, last = node.values
+    match last:
+        case nodes.Compare(first=inner, rest=((Order.EQUAL, Literal(value=1)),)):
+            last = inner
+    match first, last:
+        case (
+            nodes.Compare(first=nodes.Local(slot=item), rest=((Order.AT_LEAST, Literal(value=0)),)),
+            nodes.Binary(
+                operator=BinaryOp.AND,
+                left=nodes.Binary(
+                    operator=BinaryOp.RIGHT,
+                    left=members,
+                    right=nodes.Extreme(greatest=True, values=(nodes.Local(slot=other) as thing, Literal(value=0))),
+                ),
+                right=Literal(value=1),
+            ),
+        ) if item is other:
+            return asked(members, thing)
+    return False

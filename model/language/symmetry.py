@@ -1,0 +1,168 @@
+"""Symmetry: states that differ only in which of some interchangeable things is which are one state.
+
+A machine declares an `Index` whose things are interchangeable. A permutation renames them everywhere: in numbers of
+that index, in sets of them, and as the places of arrays `Per` them. The canonical form of a state is the least of its
+permutations: first by what things have that names none of them, thing by thing, then by the whole key.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+from fencepost.model.language.domains import BitSet, Domain, Index, domain_of, linear
+from fencepost.model.language.errors import UsageError
+from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Record, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.domains import Linear
+    from fencepost.model.language.machine import Machine
+
+    Renaming = Callable[[Any, tuple[int, ...]], Any]
+
+MOST = 5
+"""The most interchangeable things: each state is compared with up to 120 others."""
+
+
+class Things:
+    """The interchangeable things of a machine, by their number."""
+
+    def __init__(self, count: Linear) -> None:
+        self.count = count
+
+    def is_thing(self, domain: Domain) -> bool:
+        """Return whether a domain has things, or NONE, in it."""
+        return isinstance(domain, Index) and domain.count == self.count
+
+    def is_set(self, domain: Domain) -> bool:
+        """Return whether a domain has sets of things in it."""
+        return isinstance(domain, BitSet) and linear(domain.count) == self.count
+
+    def is_named(self, domain: Domain) -> bool:
+        """Return whether a value of a domain names things."""
+        return self.is_thing(domain) or self.is_set(domain)
+
+    def is_by_thing(self, kind: ArrayOf) -> bool:
+        """Return whether an array has an element for each thing."""
+        return kind.length == self.count
+
+
+def things_of(machine: Machine) -> Things:
+    """Return the interchangeable things that a machine declares; raise UsageError if it declares none."""
+    domain = domain_of(machine.interchangeable)
+    if not isinstance(domain, Index):
+        raise UsageError(
+            f"protocol {machine.name!r} declares no things that are interchangeable: leave `symmetry=True` out, or "
+            "declare them in the machine, as in interchangeable=Replica."
+        )
+    return Things(domain.count)
+
+
+class Symmetry:
+    """The permutations of a machine's interchangeable things under given constants."""
+
+    def __init__(self, machine: Machine, constants: Constants) -> None:
+        self.things = things_of(machine)
+        self.count = self.things.count.value(constants.values)
+        if self.count > MOST:
+            raise UsageError(
+                f"protocol {machine.name!r} has {self.count} interchangeable things, and a state is compared with all "
+                f"permutations of at most {MOST}: leave `symmetry=True` out, or ask for fewer things."
+            )
+        self.permutations = tuple(permutations(range(self.count)))
+        self._rename = self._record(machine.state)
+        self._traits = list(self._by_thing(machine.state))
+
+    def named(self, initial: Iterable[Key]) -> str:
+        """Return the things by the constant that counts them, and whether initial states distinguish some of them."""
+        keys = set(initial)
+        alike = all(self.renamed(key, to) in keys for key in keys for to in self.permutations)
+        return f"{self.things.count!r}{'' if alike else ' (some are not alike in the initial states)'}"
+
+    def renamed(self, key: Key, to: tuple[int, ...]) -> Key:
+        """Return a state in which thing n is called to[n]."""
+        found: Key = key if self._rename is None else self._rename(key, to)
+        return found
+
+    def order(self, key: Key) -> tuple[Any, ...]:
+        """Return by what states are compared: the numbers that each thing has and that name none, then the key."""
+        traits = tuple(tuple(leaf for trait in self._traits for leaf in trait(key, n)) for n in range(self.count))
+        return traits, key
+
+    def canonical(self, key: Key) -> Key:
+        """Return the least of the permutations of a state."""
+        return min((self.renamed(key, to) for to in self.permutations), key=self.order)
+
+    # -- renaming: None where nothing inside names a thing
+
+    def _record(self, record: type[Record]) -> Renaming | None:
+        parts = [self._field(kind) for _, kind in fields(record)]
+        if not any(parts):
+            return None
+        return lambda key, to: tuple(
+            value if part is None else part(value, to) for part, value in zip(parts, key, strict=True)
+        )
+
+    def _field(self, kind: FieldType) -> Renaming | None:
+        match kind:
+            case Scalar() if self.things.is_thing(kind.domain):
+                return lambda value, to: value if value < 0 else to[value]
+            case Scalar() if self.things.is_set(kind.domain):
+                return lambda value, to: sum(1 << to[n] for n in range(self.count) if value >> n & 1)
+            case Nested():
+                return self._record(kind.record)
+            case BagOf():
+                message = self._record(kind.record)
+                return message and (lambda bag, to: tuple(sorted(message(item, to) for item in bag)))
+            case ArrayOf():
+                return self._array(kind)
+        return None
+
+    def _array(self, kind: ArrayOf) -> Renaming | None:
+        inner = self._field(kind.element)
+
+        def elements(array: Any, to: tuple[int, ...]) -> tuple[Any, ...]:
+            return array if inner is None else tuple(inner(item, to) for item in array)
+
+        def by_thing(array: Any, to: tuple[int, ...]) -> tuple[Any, ...]:
+            found = elements(array, to)
+            return tuple(found[to.index(n)] for n in range(self.count))
+
+        if self.things.is_by_thing(kind):
+            return by_thing
+        return elements if inner else None
+
+    # -- what a thing has
+
+    def _by_thing(self, record: type[Record]) -> Iterator[Callable[[Key, int], tuple[int, ...]]]:
+        """Yield what gives the numbers of a thing in an array of them that is in no other array or bag."""
+        for place, (_, kind) in enumerate(fields(record)):
+            if isinstance(kind, ArrayOf) and self.things.is_by_thing(kind):
+                yield partial(self._own, place, kind.element)
+            elif isinstance(kind, Nested):
+                yield from (partial(_within, place, inner) for inner in self._by_thing(kind.record))
+
+    def _own(self, place: int, kind: FieldType, key: Key, n: int) -> tuple[int, ...]:
+        return tuple(traits(self.things, kind, key[place][n]))
+
+
+def _within(place: int, inner: Callable[[Key, int], tuple[int, ...]], key: Key, n: int) -> tuple[int, ...]:
+    return inner(key[place], n)
+
+
+def traits(things: Things, kind: FieldType, value: Any) -> Iterator[int]:
+    """Yield the numbers in a part of a state that name no thing, without those that a thing has of another."""
+    match kind:
+        case Scalar():
+            if not things.is_named(kind.domain):
+                yield int(value)
+        case Nested():
+            for (_, inner), item in zip(fields(kind.record), value, strict=True):
+                yield from traits(things, inner, item)
+        case ArrayOf() if not things.is_by_thing(kind):
+            for item in value:
+                yield from traits(things, kind.element, item)

@@ -1,0 +1,228 @@
+"""Symmetry: it is shown by the text or refused with the line, and searches with it find what full ones find."""
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fencepost import api
+from fencepost.explorers.native.compile import generate
+from fencepost.explorers.native.llvm.types import flag
+from fencepost.explorers.native.lower.canonical import Canonical
+from fencepost.explorers.verdict import CrossCheckError
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language import Constants, Index
+from fencepost.model.language.errors import DomainError, MismatchError, ModelError, UsageError
+from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.symmetry import Symmetry
+from fencepost.model.lineage.base import Replica
+
+from tests.helpers.symmetry import distinguished
+from tests.random_machines.engines import load
+from tests.random_machines.symmetric import (
+    CONDITIONS,
+    DARING,
+    DOUBTFUL,
+    EACH,
+    EFFECTS,
+    GROWS,
+    HEAD,
+    MACHINE,
+    NEVER,
+    TAKES,
+    compared,
+    look_at,
+    text_of,
+)
+
+KIP320 = PROTOCOLS["kip320"]
+SMALL = {"replicas": 3, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+
+
+def constants(**values: int) -> Constants:
+    return KIP320.machine.set_constants({**SMALL, **values})
+
+
+# -- shown
+
+
+@pytest.mark.parametrize("name", ["truncate-to-hwm", "kip101", "kip279", "kip320"])
+def test_renaming_replicas_commutes_with_every_step_and_changes_no_property(name: str) -> None:
+    found = PROTOCOLS[name]
+    machine = replace(found.machine, interchangeable=Replica)
+    differs, states = distinguished(machine, found.properties, machine.set_constants(SMALL), 400)
+    assert (differs, states > 300) == ("", True)
+    api.check(machine, found.properties, **SMALL, symmetry=True, max_depth=2)
+
+
+def test_a_search_with_symmetry_has_the_canonical_states_of_the_full_one() -> None:
+    assert compared(KIP320.machine, KIP320.properties, constants(replicas=2), native=True) == ""
+    full, canonical = (api.check("kip320", symmetry=on, cross_check=0) for on in (False, True))
+    assert (full.distinct, canonical.distinct, full.depth) == (737_794, 123_311, canonical.depth)
+    assert [(it.name, it.verdict, it.path and it.path.length) for it in full.properties] == [
+        (it.name, it.verdict, it.path and it.path.length) for it in canonical.properties
+    ]
+    assert (full.to_dict()["symmetry"], canonical.to_dict()["symmetry"]) == ("", "replicas")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_machines_that_are_shown_symmetric_are_and_searches_agree(seed: int, tmp_path: Path) -> None:
+    found = look_at(*load(text_of(seed), tmp_path), 2 + seed % 2, native=True)
+    assert found == "" or found.startswith("refused: ")
+
+
+def test_a_violation_found_with_symmetry_is_a_history_of_the_machine_itself() -> None:
+    machine = replace(PROTOCOLS["kip101"].machine, interchangeable=Replica)
+    properties = PROTOCOLS["kip101"].properties
+    for engine in ("native", "plain"):
+        asked: dict[str, Any] = {"replicas": 2, "only": ["weak-isr"], "engine": engine, "stop_on_violation": True}
+        full, found = (api.check(machine, properties, **asked, symmetry=on) for on in (False, True))
+        path = found.violated[0].path
+        assert path is not None
+        assert full.violated[0].path is not None
+        assert (path.length, full.violated[0].path.length) == (12, 12)
+        exact = Interpreter(machine, machine.set_constants({"replicas": 2}))
+        assert path.start in exact.initial_states()
+        for (before, after), step in zip(pairwise(path.states), path.steps, strict=True):
+            assert exact.apply(before, step).after == after
+        assert not exact.holds(next(item for item in properties if item.name == "weak-isr"), path.states[-1])
+
+
+# -- refused
+
+
+def model(action: str = "s.k = 0", condition: str = "s.k < 3", normal: str = "s.k = 0", who: str = "NONE") -> str:
+    acts = f'@action(a=Thing, b=Thing)\ndef act(s: State, c: C, a: int, b: int) -> None:\n    "It acts."\n    {action}'
+    parts = [
+        HEAD.format(who=who, all="0"),
+        acts,
+        TAKES + "s.k = 0",
+        NEVER + condition,
+        EACH + "s.k < 3",
+        GROWS + normal,
+    ]
+    return "\n\n\n".join([*parts, MACHINE.format(names="act", more=", normalize=normalize")]) + "\n"
+
+
+def things(text: str) -> str:
+    return re.sub(r"\bB\b", "b", re.sub(r"\bA\b", "a", text))
+
+
+def shown(text: str, folder: Path) -> str:
+    """Return the line that is refused, or an empty text."""
+    machine, properties = load(text, folder)
+    try:
+        generate(machine, machine.set_constants({}), properties, normalize=True, symmetry=True)
+    except ModelError as error:
+        said = str(error).splitlines()
+    else:
+        return ""
+    assert "are distinguished" in said[0]
+    return said[1].strip()
+
+
+@pytest.mark.parametrize("text", [*CONDITIONS, *EFFECTS])
+def test_what_keeps_things_alike_is_accepted(text: str, tmp_path: Path) -> None:
+    at = {"action": f"require({things(text)})"} if text in CONDITIONS else {"action": things(text)}
+    assert shown(model(**at), tmp_path) == ""
+
+
+@pytest.mark.parametrize("text", [*DOUBTFUL, *DARING])
+def test_what_distinguishes_things_is_refused_with_its_line(text: str, tmp_path: Path) -> None:
+    at = {"action": f"require({things(text)})"} if text in DOUBTFUL else {"action": things(text)}
+    lines = {line.strip() for line in model(**at).splitlines()}
+    found = shown(model(**at), tmp_path)
+    assert found in lines
+    assert found in {line.strip() for line in at["action"].splitlines()}
+
+
+PREFERS_THE_LOWEST = """for i in range(c.n):
+        if s.part[i].x > 0 and s.who == NONE:
+            s.who = i"""
+SORTS = """for i in range(c.n - 1):
+            if s.part[i].x > s.part[i + 1].x:
+                s.part[i].x = s.part[i + 1].x"""
+
+
+@pytest.mark.parametrize(
+    ("planted", "line"),
+    [
+        ({"action": PREFERS_THE_LOWEST}, "s.who = i"),
+        ({"condition": "s.part[0].x < 2"}, "return s.part[0].x < 2"),
+        ({"normal": SORTS}, "if s.part[i].x > s.part[i + 1].x:"),
+    ],
+    ids=["an action that prefers the lowest", "a property of thing 0", "a normalize that sorts"],
+)
+def test_a_planted_asymmetry_is_refused_with_its_line(planted: dict[str, str], line: str, tmp_path: Path) -> None:
+    assert shown(model(**planted), tmp_path) in (line, "if s.part[i].x > 0 and s.who == NONE:")
+
+
+def test_initial_states_may_single_out_a_thing_and_the_answer_says_so(tmp_path: Path) -> None:
+    machine, properties = load(model(action="s.who = b", who="0"), tmp_path)
+    assert compared(machine, properties, machine.set_constants({}), native=True) == ""
+    assert "not alike in the initial states" in api.check(machine, properties, symmetry=True).symmetry
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"what": "kip279"}, "declares no things that are interchangeable"),
+        ({"what": "kip320", "engine": "spark"}, "not for spark"),
+        ({"what": "replication"}, "declares no things"),
+    ],
+)
+def test_what_symmetry_is_not_for_is_refused(asked: dict[str, Any], why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        api.check(**asked, symmetry=True)
+
+
+def test_a_promise_is_refused_and_so_are_too_many_things(tmp_path: Path) -> None:
+    promise = 'PROPERTIES = (eventually("ends", "It ends.", then=never.function), '
+    text = model().replace("    require,", "    eventually, require,", 1).replace("PROPERTIES = (", promise)
+    machine, properties = load(text, tmp_path)
+    for engine in ("native", "plain"):
+        with pytest.raises(UsageError, match="a promise to one thing"):
+            api.check(machine, properties, symmetry=True, engine=engine)
+    with pytest.raises(UsageError, match="of at most 5"):
+        Symmetry(replace(machine, interchangeable=Index(6)), machine.set_constants({}))
+    with pytest.raises(ModelError, match="write the name of an index"):
+        replace(machine, interchangeable=int)
+
+
+# -- caught
+
+
+def test_a_planted_wrong_canonical_form_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Canonical, "_at_most", lambda *_: flag(value=False))
+    machine = replace(KIP320.machine)  # compiled anew
+    with pytest.raises((CrossCheckError, MismatchError)):
+        api.check(machine, KIP320.properties, **SMALL, symmetry=True, cross_check=1000)
+
+
+# -- with other options
+
+
+def test_fingerprints_checkpoints_and_spilled_searches_have_the_same_canonical_states(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {**SMALL, "symmetry": True, "workers": 1}
+    whole = api.check("kip320", **asked)
+    compact = api.check("kip320", **asked, compact=True, cross_check=30)
+    spilled = api.check("kip320", **asked, spill=tmp_path / "spill")
+    part = api.check("kip320", **asked, max_states=500, checkpoint=tmp_path / "kept")
+    assert not part.complete
+    with pytest.raises(UsageError, match="with `symmetry=True` there, without `symmetry=True` here"):
+        api.check("kip320", **{**asked, "symmetry": False}, checkpoint=tmp_path / "kept", resume=True)
+    resumed = api.check("kip320", **asked, checkpoint=tmp_path / "kept", resume=True)
+    assert {item.distinct for item in (whole, compact, spilled, resumed)} == {whole.distinct}
+    assert {item.levels for item in (whole, compact, spilled, resumed)} == {whole.levels}
+
+
+def test_an_error_names_the_things_of_its_own_history(tmp_path: Path) -> None:
+    action = "if s.who == a and s.k > 0:\n        s.part[a].x = 5\n    s.who = a\n    s.k = 1"
+    machine, properties = load(model(action=action), tmp_path)
+    for engine in ("native", "plain"):
+        with pytest.raises(DomainError) as error:
+            api.check(machine, properties, symmetry=True, engine=engine)
+        _, _, who, *_ = error.value.states[-1]
+        assert f"act a={who} " in str(error.value)
