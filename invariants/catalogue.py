@@ -44,7 +44,7 @@ __all__ = [
 RUN_FILES = (
     *("lineage", "replication", "quorum", "controller-failover", "metadata-reads", "leader-discovery"),
     *("hints-and-tokens", "follower-reads", "watermark-propagation", "unclean-recovery"),
-    *("broker-sessions", "topic-deltas", "idempotent-producer"),
+    *("broker-sessions", "topic-deltas", "idempotent-producer", "tiers"),
 )
 """The files of runs, in the order of exploration."""
 CLAIM_FILES = (

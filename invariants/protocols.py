@@ -22,6 +22,7 @@ from fencepost.invariants import (
     replication,
     replication_liveness,
     replication_witnesses,
+    tiers,
     topic_deltas,
     visible,
     watermark_propagation,
@@ -95,6 +96,7 @@ _PROPERTIES = {
     "broker-sessions": broker_sessions.PROPERTIES,
     "topic-deltas": topic_deltas.PROPERTIES,
     "idempotent-producer": idempotent_producer.PROPERTIES,
+    "tiers": tiers.PROPERTIES,
 }
 """The properties of each machine; machines not named are the published models, which share theirs."""
 _ON_REQUEST = {
@@ -111,6 +113,7 @@ _ON_REQUEST = {
     "broker-sessions": broker_sessions.LIVENESS,
     "topic-deltas": topic_deltas.LIVENESS,
     "idempotent-producer": idempotent_producer.LIVENESS,
+    "tiers": tiers.LIVENESS,
     "follower-reads": (*follower_reads_cases.ON_REQUEST, *follower_reads_live.PROPERTIES),
 }
 """The properties that are checked only if named."""

@@ -13,6 +13,7 @@ from fencepost.model.lineage import kip101, kip279, kip320, kip320_first_try, tr
 from fencepost.model.quorum import machine as quorum
 from fencepost.model.recovery.machine import MACHINE as RECOVERY
 from fencepost.model.sessions.machine import MACHINE as SESSIONS
+from fencepost.model.tiers.machine import MACHINE as TIERS
 from fencepost.model.topics.machine import MACHINE as TOPICS
 
 MACHINES: tuple[Machine, ...] = (
@@ -33,4 +34,5 @@ MACHINES: tuple[Machine, ...] = (
     SESSIONS,
     TOPICS,
     IDEMPOTENCE,
+    TIERS,
 )

@@ -1,0 +1,135 @@
+"""Promises of a log with a tier: nothing that is kept is out of reach, and retention deletes no more than it should."""
+
+from fencepost.model.language import NONE, always, bits, leads_to, sometimes, weak
+from fencepost.model.language.actions import properties_in
+from fencepost.model.tiers.state import Broker, C, Replica, State, in_tier, leads
+from fencepost.model.tiers.tiering import broker_ends_copy, find_tiered, leader_looks_up_tier
+
+
+def is_deleted(s: State, r: Replica, offset: int) -> bool:
+    """Return whether a record of a log was deleted on purpose."""
+    return bits.contains(s.tier[r.log[offset].epoch].ghost_deleted, offset)
+
+
+def is_kept(s: State, r: Replica, offset: int) -> bool:
+    """Return whether a record of a log is on its disk or in the tier."""
+    return offset >= r.first or in_tier(s, r.log[offset].epoch, offset)
+
+
+def is_read(s: State, r: Replica, offset: int) -> bool:
+    """Return whether a reader gets a record: from the local log start on from disk, before it from the tier."""
+    return offset >= r.first if offset >= r.local else in_tier(s, r.log[offset].epoch, offset)
+
+
+@always
+def committed_records_are_kept(s: State, c: C) -> bool:
+    """TS-S1: a committed record of the leader's log is on its disk or in the tier, unless it was deleted on purpose."""
+    if s.leader == NONE:
+        return True
+    r = s.replica[s.leader]
+    return all(is_deleted(s, r, offset) or is_kept(s, r, offset) for offset in range(r.start, r.high_watermark))
+
+
+@always
+def readers_get_what_is_kept(s: State, c: C) -> bool:
+    """TS-S2: a reader of the leader gets each committed record that is kept, and is not out of range."""
+    if s.leader == NONE:
+        return True
+    r = s.replica[s.leader]
+    return all(
+        is_deleted(s, r, offset) or not is_kept(s, r, offset) or is_read(s, r, offset)
+        for offset in range(r.start, r.high_watermark)
+    )
+
+
+@always
+def retention_keeps_its_size(s: State, c: C) -> bool:
+    """TS-S3: retention leaves retention.bytes, or deletes nothing."""
+    return not s.ghost_early
+
+
+@always
+def log_starts_follow_deletions(s: State, c: C) -> bool:
+    """TS-S4: the leader's log starts above no offset at which nothing was deleted on purpose."""
+    if s.leader == NONE:
+        return True
+    deleted = 0
+    for epoch in range(c.leader_epochs):
+        deleted |= s.tier[epoch].ghost_deleted
+    return bits.is_subset(bits.everyone(s.replica[s.leader].start), deleted)
+
+
+@always
+def log_starts_are_looked_up(s: State, c: C) -> bool:
+    """TS-S5: a leader that has looked at the tier, or deleted from it, starts its log at what is left of it."""
+    return not s.ghost_low
+
+
+@sometimes
+def record_is_in_the_tier_alone(s: State, c: C) -> bool:
+    """A record of the leader's log is in the tier, and on its disk no more."""
+    return s.leader != NONE and s.replica[s.leader].start < s.replica[s.leader].first
+
+
+@sometimes
+def follower_is_rebuilt_from_the_tier(s: State, c: C) -> bool:
+    """A follower has records that were never on its disk."""
+    return any(
+        not leads(s, broker) and s.replica[broker].start < s.replica[broker].first > s.replica[broker].tiered
+        for broker in range(c.brokers)
+    )
+
+
+@sometimes
+def retention_deletes_in_the_tier(s: State, c: C) -> bool:
+    """Retention has deleted a segment of the tier."""
+    return s.budget.deletions == c.deletions and any(
+        s.tier[epoch].ghost_deleted != 0 for epoch in range(c.leader_epochs)
+    )
+
+
+@sometimes
+def copy_is_left_half_done(s: State, c: C) -> bool:
+    """A copy was begun that no broker will end."""
+    return any(
+        s.tier[epoch].segment[offset].begun > 0 for epoch in range(c.leader_epochs) for offset in range(c.log_size)
+    )
+
+
+@sometimes
+def epochs_differ_in_the_tier(s: State, c: C) -> bool:
+    """The tier has a record that another one has replaced in the leader's log."""
+    if s.leader == NONE:
+        return False
+    r = s.replica[s.leader]
+    found = False
+    for epoch in range(c.leader_epochs):
+        for offset in range(r.start, r.high_watermark):
+            found = found or (r.log[offset].epoch != epoch and in_tier(s, epoch, offset))
+    return found
+
+
+PROPERTIES = properties_in(globals())
+
+
+def has_forgotten(s: State, c: C, broker: int) -> bool:
+    """Return whether the leader does not know of segments of its log in the tier, so that its disk fills."""
+    r = s.replica[broker]
+    return leads(s, broker) and r.tiered < find_tiered(s, c, r)
+
+
+def has_not_forgotten(s: State, c: C, broker: int) -> bool:
+    """Return the opposite."""
+    return not has_forgotten(s, c, broker)
+
+
+tiered_offsets_are_known = leads_to(
+    "tiered-offsets-are-known",
+    "TS-L1: a leader eventually knows what is in the tier of its log, and may delete it from its disk.",
+    when=has_forgotten,
+    then=has_not_forgotten,
+    fair=(weak(leader_looks_up_tier, each="leader"), weak(broker_ends_copy, each="broker")),
+    broker=Broker,
+)
+
+LIVENESS = (tiered_offsets_are_known,)

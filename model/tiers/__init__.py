@@ -1,0 +1,1 @@
+"""Tiered storage: logs whose older segments are in a tier (KIP-405)."""

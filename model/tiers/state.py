@@ -1,0 +1,228 @@
+"""Constants and state of a partition with a tier (KIP-405).
+
+Records are known by their leader epoch and offset: one leader writes in an epoch, and at each offset once.
+"""
+
+from typing import Annotated
+
+from fencepost.model.language import (
+    NONE,
+    Array,
+    BitSet,
+    Constants,
+    Index,
+    Per,
+    Range,
+    Record,
+    Size,
+    bits,
+    bound,
+    capacity,
+    shape,
+    switch,
+)
+
+
+class C(Constants):
+    """Constants of a run."""
+
+    brokers = shape(2, low=2, high=3, meaning="brokers, each with a replica of the one partition")
+    log_size = capacity(3, low=1, high=6, room=1, meaning="offsets of a log")
+    leader_epochs = shape(2, low=1, high=4, meaning="leader epochs")
+    segment = bound(1, low=1, high=3, meaning="most records of a segment")
+    retention = bound(6, low=1, high=6, meaning="retention.bytes of the topic, in records")
+
+    unclean = bound(0, low=0, high=2, meaning="unclean leader elections")
+    restarts = bound(0, low=0, high=2, meaning="restarts of brokers")
+    failures = bound(0, low=0, high=2, meaning="copies to the tier that fail")
+    late_copies = bound(0, low=0, high=2, meaning="copies that end after another broker has become the leader")
+    moves = bound(
+        0, low=0, high=2, meaning="moves of the leader's replica to another directory of its broker (KIP-113)"
+    )
+    deletions = bound(0, low=0, high=2, meaning="requests of clients to delete records (KIP-107)")
+
+    copied_within_epoch = switch(
+        default=True, meaning="an epoch ends in the tier where it ends in the log (KAFKA-15241)"
+    )
+    leader_adopts_log_start = switch(
+        default=True, meaning="a new leader's log starts where the tier does (KAFKA-15351)"
+    )
+    restart_keeps_log_start = switch(
+        default=True, meaning="a log still starts in the tier after a restart (KAFKA-15351)"
+    )
+    restart_moves_local_start = switch(
+        default=True, meaning="a log that starts over has its local log start there (KAFKA-15695)"
+    )
+    local_start_moves_first = switch(default=True, meaning="the local log start moves before segments go (KAFKA-16073)")
+    move_is_noticed = switch(default=True, meaning="what is copied is looked up again after a move (KAFKA-16711)")
+    log_start_is_monotonic = switch(
+        default=True, meaning="retention moves the log start to the last end that it deletes (KAFKA-16890)"
+    )
+    finished_copies_count = switch(default=True, meaning="only finished copies count for retention (KAFKA-17062)")
+
+    expiry_waits = switch(
+        default=False, meaning="remote retention waits until it is known what is copied (one task until 3.8)"
+    )
+    truncation_lowers_tiered = switch(default=False, meaning="a truncated log knows that less of it is in the tier")
+    size_from_log_start = switch(default=False, meaning="segments below the log start do not count for retention")
+
+
+Broker = Annotated[int, Index(C.brokers)]
+MaybeBroker = Annotated[int, Index(C.brokers, none=True)]
+Brokers = Annotated[int, BitSet(C.brokers)]
+Epoch = Annotated[int, Index(C.leader_epochs)]
+Offset = Annotated[int, Range(0, C.log_size)]
+MaybeOffset = Annotated[int, Range(NONE, C.log_size)]
+Offsets = Annotated[int, BitSet(C.log_size)]
+
+
+class Entry(Record):
+    """A record, or what the epoch cache has of one that is in the tier alone."""
+
+    epoch: Epoch
+
+
+class Replica(Record):
+    """A broker's log: `start` to `end`, of which the disk has `first` to `end`.
+
+    `local` is the local log start, from which a leader reads its disk. `tiered` is highestOffsetInRemoteStorage + 1, 0
+    if nothing is known to be in the tier. `copied` is the offset that a leader copies next, NONE if it has to look it
+    up. `copying` to `copying_end`, of `copying_epoch`, is the segment on its way, of a log that is
+    in another directory since if `moved`.
+    """
+
+    log: Annotated[Array[Entry], Size(C.log_size)]
+    start: Offset
+    local: Offset
+    first: Offset
+    end: Offset
+    high_watermark: Offset
+    tiered: Offset
+    copied: MaybeOffset
+    copying: MaybeOffset
+    copying_end: Offset
+    copying_epoch: Epoch
+    moved: bool
+
+
+class Segment(Record):
+    """The segments of an epoch that begin at an offset: the end of one that was copied, and of a copy that was begun
+    and will not be ended. 0 if there is no such segment.
+    """
+
+    finished: Offset
+    begun: Offset
+
+
+class Tier(Record):
+    """The segments of a leader epoch, by their first offset; `highest` is the end of all that were ever copied.
+
+    `ghost_deleted` are the records that were deleted on purpose: by retention or by a client.
+    """
+
+    segment: Annotated[Array[Segment], Size(C.log_size)]
+    highest: Offset
+    ghost_deleted: Offsets
+
+
+class Budget(Record):
+    """Events that may still happen."""
+
+    unclean: Annotated[int, Range(0, C.unclean)]
+    restarts: Annotated[int, Range(0, C.restarts)]
+    failures: Annotated[int, Range(0, C.failures)]
+    late_copies: Annotated[int, Range(0, C.late_copies)]
+    moves: Annotated[int, Range(0, C.moves)]
+    deletions: Annotated[int, Range(0, C.deletions)]
+
+
+class State(Record):
+    """The partition and its tier.
+
+    `ghost_early`: retention has left less than retention.bytes. `ghost_low`: a leader has looked at the tier, or
+    deleted from it, and its log still starts below what is left.
+    """
+
+    leader: MaybeBroker
+    leader_epoch: Epoch
+    isr: Brokers
+    replica: Annotated[Array[Replica], Per(Broker)]
+    tier: Annotated[Array[Tier], Per(Epoch)]
+    budget: Budget
+    ghost_early: bool
+    ghost_low: bool
+
+
+def initial(s: State, c: C) -> None:
+    """Broker 0 leads, all are in the ISR, logs and tier are empty."""
+    s.isr = bits.everyone(c.brokers)
+    for broker in range(c.brokers):
+        s.replica[broker].copied = NONE
+        s.replica[broker].copying = NONE
+    s.budget.unclean = c.unclean
+    s.budget.restarts = c.restarts
+    s.budget.failures = c.failures
+    s.budget.late_copies = c.late_copies
+    s.budget.moves = c.moves
+    s.budget.deletions = c.deletions
+
+
+def leads(s: State, broker: int) -> bool:
+    """Return whether a broker leads the partition."""
+    return s.leader == broker
+
+
+def has_epoch(r: Replica, epoch: int) -> bool:
+    """Return whether a log, as its epoch cache has it, holds records of an epoch."""
+    return end_of_epoch(r, epoch) > 0
+
+
+def end_of_epoch(r: Replica, epoch: int) -> int:
+    """Return the end of an epoch's records in a log, 0 if it has none."""
+    end = 0
+    for offset in range(r.start, r.end):
+        if r.log[offset].epoch == epoch:
+            end = offset + 1
+    return end
+
+
+def restart_at(r: Replica, c: C, start: int, end: int) -> None:
+    """Drop everything; the log starts at `start` and the disk at `end` (UnifiedLog.truncateFullyAndStartAt)."""
+    for offset in range(r.end):
+        if offset < start or offset >= end:
+            r.log[offset].epoch = 0
+    r.start = start
+    r.local = end if c.restart_moves_local_start else max(r.local, start)
+    r.first = end
+    r.end = end
+    r.high_watermark = end
+
+
+def move_start(r: Replica, start: int) -> None:
+    """Move the log start up, and the local one with it (maybeIncrementLogStartOffset)."""
+    for offset in range(r.start, start):
+        r.log[offset].epoch = 0
+    r.start = max(r.start, start)
+    r.local = max(r.local, start)
+
+
+def stop_copy(r: Replica) -> None:
+    """Forget a copy, which has ended."""
+    r.copying = NONE
+    r.copying_end = 0
+    r.copying_epoch = 0
+
+
+def leave_copy(s: State, r: Replica) -> None:
+    """Give up a copy, if there is one: it stays in the tier as it is."""
+    if r.copying != NONE:
+        s.tier[r.copying_epoch].segment[r.copying].begun = r.copying_end
+        stop_copy(r)
+
+
+def in_tier(s: State, epoch: int, offset: int) -> bool:
+    """Return whether a copied segment has the record of an epoch at an offset."""
+    found = False
+    for start in range(offset + 1):
+        found = found or s.tier[epoch].segment[start].finished > offset
+    return found

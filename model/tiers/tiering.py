@@ -1,0 +1,292 @@
+"""A leader and its followers at the tier: segments are copied, and deleted here and there.
+
+After RemoteLogManager (RLMCopyTask, RLMExpirationTask, RLMFollowerTask), RemoteLogMetadataCache and UnifiedLog.
+"""
+
+from fencepost.model.language import NONE, action, bits, require
+from fencepost.model.tiers.state import (
+    Broker,
+    C,
+    Offset,
+    Replica,
+    State,
+    end_of_epoch,
+    in_tier,
+    leads,
+    leave_copy,
+    move_start,
+    stop_copy,
+)
+
+
+def find_tiered(s: State, c: C, r: Replica) -> int:
+    """Return the offset up to which the tier has a log: that of the latest epoch in it (findHighestRemoteOffset).
+
+    Before KAFKA-15241 where the epoch ends in the tier, although it may end earlier in this log.
+    """
+    found = 0
+    for epoch in range(c.leader_epochs):
+        end = end_of_epoch(r, epoch)
+        highest = s.tier[epoch].highest
+        if end > 0 and highest > 0:
+            found = min(end, highest) if c.copied_within_epoch else highest
+    return found
+
+
+def find_log_start(s: State, c: C, r: Replica) -> int:
+    """Return where the first segment of the earliest epoch begins, finished or not (findLogStartOffset)."""
+    found = NONE
+    for epoch in range(c.leader_epochs):
+        for offset in range(c.log_size):
+            segment = s.tier[epoch].segment[offset]
+            if found == NONE and end_of_epoch(r, epoch) > 0 and (segment.finished > 0 or segment.begun > 0):
+                found = offset
+    return r.local if found == NONE else found
+
+
+def first_in_tier(s: State, r: Replica) -> int:
+    """Return the first offset of a log of which the tier has the record, NONE if there is none."""
+    found = NONE
+    for offset in range(r.start, r.end):
+        if found == NONE and in_tier(s, r.log[offset].epoch, offset):
+            found = offset
+    return found
+
+
+@action(leader=Broker)
+def leader_looks_up_tier(s: State, c: C, leader: int) -> None:
+    """A new leader finds out what is copied, and since KAFKA-15351 where the log starts, before it copies anything.
+
+    After a move to another directory it does so again, since KAFKA-16711 even if a copy has ended in between.
+    """
+    r = s.replica[leader]
+    start = find_log_start(s, c, r) if c.leader_adopts_log_start else r.start
+    left = first_in_tier(s, r)
+    require(leads(s, leader))
+    require(r.copied == NONE or (r.moved and c.move_is_noticed))
+    require(r.copying == NONE)
+    require(start <= r.high_watermark)
+    s.ghost_low = s.ghost_low or (left != NONE and max(start, r.start) < min(left, r.first))
+    r.copied = find_tiered(s, c, r)
+    r.tiered = max(r.tiered, r.copied)
+    r.moved = False
+    move_start(r, start)
+
+
+@action(follower=Broker)
+def follower_looks_up_tier(s: State, c: C, follower: int) -> None:
+    """A follower finds out what is copied: so much it may delete from its disk."""
+    r = s.replica[follower]
+    require(s.leader != NONE)
+    require(not leads(s, follower))
+    require(find_tiered(s, c, r) > r.tiered)
+    r.tiered = find_tiered(s, c, r)
+
+
+@action(leader=Broker, end=Offset)
+def leader_starts_copy(s: State, c: C, leader: int, end: int) -> None:
+    """A leader copies its next segment: committed, not the active one (COPY_SEGMENT_STARTED).
+
+    It begins with the first segment on its disk that is not copied. Where segments end is each broker's own matter.
+    """
+    r = s.replica[leader]
+    start = max(r.copied, r.start, r.first)
+    require(leads(s, leader))
+    require(r.copied != NONE)
+    require(r.copying == NONE)
+    require(not r.moved or not c.move_is_noticed)
+    require(start < end)
+    require(end <= start + c.segment)
+    require(end <= r.high_watermark)
+    require(end < r.end)
+    require(r.log[start].epoch == r.log[end - 1].epoch)
+    r.copying = start
+    r.copying_end = end
+    r.copying_epoch = r.log[start].epoch
+
+
+@action(broker=Broker)
+def broker_ends_copy(s: State, c: C, broker: int) -> None:
+    """A copy is complete (COPY_SEGMENT_FINISHED), which may be after its broker was deposed.
+
+    If the log has moved to another directory meanwhile it is the log in the old one that knows what is in the tier.
+    """
+    r = s.replica[broker]
+    tier = s.tier[r.copying_epoch]
+    require(r.copying != NONE)
+    require(leads(s, broker) or s.budget.late_copies > 0, bound=C.late_copies)
+    tier.segment[max(r.copying, 0)].finished = r.copying_end
+    tier.highest = max(tier.highest, r.copying_end)
+    if leads(s, broker):
+        r.copied = r.copying_end
+    else:
+        s.budget.late_copies -= 1
+    if not r.moved:
+        r.tiered = max(r.tiered, r.copying_end)
+    r.moved = r.moved and c.move_is_noticed
+    stop_copy(r)
+
+
+@action(broker=Broker)
+def broker_fails_copy(s: State, c: C, broker: int) -> None:
+    """A copy fails. Since KAFKA-17062 what was begun is deleted at once; it is left if that fails too."""
+    r = s.replica[broker]
+    require(s.budget.failures > 0, bound=C.failures)
+    require(r.copying != NONE)
+    s.budget.failures -= 1
+    leave_copy(s, r)
+
+
+@action(broker=Broker)
+def broker_deletes_segment(s: State, c: C, broker: int) -> None:
+    """A broker deletes the oldest record of its disk by local retention, as far as the tier is known to have it.
+
+    UnifiedLog.deleteSegments: the local log start moves first; before KAFKA-16073 the segment goes first.
+    """
+    r = s.replica[broker]
+    require(r.first == r.local or r.first < r.start)
+    require(r.first + 1 < r.end)
+    require(r.first < r.high_watermark)
+    require(r.first < max(r.tiered, r.start))
+    r.first += 1
+    if c.local_start_moves_first:
+        r.local = max(r.local, r.first)
+
+
+@action(broker=Broker)
+def broker_moves_local_start(s: State, c: C, broker: int) -> None:
+    """Before KAFKA-16073: the segment is gone, and now the local log start moves."""
+    r = s.replica[broker]
+    require(not c.local_start_moves_first)
+    require(r.local < r.first)
+    r.local = r.first
+
+
+def is_valid(r: Replica, epoch: int, start: int, end: int) -> bool:
+    """Return whether a segment is in a log, or in its first epoch before the log start
+    (isRemoteSegmentWithinLeaderEpochs).
+    """
+    valid = end <= r.end and end_of_epoch(r, epoch) >= end
+    for offset in range(max(start, r.start), end):
+        valid = valid and r.log[offset].epoch == epoch
+    return valid
+
+
+def size_of(s: State, c: C, r: Replica) -> int:
+    """Return the size of a log: what is on disk alone, and what is in the tier (buildRetentionSizeData)."""
+    size = r.end - max(r.first, r.tiered, r.start) if r.end > max(r.first, r.tiered, r.start) else 0
+    for epoch in range(c.leader_epochs):
+        for start in range(c.log_size):
+            segment = s.tier[epoch].segment[start]
+            if segment.finished > 0 and is_valid(r, epoch, start, segment.finished):
+                if segment.finished > r.start or not c.size_from_log_start:
+                    size += segment.finished - start
+            if not c.finished_copies_count and segment.begun > 0 and is_valid(r, epoch, start, segment.begun):
+                size += segment.begun - start
+    return size
+
+
+def is_below(r: Replica, epoch: int, end: int) -> bool:
+    """Return whether a segment ends before the log starts (isSegmentBreachByLogStartOffset)."""
+    return end <= r.start and epoch <= r.log[r.start].epoch
+
+
+def number(c: C, epoch: int, offset: int, begun: int) -> int:
+    """Return the number of a segment in the order of epochs and offsets, copies that were begun last."""
+    return (epoch * c.log_size + offset) * 2 + begun
+
+
+def expired_segments(s: State, c: C, r: Replica) -> int:
+    """Return the segments that retention deletes, as a set of their numbers: those below the log start, and then as
+    long as more of the log is left than it should.
+    """
+    excess = size_of(s, c, r) - c.retention
+    found = 0
+    going = True
+    for epoch in range(c.leader_epochs):
+        for offset in range(c.log_size):
+            for begun in range(2):
+                segment = s.tier[epoch].segment[offset]
+                end = segment.begun if begun == 1 else segment.finished
+                if going and end > 0 and end_of_epoch(r, epoch) > 0:
+                    below = is_below(r, epoch, end)
+                    valid = not below and is_valid(r, epoch, offset, end)
+                    expires = valid and excess >= end - offset
+                    if expires:
+                        excess -= end - offset
+                    if below or expires:
+                        found = bits.with_member(found, number(c, epoch, offset, begun))
+                    going = below or expires or not valid
+    return found
+
+
+def start_after(s: State, c: C, r: Replica, expired: int, monotonic: bool) -> int:  # noqa: FBT001
+    """Return where a log starts after its expired segments: after all of them, or after the last one in their order."""
+    start = r.start
+    for epoch in range(c.leader_epochs):
+        for offset in range(c.log_size):
+            for begun in range(2):
+                segment = s.tier[epoch].segment[offset]
+                end = segment.begun if begun == 1 else segment.finished
+                if bits.contains(expired, number(c, epoch, offset, begun)) and not is_below(r, epoch, end):
+                    start = max(start, end) if monotonic else end
+    return max(start, r.start)
+
+
+@action(leader=Broker)
+def leader_expires_segments(s: State, c: C, leader: int) -> None:
+    """A leader deletes segments in the tier, first those below the log start, then while the log is too large, and
+    moves its log start to their end (RLMExpirationTask.cleanupExpiredRemoteLogSegments).
+    """
+    r = s.replica[leader]
+    require(leads(s, leader))
+    require(r.copied != NONE or not c.expiry_waits)
+    require(r.copying == NONE)
+    require(r.end > r.start)
+    expired = expired_segments(s, c, r)
+    start = start_after(s, c, r, expired, c.log_start_is_monotonic)
+    left = start_after(s, c, r, expired, True)
+    require(expired != 0)
+    require(start <= r.high_watermark)
+    for epoch in range(c.leader_epochs):
+        tier = s.tier[epoch]
+        for offset in range(c.log_size):
+            segment = tier.segment[offset]
+            for begun in range(2):
+                if bits.contains(expired, number(c, epoch, offset, begun)):
+                    for deleted in range(offset, segment.begun if begun == 1 else segment.finished):
+                        tier.ghost_deleted = bits.with_member(tier.ghost_deleted, deleted)
+                    if begun == 1:
+                        segment.begun = 0
+                    else:
+                        segment.finished = 0
+    s.ghost_low = s.ghost_low or start < left
+    s.ghost_early = s.ghost_early or (start > r.start and r.end - start < c.retention)
+    move_start(r, start)
+
+
+@action(leader=Broker, offset=Offset)
+def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
+    """A client deletes the records below an offset (DeleteRecords, KIP-107); those in the tier are deleted later."""
+    r = s.replica[leader]
+    require(s.budget.deletions > 0, bound=C.deletions)
+    require(leads(s, leader))
+    require(r.start < offset)
+    require(offset <= r.high_watermark)
+    s.budget.deletions -= 1
+    for deleted in range(r.start, offset):
+        tier = s.tier[r.log[deleted].epoch]
+        tier.ghost_deleted = bits.with_member(tier.ghost_deleted, deleted)
+    move_start(r, offset)
+
+
+@action(leader=Broker)
+def leader_moves_directory(s: State, c: C, leader: int) -> None:
+    """The future replica of a leader takes the place of its log (KIP-113); it does not know what is in the tier."""
+    r = s.replica[leader]
+    require(s.budget.moves > 0, bound=C.moves)
+    require(leads(s, leader))
+    s.budget.moves -= 1
+    r.tiered = 0
+    r.copied = NONE
+    r.moved = r.copying != NONE
