@@ -1,8 +1,9 @@
-"""The audit of generated logs: time, memory, and whether what was planted is found:
+"""The audit of generated logs: time, memory, and planted violations found or missed.
+
 `python -m benchmarks.audit [--records N ...]`.
 
-A log is written once into `--folder` and kept there; `--only-write` ends after that. Then the command runs as a process
-of its own, and the memory of it and of all that it starts is looked at twice a second. Writes
+A log is written once into `--folder` and stays there; `--only-write` ends after that. Then the command runs in a
+separate process, and its memory, with that of its children, is sampled twice a second. Writes
 invariants/figures/audit.json, a row for each size.
 """
 
@@ -33,7 +34,7 @@ CONSOLE = Console(width=120, highlight=False)
 
 
 def main() -> None:
-    """Write logs, audit them, and keep what was seen."""
+    """Write logs, audit them, and save the measurements."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, action="append", help="sizes; 1 and 10 million if not given")
     parser.add_argument("--hot", type=int, default=0, help=f"changes of a single partition among them, such as {HOT}")
@@ -60,7 +61,7 @@ def _key(row: dict[str, Any]) -> tuple[int, int, str]:
 
 
 def audited(log: Path, written: dict[str, Any], hot: int, master: str) -> dict[str, Any]:
-    """Audit a log in a process of its own; return what it took and what it found."""
+    """Audit a log in a separate process; return its cost and its findings."""
     with tempfile.TemporaryDirectory(prefix="fencepost-audit-") as folder:
         command = [sys.executable, "-m", "fencepost", "audit", str(log), "--master", master, "--json", "--quiet"]
         began = time.perf_counter()
@@ -74,7 +75,7 @@ def audited(log: Path, written: dict[str, Any], hot: int, master: str) -> dict[s
         data = json.loads((Path(folder) / "out.json").read_text())
         violations = [name for name, sort in SORTS.items() if sort.violation]
         found = read_table(f"{folder}/kept/findings").drop_columns(["topic_id", "brokers"]).to_pandas()
-    digest = f"{int(hash_pandas_object(found, index=False).sum()):016x}"  # the same for the same rows in any order
+    digest = f"{int(hash_pandas_object(found, index=False).sum()):016x}"  # independent of the order of rows
     names = found["topic"] + "-" + found["partition"].astype(str)
     blamed = set(names[found["sort"].isin(violations)])
     rare = found["sort"].isin(set(written["exposed"].values()))
@@ -101,7 +102,7 @@ def audited(log: Path, written: dict[str, Any], hot: int, master: str) -> dict[s
 
 
 def _memory(pid: int) -> int:
-    """Return the memory of a process and of all that it started: pages that several share count once for each."""
+    """Return the memory of a process and its children; shared pages count once for each."""
     total = 0
     try:
         top = psutil.Process(pid)

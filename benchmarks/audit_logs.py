@@ -1,9 +1,10 @@
-"""Metadata logs of real clusters, recorded for tests of the audit:
+"""Metadata logs of real clusters, recorded for tests of the audit.
+
 `python -m benchmarks.audit_logs [--story NAME ...] [--kafka VERSION ...]`.
 
-Each story is played once on a cluster of its own. The controller's log goes to tests/metadata_logs/ as a compressed
-archive of a few KiB; one that is there already is kept, so this may be ended and started again. With `--kept DIR ...`
-nothing is played: folders that `fencepost reproduce --output` has made go to tests/replica_logs/ under their names.
+Each story is played once on its own cluster. The controller's log goes to tests/metadata_logs/ as a compressed archive
+of a few KiB; an existing one is skipped, so the command may be interrupted and restarted. With `--kept DIR ...` nothing
+is played: folders made by `fencepost reproduce --output` go to tests/replica_logs/ under their names.
 """
 
 import argparse
@@ -59,11 +60,11 @@ def _both_die(stage: Stage, **settings: str) -> None:
     stage.send("second")
     stage.must_acknowledge("second")
     stage.kill(1)
-    stage.pause(15)  # a client that has no broker to ask cannot see it: the controller fences after nine seconds
+    stage.pause(15)  # without a broker no client can see it: the controller fences after nine seconds
 
 
 def rolling(stage: Stage) -> None:
-    """Every broker is restarted, one after the other, each once all replicas are in sync."""
+    """Every broker is restarted in turn, each once all replicas are in sync."""
     stage.create(replicas=[1, 2, 3], min_isr=2)
     stage.send("first")
     stage.must_acknowledge("first")
@@ -103,7 +104,7 @@ STORIES = {
 
 
 def main() -> None:
-    """Play and keep."""
+    """Play the stories and archive the logs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--story", action="append", choices=list(STORIES), help="which; all if not given")
     parser.add_argument("--kafka", action="append", metavar="VERSION", help="which releases")
@@ -133,7 +134,7 @@ def main() -> None:
 
 
 def record(story: Scenario, found: Kit, port: int, into: Path) -> None:
-    """Play a story, and keep the log of its controller."""
+    """Play a story, and archive the log of its controller."""
     CONSOLE.print(f"{story.name} on {found.version}")
     memory = MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="fencepost-audit-", dir=memory) as work:

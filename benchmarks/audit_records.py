@@ -1,10 +1,11 @@
-"""How well the audit of copies of brokers' logs sees: damage planted in generated logs, found or not, and the time:
+"""Sensitivity of the audit of brokers' log copies: damage planted in generated logs, found or missed, and the time.
+
 `python -m benchmarks.audit_records [--each N] [--batches N] [--master URL]`.
 
-Every partition has copies of three brokers. Broker 1 led epoch 0 and wrote a tail that nobody copied; broker 2 leads
-epoch 1 since, and broker 3 lags. That is healthy, and nothing may be found in it. Then each kind of damage is planted
-in some partitions, by a seed. The batches are those of a real cluster with other offsets and epochs, which their
-checksums do not cover.
+Every partition has copies of three brokers. Broker 1 led epoch 0 and wrote a tail that no broker copied; broker 2 has
+led epoch 1 since, and broker 3 lags. That is healthy, and must give no finding. Then each kind of damage is planted in
+some partitions, by a seed. The batches are those of a real cluster with other offsets and epochs, which their checksums
+do not cover.
 """
 
 import argparse
@@ -30,7 +31,7 @@ from benchmarks.metadata_log import SEGMENT, Writer, create, uuid
 FIXTURES = Path(__file__).parent.parent / "tests" / "replica_logs"
 TOPIC, SEED, BROKERS = uuid(7), 1, (1, 2, 3)
 COPIED = 3 / 4
-"""The part of a log that is of epoch 0, and on all brokers."""
+"""Part of a log that belongs to epoch 0 and is on all brokers."""
 CONSOLE = Console(width=120, highlight=False)
 
 
@@ -48,7 +49,7 @@ class Disk:
 
 
 def batch(name: str) -> tuple[bytes, int]:
-    """Return a batch that a real cluster has written, and how many offsets it has."""
+    """Return a batch written by a real cluster, and its number of offsets."""
     with tarfile.open(FIXTURES / f"{name}.tar.gz") as packed:
         file = packed.extractfile("before-start-data-1/t-0/00000000000000000000.log")
         assert file is not None
@@ -58,12 +59,12 @@ def batch(name: str) -> tuple[bytes, int]:
 
 
 def placed(one: bytes, offset: int, epoch: int) -> bytes:
-    """Return a batch at another offset, of another epoch."""
+    """Return a batch with another offset and epoch."""
     return struct.pack(">q", offset) + one[8:12] + struct.pack(">i", epoch) + one[16:]
 
 
 def write(folder: Path, partitions: int, batches: int) -> int:
-    """Write the disks of three brokers and a metadata log; return how many offsets a batch has."""
+    """Write the disks of three brokers and a metadata log; return the number of offsets in a batch."""
     one, offsets = batch("hyp-16")
     copied = int(batches * COPIED)
     ends = {1: copied + 2, 2: batches, 3: batches - 1}
@@ -138,21 +139,21 @@ def drop(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
 
 
 def shift(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Move the beginning of an epoch in its checkpoint."""
+    """Move the start of an epoch in its checkpoint."""
     disk = disks[chance.choice((2, 3))]
     start = int((disk.log / EPOCHS).read_text().split()[-1])
     disk.epochs(f"0\n2\n0 0\n1 {start + chance.choice((-1, 1)) * chance.randrange(1, offsets)}\n")
 
 
 def rename(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Put the log of another topic in the place of one."""
+    """Replace a log by that of another topic."""
     del offsets
     name = disks[chance.choice((1, 3))].log / "partition.metadata"
     name.write_text(f"version: 0\ntopic_id: {uuid(chance.randrange(100, 1000))}")
 
 
 def replace(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Write other records at the same offsets of the same epoch."""
+    """Replace records by others at the same offsets of the same epoch."""
     one, count = batch("hyp-17")
     mine, _ = batch("hyp-16")
     assert (count, len(one)) == (offsets, len(mine))
@@ -164,14 +165,14 @@ def replace(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None
 
 
 def shorten(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Cut whole batches off a broker that runs: that is as if it lagged."""
+    """Cut whole batches off a running broker's log, as if it lagged."""
     del chance, offsets
     last = disks[3].segments[-1]
     os.truncate(last, last.stat().st_size - len(batch("hyp-16")[0]))
 
 
 def forget(disks: dict[int, Disk], chance: random.Random, offsets: int) -> None:
-    """Take the last line out of a checkpoint of epochs: that is as if it was copied before the segments."""
+    """Remove the last line of a checkpoint of epochs, as if it was copied before the segments."""
     del chance, offsets
     disks[3].epochs("0\n1\n0 0\n")
 
@@ -188,7 +189,7 @@ KINDS: dict[str, tuple[Callable[[dict[int, Disk], random.Random, int], None] | N
     "whole batches cut, running": (shorten, ()),
     "epoch file cut": (forget, ()),
 }
-"""Kinds of damage, with what must be found of each; of the last two nothing can be."""
+"""Kinds of damage, each with the expected finding; the last two have none."""
 
 
 def planted(folder: Path, each: int, batches: int) -> dict[int, str]:
@@ -204,7 +205,7 @@ def planted(folder: Path, each: int, batches: int) -> dict[int, str]:
 
 
 def seen(data: dict[str, Any], kinds: dict[int, str]) -> list[dict[str, Any]]:
-    """Return for each kind in how many partitions just what must be found was found."""
+    """Return for each kind the number of partitions with exactly the expected findings."""
     found: dict[int, set[str]] = {partition: set() for partition in kinds}
     for item in data["findings"]:
         if SORTS_OF_COPIES & {item["sort"]}:
@@ -225,7 +226,7 @@ SORTS_OF_COPIES = {sort for _, must in KINDS.values() for sort in must} | {"reco
 
 
 def main() -> None:
-    """Plant, audit, and print what was seen."""
+    """Plant, audit, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--each", type=int, default=10, help="partitions of each kind")
     parser.add_argument("--batches", type=int, default=1_450, help="batches of a log")

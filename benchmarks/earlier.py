@@ -1,7 +1,8 @@
-"""An earlier commit of the project in a folder of its own,
-to be measured side by side: `python -m benchmarks.earlier [--commit COMMIT]`.
+"""An earlier commit of the project in a separate folder, for side-by-side measurements.
 
-The folder gets the files of the commit and an environment with what it depended on, among others Numba.
+`python -m benchmarks.earlier [--commit COMMIT]`.
+
+The folder gets the files of the commit and an environment with its dependencies, including Numba.
 """
 
 import argparse
@@ -25,7 +26,7 @@ def main() -> None:
 
 
 def installed(commit: str = COMMIT) -> Path:
-    """Return the Python that has this commit installed; install it first, if that was not done yet."""
+    """Return the Python of an environment with this commit; install it first if missing."""
     folder = FOLDER / commit
     python, done = folder / "venv" / "bin" / "python", folder / "installed"
     if not done.exists():

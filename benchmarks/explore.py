@@ -33,7 +33,7 @@ CONSOLE = Console(width=120, highlight=False)
 
 
 def main() -> None:
-    """Measure, and keep what was seen."""
+    """Measure, and save the results."""
     with tempfile.TemporaryDirectory() as aside:
         folder = Path(aside)
         began = time.perf_counter()
@@ -57,7 +57,7 @@ def _row(what: str, measured: str, wanted: str) -> dict[str, str]:
 
 
 def _looked_at(address: str) -> list[dict[str, str]]:
-    """Return what a visitor with an empty cache waits for."""
+    """Return the waiting times of a visitor with an empty cache."""
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         page = browser.new_context().new_page()
@@ -68,7 +68,7 @@ def _looked_at(address: str) -> list[dict[str, str]]:
         first = page.evaluate(CLICK, 0)
         page.wait_for_function(READY, timeout=60_000)
         ready = time.perf_counter() - began
-        page.wait_for_timeout(2000)  # the archived traces are read meanwhile, once
+        page.wait_for_timeout(2000)  # meanwhile the archived traces are read, once
         clicks = sorted(page.evaluate(CLICK, number) for number in range(1, CLICKS + 1))
         found = [
             _row("the first state is shown", f"{shown:.2f} s", "1 s"),

@@ -1,10 +1,10 @@
-"""The way of a command through the house: distinct pairs of a caller's module and a callee's,
-from typing to the answer.
+"""The path of a command through the modules: distinct pairs of a caller's and a callee's module, from typing to the
+answer.
 
-    python -m benchmarks.hops [--list] [--order] [ARGUMENT ...]
+python -m benchmarks.hops [--list] [--order] [ARGUMENT ...]
 
 Without arguments the command is `check kip320 --set replicas=2`. The command runs once to import, compile and fill
-caches, and is then counted once more in the same process, all its threads together. A pair counts once, however often
+caches, and is then counted in a second run in the same process, with all its threads. A pair counts once, however often
 it is called.
 """
 
@@ -22,7 +22,7 @@ OURS = "fencepost."
 
 
 class Hops:
-    """The pairs of modules between which calls went, in the order in which each was first seen."""
+    """Pairs of modules with calls between them, in order of appearance."""
 
     def __init__(self) -> None:
         self.pairs: dict[tuple[str, str], int] = {}
@@ -43,7 +43,7 @@ class Hops:
         if not callee:
             return
         back = frame.f_back
-        while back is not None and not _module(back):  # what lies between is a library's: click, contextlib, a thread
+        while back is not None and not _module(back):  # frames of libraries lie between: click, contextlib, threads
             back = back.f_back
         caller = _module(back) if back is not None else ""
         if caller and caller != callee:
@@ -70,13 +70,13 @@ def hops_of(command: tuple[str, ...]) -> dict[tuple[str, str], int]:
 
 
 def summary(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return how many hops and modules there are."""
+    """Return the numbers of hops and modules."""
     known = list(pairs)
     return f"{len(known)} hops between {len({name for pair in known for name in pair})} modules"
 
 
 def main() -> None:
-    """Print how many hops there are; with --list, between which modules; with --order, as they are first taken."""
+    """Print the number of hops; with --list, the modules; with --order, in order of appearance."""
     parser = argparse.ArgumentParser()
     for name in ("--list", "--order"):
         parser.add_argument(name, action="store_true")

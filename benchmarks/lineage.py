@@ -1,8 +1,8 @@
-"""How fast the explorers are, as ratios in one run: `python -m benchmarks.lineage`.
+"""Speed of the explorers, as ratios in one run: `python -m benchmarks.lineage`.
 
 The model is kip320 with 3 replicas, 2 records, logs of 2 and 3 leader epochs, with all properties and coverage on.
-Compilation is left out. Each figure is the median of several runs, taken in turns, so that what else the machine does
-falls on all alike.
+Compilation is excluded. Each figure is the median of several interleaved runs, so that other load on the machine
+affects all alike.
 """
 
 import argparse
@@ -133,12 +133,12 @@ class Watched:
         return self.timed(lambda: self.kernel(*arguments))
 
     def bound(self, *arguments: object) -> Callable[[], object]:
-        """Return a call with these arguments."""
+        """Return a timed call with these arguments."""
         call = self.kernel.bound(*arguments)
         return lambda: self.timed(call)
 
     def timed(self, call: Callable[[], object]) -> object:
-        """Make a call, and add what it took."""
+        """Make a call, and add its time."""
         began = time.perf_counter()
         try:
             return call()

@@ -1,8 +1,8 @@
-"""How long leads-to and at-most take on large graphs, and how much memory: `python -m benchmarks.liveness [EDGES]`.
+"""Time and memory of leads-to and at-most properties on large graphs: `python -m benchmarks.liveness [EDGES]`.
 
-The graph is made to be hard for strong fairness: blocks of 4 blocks of 4 blocks and so on, where each round of the
-search for components takes one state from each block of a level and so breaks it into those of the level below.
-`--machine` builds and judges the graph of a real machine.
+The graph is hard for strong fairness: blocks of 4 blocks of 4 blocks and so on. Each round of the search for components
+removes one state from each block of a level, and so splits it into those of the level below. `--machine` builds and
+judges the graph of a real machine.
 """
 
 import resource
@@ -26,16 +26,16 @@ EDGES = 50_000_000
 DEGREE = 5
 BRANCH = 4
 NEAR = 16
-"""States inside which the steps go forwards that are no way out of a block."""
+"""Number of states inside which a step forwards does not leave a block."""
 
 Array = np.ndarray[Any, Any]
 
 
 def drawn(edges: int, seed: int = 1) -> tuple[Rows, int]:
-    """Return a graph of blocks in blocks, and how many levels they have. The last state is the one that is wanted.
+    """Return a graph of nested blocks, and the number of levels. The last state is the goal.
 
-    Class 0 are steps forwards. Class k is the way out of a block of level k, from its last state to the next of the
-    four blocks around it, in a ring; out of the highest level it leads to the state that is wanted.
+    Class 0 are steps forwards. Class k are the exits of blocks of level k, from the last state to the next of the four
+    blocks around it, in a ring; the exits of the highest level lead to the goal.
     """
     levels = round(np.log(edges / DEGREE) / np.log(BRANCH))
     states = BRANCH**levels
@@ -66,7 +66,7 @@ def drawn(edges: int, seed: int = 1) -> tuple[Rows, int]:
 
 
 def terms(levels: int, *, strong: bool, costs: tuple[int, int, int] | None = None) -> Terms:
-    """Return a promise for each class, and what steps forwards, inner ways out and the last way out cost."""
+    """Return a promise for each class, with the costs of steps forwards, inner exits and the last exit."""
     masks = np.uint64(1) << np.arange(levels + 1, dtype=np.uint64).reshape(-1, 1)
     every = np.bitwise_or.reduce(masks[1:]) if strong else np.zeros(1, np.uint64)
     paid = None if costs is None else np.array([costs[0], *[costs[1]] * (levels - 1), costs[2]], np.int64)
@@ -74,7 +74,7 @@ def terms(levels: int, *, strong: bool, costs: tuple[int, int, int] | None = Non
 
 
 def timed(what: str, run: Callable[[], Any]) -> Any:
-    """Run, and print how long it took and the most memory that the process has had."""
+    """Run a function, and print its time and the peak memory of the process."""
     began = time.perf_counter()
     found = run()
     seconds, peak = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
@@ -83,7 +83,7 @@ def timed(what: str, run: Callable[[], Any]) -> Any:
 
 
 def questions(levels: int) -> tuple[tuple[str, Terms], ...]:
-    """Return four questions to a drawn graph, each with its answer in words."""
+    """Return four questions about a drawn graph, each with its answer in words."""
     return (
         ("leads-to, strong promises: holds", terms(levels, strong=True)),
         ("leads-to, weak promises: a lasso", terms(levels, strong=False)),
@@ -93,14 +93,14 @@ def questions(levels: int) -> tuple[tuple[str, Terms], ...]:
 
 
 def answer_to(rows: Rows, asked: Terms, pause: Callable[[], None] = lambda: None) -> FairAnswer:
-    """Return what is so of the ways from the first state of a drawn graph to its last; `pause` is as in `analyse`."""
+    """Return the answer on paths from the first state of a drawn graph to its last; `pause` is as in `analyse`."""
     marks = np.zeros(rows.states, np.uint8)
     marks[0], marks[-1] = WHEN, THEN
     return analyse(rows, asked, marks, np.array([0]), lambda _: np.zeros(rows.states, np.int32), pause)
 
 
 def main(edges: int) -> None:
-    """Draw a graph and ask."""
+    """Draw a graph and answer the questions."""
     graph_kernels()
     rows, levels = timed("drawing the graph", lambda: drawn(edges))
     print(f"{'':4}{rows.states:,} states, {len(rows.targets):,} edges, {levels} levels")
@@ -123,7 +123,7 @@ def together(s: State, c: C) -> bool:  # noqa: ARG001 (every predicate takes the
 
 
 def of_machine() -> None:
-    """Search kip320 with three replicas, build its graph, and ask whether and at what cost the ISR grows again."""
+    """Search kip320 with three replicas, build its graph, and find whether and at what cost the ISR grows again."""
     machine = kip320.MACHINE
     constants = machine.set_constants({"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2})
     every = weak(*machine.actions)

@@ -1,8 +1,8 @@
-"""Metadata logs of any size, from walks of the model, encoded by Kafka's own classes, with violations planted in them.
+"""Metadata logs of any size, from walks of the model, encoded by Kafka's own classes, with planted violations.
 
-A walk of `replication` gives what the controller does to a partition and its brokers. Each walk has brokers of its own
-and a topic of many partitions, which all go through it, as the partitions of a broker do when it is fenced. Everything
-follows from the seed.
+A walk of `replication` gives the controller's changes to a partition and its brokers. Each walk has its own brokers and
+a topic of many partitions, all of which change together, like the partitions of a broker that is fenced. The seed
+determines everything.
 """
 
 import base64
@@ -36,20 +36,20 @@ BUDGETS = {
 MORE = {"crashes": 2, "clean_stops": 2, "elections": 4, "loss": 0}
 STEPS = 220
 CHANGES = 9
-"""Changes of a partition that a walk makes at most: a million partitions have ten million records then."""
+"""Most changes of a partition by one walk, so that a million partitions have ten million records."""
 BATCH = 8_000
-"""Records of a batch at most; the controller's own bound is 10,000."""
+"""Most records of a batch; the controller's own bound is 10,000."""
 APART = 5_000
 """Milliseconds between two steps of a walk."""
 SEGMENT = 64 << 20
 BEGIN = 1_700_000_000_000
 OUTSIDE = 99_999
-"""A broker that nobody knows."""
+"""The id of a broker that does not exist."""
 
 
 @dataclass(frozen=True)
 class Happening:
-    """A step of the controller: what changes in the partition, and records of brokers before and after that."""
+    """A step of the controller: the change of the partition, and records of brokers before and after it."""
 
     before: tuple[tuple[str, int], ...] = ()
     change: dict[str, Any] | None = None
@@ -58,7 +58,7 @@ class Happening:
 
 @dataclass
 class Template:
-    """A walk, as the records that it makes. `last` is the partition after it."""
+    """A walk as records. `last` is the partition after it."""
 
     happenings: list[Happening] = field(default_factory=list)
     last: dict[str, Any] = field(default_factory=dict)
@@ -66,17 +66,17 @@ class Template:
 
 @dataclass
 class Written:
-    """What was written: how many records and partitions, and in which partitions which violation was planted."""
+    """A written log: the numbers of records and partitions, and the partitions with each planted violation."""
 
     records: int = 0
     partitions: int = 0
     planted: dict[str, str] = field(default_factory=dict)
     exposed: dict[str, str] = field(default_factory=dict)
-    """In which partitions which exposure was planted."""
+    """The partitions with each planted exposure."""
 
 
 def templates(count: int, seed: int) -> list[Template]:
-    """Return walks as records; those in which next to nothing happens are left out."""
+    """Return walks as records, without those in which little happens."""
     version = next(item for item in MACHINE.versions if item.name == "kafka-4.1")
     plain = Interpreter(MACHINE, MACHINE.constants(**{**version.values, **BUDGETS, **MORE}))
     initial = plain.initial_states()[0]
@@ -118,7 +118,7 @@ def _members(mask: int) -> list[int]:
 
 
 def _change(one: Any, other: Any, recovering: int) -> tuple[dict[str, Any], int]:
-    """Return what a PartitionChangeRecord says of a step, and whether the leader recovers after it."""
+    """Return the fields of a step's PartitionChangeRecord, and whether the leader recovers after it."""
     before, after = newest(one), newest(other)
     found: dict[str, Any] = {}
     if after.isr != before.isr:
@@ -137,7 +137,7 @@ def _change(one: Any, other: Any, recovering: int) -> tuple[dict[str, Any], int]
 
 
 def _events(before: Any, after: Any) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
-    """Return the records of brokers that come before the change of the partition, and those that come after it."""
+    """Return the records of brokers before the change of the partition, and those after it."""
     first, last = [], []
     for broker in range(3):
         if after.broker_epoch[broker] != before.broker_epoch[broker]:
@@ -161,7 +161,7 @@ class Writer:
         self.time, self.records = BEGIN, 0
 
     def begin(self) -> None:
-        """Begin a batch."""
+        """Start a batch."""
         self._to.write(f"1\t{self.time}\n")
         self._count = 0
 
@@ -170,7 +170,7 @@ class Writer:
         self.text(f"{kind}\t{version}\t{json.dumps(fields, separators=(',', ':'))}\n")
 
     def text(self, line: str) -> None:
-        """Write a record that is text already."""
+        """Write a record given as text."""
         if self._count == BATCH:
             self.begin()
         self._to.write(line)
@@ -183,7 +183,7 @@ class Writer:
 
 
 def uuid(number: int) -> str:
-    """Return the id of a topic as Kafka writes it."""
+    """Return the id of a topic in Kafka's format."""
     return base64.urlsafe_b64encode(number.to_bytes(16, "big")).decode().rstrip("=")
 
 
@@ -195,10 +195,10 @@ class Group:
         self.topic, self.name = uuid(number + 1_000), f"g{number}"
         self.first = 10 + 3 * number
         self.skipped: dict[int, int] = {}
-        """Partitions that are left out of a step: by partition, the number of the happening."""
+        """Omitted changes: by partition, the number of the step."""
 
     def brokers(self, numbers: list[int]) -> list[int]:
-        """Return brokers of the walk as they are called in the log."""
+        """Return the ids in the log of a walk's brokers."""
         return [self.first + number for number in numbers]
 
     def create(self, to: Writer) -> None:
@@ -210,7 +210,7 @@ class Group:
         create(to, self.topic, self.name, self.brokers([0, 1, 2]), self.partitions)
 
     def happen(self, to: Writer, step: int) -> None:
-        """Write a step, if the walk has that many."""
+        """Write a step if the walk has it."""
         if step >= len(self.template.happenings):
             return
         item = self.template.happenings[step]
@@ -267,16 +267,14 @@ def create(to: Writer, topic: str, name: str, brokers: list[int], partitions: in
 
 
 def created(topic: str, partition: int, brokers: list[int]) -> dict[str, Any]:
-    """Return a new partition, which its first replica leads."""
+    """Return a new partition led by its first replica."""
     fields = {"partitionId": partition, "topicId": topic, "replicas": brokers, "isr": brokers, "removingReplicas": []}
     more = {"addingReplicas": [], "leader": brokers[0], "leaderEpoch": 0, "partitionEpoch": 0}
     return {**fields, **more, "directories": [uuid(broker) for broker in brokers]}
 
 
 def write(folder: Path, *, records: int, seed: int, plant: int = 10, groups: int = 200, hot: int = 0) -> Written:
-    """Write a log of about so many records into a folder,
-    with `plant` violations of each kind, and a partition of `hot` changes.
-    """
+    """Write a log of about this many records, `plant` violations of each kind, and one partition of `hot` changes."""
     made = templates(groups, seed)
     changes = sum(sum(item.change is not None for item in template.happenings) + 1 for template in made)
     partitions = max(plant, (records - hot) // changes)
@@ -336,7 +334,7 @@ def _all(to: Writer, groups: list[Group], written: Written, chance: random.Rando
 
 
 def _clear_and_delete(to: Writer, quiet: Group, written: Written, plant: int) -> None:
-    """Write topics whose ELR a change of min ISR clears, and which are deleted then: HYP-13."""
+    """Write topics whose ELR a change of min ISR clears, and which are then deleted: HYP-13."""
     for number in range(plant):
         topic, name = uuid(900 + number), f"cleared{number}"
         to.time += APART
@@ -353,8 +351,9 @@ def _clear_and_delete(to: Writer, quiet: Group, written: Written, plant: int) ->
 
 
 def _turn_off(to: Writer, number: int, written: Written, plant: int) -> None:
-    """Write a topic that nobody leads when ELR is turned off,
-    and one of whose eligible brokers comes back after a crash: HYP-14.
+    """Write a topic without a leader when ELR is turned off, one of whose eligible brokers returns after a crash.
+
+    HYP-14.
     """
     happenings = [
         Happening(change={"isr": [0, 1]}, after=(("fence", 2),)),
@@ -380,7 +379,7 @@ def _turn_off(to: Writer, number: int, written: Written, plant: int) -> None:
 
 
 def _skip(groups: list[Group], written: Written, chance: random.Random, plant: int) -> None:
-    """Leave partitions out when a broker of their ISR is fenced, and nothing else happens to them afterwards."""
+    """Leave out partitions when a broker of their ISR is fenced and nothing else happens to them later."""
     fitting = []
     for group in groups:
         steps = [step for step, item in enumerate(group.template.happenings) if item.change is not None]
@@ -395,7 +394,7 @@ def _skip(groups: list[Group], written: Written, chance: random.Random, plant: i
 
 
 def _hot(to: Writer, quiet: Group, hot: int) -> None:
-    """Write a partition that changes all the time, and never badly."""
+    """Write a partition that changes constantly without a violation."""
     topic = uuid(7)
     to.begin()
     create(to, topic, "hot", quiet.brokers([0, 1, 2]), 1)
@@ -408,7 +407,7 @@ def _hot(to: Writer, quiet: Group, hot: int) -> None:
 
 
 def _simple(**fields: Any) -> Callable[[Writer, Group, int], str]:
-    """Return what plants a change; numbers of brokers are those of the walk."""
+    """Return functions that plant a change; brokers have the numbers of the walk."""
 
     def plant(to: Writer, group: Group, partition: int) -> str:
         named = {
@@ -454,7 +453,7 @@ PLANTED: dict[str, Callable[[Writer, Group, int], str]] = {
     "created-twice": _again,
     "changed-after-deletion": _deleted,
 }
-"""What is planted by a record of its own; an eleventh kind leaves a partition out where a broker is fenced."""
+"""Violations planted by one record; an eleventh kind omits a partition when a broker is fenced."""
 
 
 def names() -> Iterator[str]:

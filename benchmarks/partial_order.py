@@ -1,11 +1,11 @@
-"""What partial order reduction could bring at most: `python -m benchmarks.partial_order`.
+"""An upper bound on the benefit of partial order reduction: `python -m benchmarks.partial_order`.
 
-For a small run of each protocol the whole graph is built by the plain semantics, and then searched again through
-persistent sets. These are found on the graph itself: a set is persistent in a state if every step outside of it
-commutes with each of its steps, in every state that the steps outside can reach. No analysis of the model's text knows
-more, so it reduces no more than this, but for the choice among sets. `deadlocks` preserves the states without a
-successor and nothing else; `properties` also expands all steps where one of the set changes the truth of a property, or
-all lead to known states. docs/decisions/0008-partial-order.md has the result.
+For a small run of each protocol the plain semantics builds the whole graph, which is then searched through persistent
+sets. These are found on the graph itself: a set is persistent in a state if every step outside of it commutes with each
+of its steps, in every state that the outside steps can reach. An analysis of the model's text cannot know more, so it
+reduces no more, except by choosing among sets. `deadlocks` preserves only the states without a successor; `properties`
+also expands all steps if one of the set changes the truth of a property, or if all lead to known states.
+docs/decisions/0008-partial-order.md has the result.
 """
 
 import argparse
@@ -23,17 +23,17 @@ from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.protocols import MACHINES
 
 FEWEST, MOST = 300, 6_000
-"""States of the runs that are measured: the largest of each protocol between these, or the smallest above."""
+"""Range of states for measured runs: the largest of each protocol in the range, or the smallest above."""
 
 SMALLER = {"controller-failover": {"shrinks": 0}}
-"""Constants that make a run fit, where every pinned one has too many states."""
+"""Constants that make a run small enough if every pinned one has too many states."""
 
 Label = Hashable
 """An action with its arguments."""
 
 
 class Graph(NamedTuple):
-    """All states by number, the successor of each by label, and the labels of steps that change a property's truth."""
+    """All states by number, the successors of each by label, and the labels of steps that change a property's truth."""
 
     initial: list[int]
     after: list[dict[Label, int]]
@@ -73,7 +73,7 @@ def commute(after: list[dict[Label, int]], state: int, one: Label, other: Label)
 
 
 def dependent(after: list[dict[Label, int]], state: int, chosen: set[Label]) -> Label | None:
-    """Return the first step from a state of a path that avoids a set and ends in a step that depends on it."""
+    """Return the first step of a path from a state that avoids a set and ends in a step that depends on it."""
     waiting: list[tuple[int, Label | None]] = [(state, None)]
     seen = {state}
     for at, first in waiting:  # grows
@@ -102,7 +102,7 @@ def persistent_sets(after: list[dict[Label, int]], state: int) -> Iterator[set[L
 
 
 def reduced(graph: Graph, *, properties: bool) -> int:
-    """Return how many states a search through persistent sets visits."""
+    """Return the number of states visited by a search through persistent sets."""
     seen, waiting = set(graph.initial), list(graph.initial)
     for state in waiting:  # grows
         row = graph.after[state]
@@ -119,7 +119,7 @@ def reduced(graph: Graph, *, properties: bool) -> int:
 
 
 def run_of(name: str) -> Run | None:
-    """Return the run of a protocol that is measured; None if it has none with pinned states."""
+    """Return the measured run of a protocol; None without pinned states."""
     pinned = sorted(((run.distinct, run) for run in runs() if run.protocol == name and run.distinct), key=itemgetter(0))
     fitting = [run for states, run in pinned if FEWEST <= states <= MOST][-1:]
     return next(iter(fitting or [run for states, run in pinned if states > MOST] or [run for _, run in pinned]), None)

@@ -1,10 +1,11 @@
-"""Speed and memory against an earlier commit and hand-written C,
-as ratios in one run: `python -m benchmarks.replication [--large]`.
+"""Speed and memory against an earlier commit and hand-written C, as ratios in one run.
 
-The earlier commit (`benchmarks/earlier.py`) is installed into a folder of its own. Runs are taken in turns, so that
-what else the machine does falls on all alike. Compilation is left out. Of several runs the least counts: it was
-disturbed least. `--large` adds a search of 61 million states, for which the earlier commit is measured on its first
-states. Writes invariants/figures/speed.json, which docs/developing/speed.md reads.
+`python -m benchmarks.replication [--large]`.
+
+The earlier commit (`benchmarks/earlier.py`) is installed into a separate folder. Runs are interleaved, so that other
+load on the machine affects all alike. Compilation is excluded. Of several runs the fastest counts, as the least
+disturbed. `--large` adds a search of 61 million states, for which the earlier commit is measured on its first states.
+Writes invariants/figures/speed.json, which docs/developing/speed.md reads.
 """
 
 import argparse
@@ -29,19 +30,19 @@ Answer = dict[str, Any]
 CONSOLE = Console(width=120, highlight=False)
 LARGE = "replication kafka-4.1 3 brokers, two records and two fences, repaired, fenced first"
 FIRST = 4_000_000
-"""States of the large run on which the earlier commit is measured."""
+"""Number of states of the large run on which the earlier commit is measured."""
 SMALL, THREE = "kip320 3/2/2/2", "kafka-4.1, 3 brokers, min ISR 2"
 
 
 class Searcher:
-    """A process that searches, of this version or of an earlier one."""
+    """A process that searches with this version or an earlier one."""
 
     def __init__(self, python: Path | str) -> None:
         command = [str(python), "-P", str(Path(__file__).with_name("searcher.py"))]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, machine: str, **options: Any) -> Answer:
-        """Search a machine that is measured once."""
+        """Search a measured machine once."""
         return self.ask_of(*machines()[machine], **options)
 
     def ask_of(self, name: str, constants: dict[str, int], **options: Any) -> Answer:
@@ -64,7 +65,7 @@ class Searcher:
 
 
 def machines() -> dict[str, tuple[str, dict[str, int]]]:
-    """Return protocol and constants of what is measured."""
+    """Return the protocols and constants to measure."""
     version = next(item for item in protocol("replication").machine.versions if item.name == "kafka-4.1")
     large = next(run for run in runs() if run.name == LARGE)
     return {
@@ -95,7 +96,7 @@ def main() -> None:
 
 
 def keep(figures: dict[str, Any]) -> None:
-    """Write what was measured; of the large run also where the page on replication reads it."""
+    """Write the measurements; those of the large run also for the page on replication."""
     names = ("what", "wanted", "measured")
     figures["ratios"] = [dict(zip(names, row, strict=True)) for row in ratios(figures["searches"])]
     save("speed", figures)
@@ -108,7 +109,7 @@ def keep(figures: dict[str, Any]) -> None:
 
 
 def compared(now: Searcher, before: Searcher, rounds: int) -> dict[str, Answer]:
-    """Return the least of some runs of everything that is compared, by name."""
+    """Return the fastest of several runs of every comparison, by name."""
     taken: dict[str, list[Answer]] = {}
 
     def take(name: str, answer: Answer) -> None:
@@ -133,9 +134,7 @@ def compared(now: Searcher, before: Searcher, rounds: int) -> dict[str, Answer]:
 
 
 def large() -> dict[str, Answer]:
-    """Measure the large run: the first states in both versions,
-    then all of it, in processes of their own for their memory.
-    """
+    """Measure the large run: its first states in both versions, then all of it, in separate processes for memory."""
     found = {}
     for version, python in (("", sys.executable), (f", {COMMIT}", installed())):
         searcher = Searcher(python)
@@ -148,19 +147,19 @@ def large() -> dict[str, Answer]:
 
 
 def of_c(measured: yardsticks.Measured) -> Answer:
-    """Return what the program in C printed, as an answer."""
+    """Return the output of the C program as an answer."""
     bytes_ = round(measured["bytes_per_state"] * measured["distinct"])
     kept = {name: measured[name] for name in ("distinct", "generated", "depth")}
     return {"wall": measured["seconds"], "processor": measured["processor_seconds"], **kept, "store_bytes": bytes_}
 
 
 def least(answers: list[Answer]) -> Answer:
-    """Return an answer with the least seconds of several."""
+    """Return the answer with the least seconds."""
     return answers[0] | {name: round(min(item[name] for item in answers), 4) for name in ("wall", "processor")}
 
 
 def show(rows: dict[str, Answer]) -> None:
-    """Print what was measured, and the ratios that are wanted."""
+    """Print the measurements and the ratios with their goals."""
     table = Table(title="Least of several runs, in turns", title_justify="left")
     for column in ("search", "states", "processor s", "wall s", "states/s", "bytes a state"):
         table.add_column(column, justify="left" if column == "search" else "right")
@@ -179,7 +178,7 @@ def show(rows: dict[str, Answer]) -> None:
 
 
 def ratios(rows: dict[str, Answer]) -> list[tuple[str, str, str]]:
-    """Return what is wanted and what was measured."""
+    """Return the goals with the measured ratios."""
     found = []
     if f"{SMALL}, hand-written C" in rows:
         ratio = _ratio(rows, f"{SMALL}, one worker", f"{SMALL}, hand-written C", "processor")

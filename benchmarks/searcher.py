@@ -1,6 +1,6 @@
 """A process that searches machines on request, in this or an earlier version of the project.
 
-It is run by its path, reads questions as lines of JSON, and answers each with a line. Compilation is left out of the
+It is run by its path, reads questions as lines of JSON, and answers each with a line. Compilation is excluded from the
 seconds.
 """
 
@@ -20,8 +20,8 @@ KIBIBYTE = 1024
 
 
 def main() -> None:
-    """Answer questions until there are no more."""
-    os.environ["FENCEPOST_TIER"] = "optimized"  # from the first round on; an earlier version has no other code
+    """Answer questions until standard input ends."""
+    os.environ["FENCEPOST_TIER"] = "optimized"  # from the first round on, like an earlier version
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)
 
@@ -29,7 +29,7 @@ def main() -> None:
 def answer(question: dict[str, Any]) -> dict[str, Any]:
     """Search once; the question has `protocol`, `constants`, and the options of a search.
 
-    With `folder` the model is that of the package `before` in it.
+    With `folder`, the model is that of the package `before` in the folder.
     """
     found = protocol(question.pop("protocol"))
     machine, judged = found.machine, found.properties

@@ -1,9 +1,8 @@
-"""What Spark costs, against the native engine in the same run: `python -m benchmarks.spark [PART ...]`.
+"""The cost of Spark, compared with the native engine in the same run: `python -m benchmarks.spark [PART ...]`.
 
-The parts: `search` (a search of tens of millions of states on local[2]), `levels` (what a level costs however small it
-is), `executors` (one and two executors, processes of their own), `sweep` (steps a second of random walks). Compilation
-and the start of a session are left out; the start is told. Writes invariants/figures/spark.json, which
-docs/use/spark.md reads.
+Parts: `search` (a search of tens of millions of states on local[2]), `levels` (the fixed cost of a level), `executors`
+(one and two executors in separate processes), `sweep` (steps per second of random walks). Compilation and the start of
+a session are excluded; the start is printed. Writes invariants/figures/spark.json, which docs/use/spark.md reads.
 """
 
 from __future__ import annotations
@@ -60,14 +59,14 @@ class Cost:
     @staticmethod
     @contextmanager
     def of(context: SparkContext, level: int) -> Iterator[Cost]:
-        """Run a level's job inside this, to get what it cost."""
+        """Record the cost of a level's job that runs inside."""
         found, group = Cost(level), f"fencepost level {level}"
         context.setJobGroup(group, f"Fencepost: level {level}")
         began = time.perf_counter()
         yield found
         found.seconds = time.perf_counter() - began
         tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
-        context._jsc.sc().listenerBus().waitUntilEmpty()  # the store hears of a stage after its job has ended
+        context._jsc.sc().listenerBus().waitUntilEmpty()  # the store is updated after the job of a stage has ended
         for job in tracker.getJobIdsForGroup(group):
             info = tracker.getJobInfo(job)
             for stage in info.stageIds if info else ():
@@ -79,7 +78,7 @@ class Cost:
 
 @dataclass
 class _Measured(Explore):
-    """A search that notes what each level cost."""
+    """A search that records the cost of each level."""
 
     costs: list[Cost] = field(default_factory=list)
 
@@ -97,7 +96,7 @@ LARGE = "replication kafka-4.1 3 brokers and two records"
 MIDDLE = "replication kafka-4.1 3 brokers and two records, repaired, fenced first"
 SMALL = "kip320 3/2/2/1"
 SMALL_LEVEL = 5_000
-"""States of a level below which its seconds are what a level costs in any case."""
+"""States of a level below which its seconds are the fixed cost of a level."""
 WALKS = {"brokers": 5, "crashes": 1}
 PARTITIONS = (4, 64)
 MEMORY = ("spark.driver.memory", "4g")
@@ -142,7 +141,7 @@ class Searches:
         return search.run()
 
     def on_spark(self, cluster: Cluster, partitions: int = 0, handover: int = 100_000) -> dict[str, Any]:
-        """Search on Spark; return what it found and cost."""
+        """Search on Spark; return the result and its cost."""
         values = tuple((name, int(value)) for name, value in self.constants.values.items())
         origin = Origin(
             self.found.machine.name, "", values, tuple(item.name for item in self.properties), normalize=True
@@ -172,7 +171,7 @@ def _timed(cluster: Cluster, start: list[float]) -> Iterator[SparkContext]:
 
 
 def _search(given: argparse.Namespace) -> dict[str, Any]:
-    """A search of tens of millions of states: Spark on local[2] against two workers."""
+    """Search tens of millions of states: Spark on local[2] against two workers."""
     searches = Searches(given.large)
     native = searches.native(2)
     there = searches.on_spark(Cluster("local[2]", (MEMORY,)))
@@ -209,8 +208,8 @@ def _print_levels(there: dict[str, Any]) -> None:
 
 
 def _levels(given: argparse.Namespace) -> dict[str, Any]:
-    """What a level costs however small it is: a small machine,
-    handed over at its first states, in few and in many partitions.
+    """Measure the fixed cost of a level: a small machine, handed over at its first states, in few and in many
+    partitions.
     """
     del given
     searches, found = Searches(SMALL), {}
@@ -231,7 +230,7 @@ def _levels(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _executors(given: argparse.Namespace) -> dict[str, Any]:
-    """One executor against two, each a process with one processor."""
+    """Compare one executor with two, each a process with one processor."""
     searches = Searches(given.middle)
     conf = (("spark.executor.memory", "2g"),)
     found = {
@@ -246,7 +245,7 @@ def _executors(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _sweep(given: argparse.Namespace) -> dict[str, Any]:
-    """Steps a second of a sweep on local[2] against the walker on two threads."""
+    """Compare the steps per second of a sweep on local[2] with those of the walker on two threads."""
     del given
     found = protocol("replication")
     constants = found.machine.set_constants(WALKS)
@@ -282,7 +281,7 @@ def _sweep(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_sweep_once(session: Any, sweep: Sweep, walks: int, folder: str) -> float:
-    """Sweep into a new folder; return the seconds that it took."""
+    """Sweep into a new folder; return the seconds."""
     prepare(folder, sweep, resume=False)
     return run_sweep(session, sweep, walks, folder).seconds
 

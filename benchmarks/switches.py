@@ -1,9 +1,9 @@
-"""What the switches of replication cost where they are off: `python -m benchmarks.switches`.
+"""The cost of replication's switches when they are off: `python -m benchmarks.switches`.
 
-The model of the commit before operators moved replicas is taken out of it, and both models are searched by the engine
-of today, in turns, as kafka-4.1 with three brokers. The states must be the same. `--moving` searches with replicas that
-move instead, where the states are most; `--warm` takes the time of `fencepost check` from its start to its end, once
-its machine is compiled. Writes invariants/figures/switches.json, which docs/kafka/replication.md shows.
+The model of the commit before operators moved replicas is checked out, and the current engine searches both models in
+turns, as kafka-4.1 with three brokers. The states must be the same. `--moving` searches with moving replicas instead,
+the largest case; `--warm` measures `fencepost check` from start to end, once its machine is compiled. Writes
+invariants/figures/switches.json, which docs/kafka/replication.md shows.
 """
 
 import argparse
@@ -25,12 +25,12 @@ from benchmarks.earlier import FOLDER, ROOT
 from benchmarks.replication import CONSOLE, THREE, Answer, Searcher
 
 BEFORE = "dbd7a51"
-"""The last commit without reassignments; min ISR that changes, ELR that is turned off, and early starts came later."""
+"""The last commit without reassignments, without changes of min ISR, turning ELR off, and early starts."""
 MOVING = "replication kafka-4.4 3 brokers, replicas move, repaired"
 LARGER = {"max_records": 2}
-"""What is set besides where replicas move: the largest search whose states fit 16 GiB."""
+"""Additional constants for moving replicas: the largest search whose states fit 16 GiB."""
 KEPT = {"exact": "whole states", "compact": "fingerprints"}
-"""What a search keeps, by the mode."""
+"""Stored form of states, by mode."""
 
 
 def models_before() -> str:
@@ -55,7 +55,7 @@ def models_before() -> str:
 
 
 def off(rounds: int) -> None:
-    """Measure both models with the switches off, print and keep."""
+    """Measure both models with the switches off, print and save."""
     folder, (now, before) = models_before(), (Searcher(sys.executable), Searcher(sys.executable))
     taken: dict[str, list[Answer]] = {"this one": [], BEFORE: []}
     for _ in range(rounds):
@@ -71,7 +71,7 @@ def off(rounds: int) -> None:
 
 
 def row(commit: str, answers: list[Answer]) -> dict[str, Any]:
-    """Return what was measured of one model: the median of its searches."""
+    """Return the measurements of one model: the median of its searches."""
     first, processor = answers[0], median(item["processor"] for item in answers)
     return {
         "commit": commit,
@@ -83,7 +83,7 @@ def row(commit: str, answers: list[Answer]) -> dict[str, Any]:
 
 
 def moving(mode: str, seconds: float) -> None:
-    """Search replicas that move and two records, at most so long, and keep what came of it."""
+    """Search with moving replicas and two records for at most this time, and save the result."""
     run = next(run for run in runs() if run.name == MOVING)
     constants = {**values_of(run), **LARGER}
     searcher = Searcher(sys.executable)
@@ -97,15 +97,13 @@ def moving(mode: str, seconds: float) -> None:
 
 
 def children() -> float:
-    """Return the processor seconds of all processes that were waited for."""
+    """Return the processor seconds of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def warm(rounds: int) -> None:
-    """Measure how long an answer takes as an operator asks for it:
-    the least of several, since others use the machine.
-    """
+    """Measure the time of an answer as an operator sees it: the least of several, as the machine is shared."""
     command = ["fencepost", "check", "replication", "--version", "kafka-4.4"]
     seconds, processor = [], []
     for _ in range(rounds + 1):

@@ -1,9 +1,9 @@
-"""Random walks, Hypothesis and shrinking: `python -m benchmarks.walks`. Ends with status 1 if an aim is missed.
+"""Random walks, Hypothesis and shrinking: `python -m benchmarks.walks`. Exits with status 1 if a goal is missed.
 
-Three known bugs are sought by Hypothesis at the catalogue's sizes, and by random walks with five brokers or replicas;
-what they find is shrunk, and compared with the shortest trace that a breadth-first search finds. Then steps a second:
-the walker, Hypothesis with schedules, and Hypothesis with plain rules of the same machine, of which most calls are
-refused by a guard: calls and steps are both printed, and steps are judged. Compiling is left out.
+Hypothesis searches for three known bugs at the catalogue's sizes, and random walks search with five brokers or
+replicas. Their findings are shrunk, and compared with the shortest trace of a breadth-first search. Then steps per
+second are measured: the walker, Hypothesis with schedules, and Hypothesis with plain rules of the same machine. A guard
+refuses most calls of rules, so calls and steps are both printed, and steps are judged. Compiling is excluded.
 """
 
 import argparse
@@ -32,12 +32,12 @@ from fencepost.model.language.constants import Constants
 
 SECONDS, FASTER = 60.0, 20.0
 REPAIRED = {"equal_partition_epoch_overwrites": 0, "reset_followers_on_reelection": 1, "fenced_before_registration": 1}
-"""What closes the conjectures HYP-1 to HYP-3, so that a bug is seen alone."""
+"""The repairs of HYP-1 to HYP-3, so that a bug is seen alone."""
 
 
 @dataclass(frozen=True)
 class Bug:
-    """A known bug: where it is known from the catalogue, and with five of them."""
+    """A known bug: at the catalogue's sizes, and with five brokers or replicas."""
 
     name: str
     protocol: str
@@ -105,7 +105,7 @@ def constants_of(bug: Bug, values: dict[str, int]) -> Constants:
 
 
 def kernels_of(bug: Bug, constants: Constants) -> Kernels:
-    """Return the compiled protocol, all properties together as the catalogue has it."""
+    """Return the compiled protocol with all properties, as in the catalogue."""
     found = protocol(bug.protocol)
     return load(source_of(Trace("", found, constants, None, ())))
 
@@ -123,7 +123,7 @@ def shortest(bug: Bug) -> int:
 
 
 def by_hypothesis(bug: Bug, limits: Limits, least: int) -> bool:
-    """Let Hypothesis find a bug and print how that went."""
+    """Search for a bug with Hypothesis and print the result."""
     tried, shrunk = explore(protocol(bug.protocol), bug.small, (bug.prop,), limits=limits)
     if tried.failure is None or shrunk is None:
         print(f"  Hypothesis      NOT FOUND in {tried.schedules:,} schedules, {tried.seconds:.1f} s")
@@ -137,7 +137,7 @@ def by_hypothesis(bug: Bug, limits: Limits, least: int) -> bool:
 
 
 def by_walks(bug: Bug, plan: Plan, limits: Limits, least: int) -> bool:
-    """Let random walks with five of them find a bug, shrink what they find, and print how that went."""
+    """Search for a bug with random walks of five brokers or replicas, shrink the finding, and print the result."""
     found, constants = protocol(bug.protocol), constants_of(bug, bug.large)
     walker = Walker(found.machine, constants, found.select((bug.prop,)), kernels=kernels_of(bug, constants))
     made = sample(walker, plan)

@@ -1,7 +1,7 @@
-"""Compile and run the hand-written C search of Kip320, and the bound that memory sets for it.
+"""A hand-written C search of Kip320, compiled and run, and its memory bound.
 
-Without a C compiler, or for constants whose state does not fit 128 bits, there is no yardstick: the
-functions return None and `reason` says why.
+Without a C compiler, or for constants whose state does not fit 128 bits, there is no yardstick: the functions return
+None and `reason` says why.
 """
 
 import json
@@ -30,15 +30,15 @@ def c_search(replicas: int, log_size: int, max_records: int, max_leader_epoch: i
 def c_latency_bound(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> Measured | None:
     """Time the table accesses of that search alone: `accesses`, of which `inserts`.
 
-    They are of random rows in a table of the search's last size, `table_bytes`. In `seconds` each
-    access waits for the one before; in `overlapped_seconds` their cache misses overlap, which a
-    search that prefetches can do too. None without a program, see `reason`.
+    They access random rows in a table of the search's last size, `table_bytes`. In `seconds` each access waits for the
+    previous one; in `overlapped_seconds` their cache misses overlap, as they can in a search that prefetches. None
+    without a program, see `reason`.
     """
     return _run((replicas, log_size, max_records, max_leader_epoch), "latency")
 
 
 def reason(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> str | None:
-    """Say why there is no C program for these constants, or None if there is one."""
+    """Return why there is no C program for these constants, or None if there is one."""
     program = _compile((replicas, log_size, max_records, max_leader_epoch))
     return program if isinstance(program, str) else None
 

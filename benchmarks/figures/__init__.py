@@ -1,1 +1,1 @@
-"""Scripts that measure what lies in `invariants/figures`."""
+"""Programs that measure the figures in `invariants/figures`."""

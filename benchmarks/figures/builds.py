@@ -1,9 +1,9 @@
-"""Edits a release of Kafka, one change at a time, and keeps what `compare` says of each build as a figure.
+"""Edit a release of Kafka, one change at a time, and store the result of `compare` for each build as a figure.
 
-`python -m benchmarks.figures.builds [--kafka VERSION] [--only NAME ...]`: changes are checks, conditions and effects
-that are left out, and comparisons that are turned; refactorings change nothing that a method does. A row is kept as
-soon as it was measured, so this may be ended and started again. `--jars DIR --edit WORDS` writes one edited build.
-`--releases` compares releases that follow each other instead, by the histories of one of the two, and keeps that.
+`python -m benchmarks.figures.builds [--kafka VERSION] [--only NAME ...]`: changes omit checks, conditions and effects,
+or invert comparisons; refactorings leave every method's behaviour as it is. A row is saved as soon as it is measured,
+so the command may be interrupted and restarted. `--jars DIR --edit WORDS` writes one edited build. `--releases` instead
+compares successive releases by the histories of one of the two, and stores that.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from fencepost.model.language.errors import UsageError
 
 JAVA = Path(__file__).parent / "java"
 DRAWS = 0
-"""Random histories of each build."""
+"""Number of random histories for each build."""
 _PARTITION, _REPLICATION = "kafka.cluster.Partition", "org.apache.kafka.controller.ReplicationControlManager"
 _CHANGE, _CLUSTER = (
     "org.apache.kafka.controller.PartitionChangeBuilder",
@@ -96,17 +96,17 @@ CHANGES: dict[str, str] = {
     "one request in flight": f"turn {_ALTER} submit 1",
     "a late answer": f"turn {_PARTITION} handleAlterPartitionUpdate 2",
 }
-"""Changes of the protocol, each by what it is about.
+"""Changes of the protocol, each by its subject.
 
-Two are not among them, since they change nothing: `isBrokerFenced` of isReplicaIsrEligible, as
+Two are missing, since they change nothing: `isBrokerFenced` of isReplicaIsrEligible, as
 KRaftMetadataCache.getAliveBrokerEpoch leaves fenced brokers out too; `isInflight` of getOutOfSyncReplicas, as
-maybeShrinkIsr asks for a CommittedPartitionState.
+maybeShrinkIsr requires a CommittedPartitionState.
 """
 SECONDS = 180
 KINDS = 12
-"""Kinds of differences between two releases after which it is enough."""
+"""Number of kinds of differences between two releases that ends a comparison."""
 RELEASED = "releases-compared"
-"""The figure of releases that were compared."""
+"""The figure of compared releases."""
 PAIRS = (
     ("3.9.0", "3.9.2"),
     ("3.9.2", "4.0.0"),
@@ -117,7 +117,7 @@ PAIRS = (
     ("4.2.1", "4.3.1"),
     ("4.3.1", "4.4.0"),
 )
-"""Releases that follow each other."""
+"""Pairs of successive releases."""
 REFACTORINGS: dict[str, str] = {
     "other line numbers": f"lines {_PARTITION} maybeIncrementLeaderHW",
     "other constants first": f"pool {_REPLICATION} alterPartition",
@@ -130,17 +130,17 @@ REFACTORINGS: dict[str, str] = {
     "a method that is moved": f"extract {_PARTITION} isFollowerInSync",
     "conditions negated twice": f"twice {_PARTITION} isReplicaIsrEligible",
 }
-"""Edits that change nothing."""
+"""Edits without effect."""
 
 
 class Editor(NamedTuple):
-    """Our program that edits classes, compiled, and the library that it needs."""
+    """Our program that edits classes, compiled, with the library that it needs."""
 
     classes: Path
     library: Path
 
     def jars(self, source: Release, edit: str, folder: Path) -> Path:
-        """Write the jars of a release with an edited class to a folder; raise UsageError if the edit does not fit."""
+        """Write the jars of a release with an edited class to a folder; raise UsageError if the edit does not apply."""
         kind, owner, *rest = edit.split(" ", 4)
         path = f"{self.classes}:{self.library}/*:{source.jars}/*"
         written = folder / "classes"
@@ -202,7 +202,7 @@ def main() -> None:
 
 
 def _rare_first(histories: list[History]) -> list[int]:
-    """Return the order of histories in which each command of the driver has its turn, the rarest in a history first."""
+    """Return an order of histories in which each command of the driver gets its turn, rare commands first."""
     chances = random.Random(1)  # noqa: S311 (no secret)
     words = [{line.partition(" ")[0] for line in item.lines} for item in histories]
     often = Counter(word for found in words for word in found)
@@ -214,7 +214,7 @@ def _rare_first(histories: list[History]) -> list[int]:
 
 
 def _compare_releases() -> None:
-    """Compare releases that follow each other by the histories of a line, and keep the kinds of differences."""
+    """Compare successive releases by the histories of a line, and store the kinds of differences."""
     figure: dict[str, Any] = {"rows": [], **load(RELEASED)}
     known = {(row["a"], row["b"]) for row in figure["rows"]}
     for pair in (pair for pair in PAIRS if pair not in known):
@@ -245,7 +245,7 @@ def _compare_releases() -> None:
 
 
 def _row(made: Editor, source: Release, name: str, edit: str, folder: Path, budget: float | None) -> dict[str, Any]:
-    """Return what `compare` says of one edited build."""
+    """Return the result of `compare` for one edited build."""
     row: dict[str, Any] = {"name": name, "edit": edit, "changes": name in CHANGES}
     began = time.monotonic()
     folder.mkdir()

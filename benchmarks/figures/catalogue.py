@@ -1,9 +1,10 @@
-"""Seconds, rate and memory of the runs of replication in the catalogue:
+"""Seconds, rate and memory of the catalogue's runs of replication.
+
 `python -m benchmarks.figures.catalogue [--profile full [--only]]`.
 
-Writes invariants/figures/replication.json, which the generated pages read; runs that are not measured keep what was
-measured before. Compilation is left out; processor seconds are those between the first round of a search and its last.
-A run that does not find what it must ends the measurement.
+Writes invariants/figures/replication.json, which the generated pages read; other runs keep their earlier measurements.
+Compilation is excluded; processor seconds are those between the first round of a search and its last. A run with an
+unexpected result ends the measurement.
 """
 
 import argparse
@@ -58,7 +59,7 @@ def main() -> None:
             "workers": result.workers,
             "store_bytes": result.store_bytes,
         }
-        if peak_memory() > peak:  # of the whole process: it says something of the run only where it rises
+        if peak_memory() > peak:  # of the whole process: it applies to the run only if it rises
             peak = measured[run.name]["peak_memory_bytes"] = peak_memory()
         console.print(
             f"{run.name:75} {result.distinct:>12,} {result.depth:>4} {result.seconds:>8.1f} s", highlight=False

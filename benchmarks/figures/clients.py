@@ -1,7 +1,7 @@
-"""Real clients against the scripted cluster: many histories for each,
-twice; the stories of `docs/kafka/clients.md`; and mutants of our own client.
+"""Real clients against the scripted cluster: many histories each, twice; the stories of `docs/kafka/clients.md`; and
+mutants of our own client.
 
-    python -m benchmarks.figures.clients [walks CLIENT ...] [stories [NAME ...]] [mutants [NAME ...]]
+python -m benchmarks.figures.clients [walks CLIENT ...] [stories [NAME ...]] [mutants [NAME ...]]
 
 Rows go to invariants/figures/clients.json; a client that was measured before is measured again.
 """
@@ -26,13 +26,13 @@ from fencepost.kafka.clients.stories import STORIES
 WALKS = 2000
 SEED = 951
 AGAIN = 500
-"""Of the walks, those that are played a second time, whatever came of the first."""
+"""Number of walks that are always played a second time."""
 SECONDS = 700
 DIED = "the process died"
 
 
 def rows(table: str, mine: list[dict[str, Any]], **key: Any) -> None:
-    """Put rows into a table of the figures, in place of those with the same key."""
+    """Put rows into a table of the figures, replacing those with the same key."""
     load.cache_clear()
     figures = {name: list(value) for name, value in load("clients").items()}
     kept = [row for row in figures.get(table, []) if any(row.get(name) != value for name, value in key.items())]
@@ -43,7 +43,7 @@ def rows(table: str, mine: list[dict[str, Any]], **key: Any) -> None:
 
 
 def walks(asked: str, number: int = WALKS) -> None:
-    """Play walks, the cover of the small machines and the archived traces; play some of them again."""
+    """Play walks, the cover of the small machines and the archived traces; replay some of them."""
     client = install_client(asked)
     began = os.getloadavg()[0]
     source = Source(settings(), SEED)
@@ -89,7 +89,7 @@ def walks(asked: str, number: int = WALKS) -> None:
 
 
 def _changed(first: ClientOutcome, second: ClientOutcome) -> int:
-    """Return in how many histories another set of rules was broken the second time."""
+    """Return the number of histories that broke a different set of rules the second time."""
     sets: list[dict[str, set[str]]] = []
     for outcome in (first, second):
         found: dict[str, set[str]] = {}
@@ -129,7 +129,7 @@ def stories(names: list[str]) -> None:
 
 
 def mutants(names: list[str], number: int = 300) -> None:
-    """Play with our own client, which keeps the rules, and with a mutant for each rule."""
+    """Play with our own client, which obeys the rules, and with a mutant for each rule."""
     for mutant, rule in {"": "", **MUTANTS}.items():
         if names and mutant not in names:
             continue
@@ -143,7 +143,7 @@ def mutants(names: list[str], number: int = 300) -> None:
 
 
 def main(words: list[str]) -> None:
-    """Measure what was asked for; all of it if nothing was."""
+    """Measure the named parts, by default all."""
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     kind, names = (words[0], words[1:]) if words else ("", [])
     if kind in ("", "mutants"):

@@ -1,9 +1,10 @@
-"""Findings on whole clusters, played some times each:
+"""Findings on whole clusters, each played several times.
+
 `python -m benchmarks.figures.clusters [--runs N] [--finding NAME ...] [--kafka VERSION ...]`.
 
-Each run is a cluster of its own, and takes about a minute. Writes invariants/figures/clusters.json, a row a run, which
-docs/kafka/clusters.md reads; a run that is in it already is kept, so this may be ended and started again. One that was
-undetermined is kept and played again.
+Each run has its own cluster and takes about a minute. Writes invariants/figures/clusters.json, a row per run, which
+docs/kafka/clusters.md reads. Recorded runs are skipped, so the command may be interrupted and restarted; undetermined
+ones are kept and played again.
 """
 
 import argparse
@@ -18,12 +19,12 @@ from rich.console import Console
 RELEASES = ("4.1.2", "4.4.0")
 MODES = ("played", "control", "repaired")
 REPAIRS = sorted({f"repaired-{cause.repair}" for scenario in SCENARIOS for cause in scenario.causes})
-"""Modes with one repair of several."""
+"""Modes with a single repair, for findings with several."""
 CONSOLE = Console(width=120, highlight=False)
 
 
 def main() -> None:
-    """Play and write."""
+    """Play the runs and write the figure."""
     names = [scenario.name for scenario in SCENARIOS]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5, help="runs of each, those that were recorded before included")
@@ -45,7 +46,7 @@ def main() -> None:
         )
         for _ in range(missing):
             row = _played(name, version, mode, given.port)
-            load.cache_clear()  # another process may have recorded a run meanwhile
+            load.cache_clear()  # another process may have added a run
             save("clusters", {"runs": sorted([*_rows(), row], key=_place)})
             CONSOLE.print(row)
 

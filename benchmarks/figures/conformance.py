@@ -1,11 +1,12 @@
-"""Runs on Kafka's classes that the page of conformance tells of:
+"""Runs on Kafka's classes for the page on conformance.
+
 `python -m benchmarks.figures.conformance PART [--kafka VERSION ...]`.
 
-covers: walks that take every transition of small state graphs. walks: of three brokers, in batches until there are as
-many compared steps as are wanted (half an hour a release). With --keep what a batch found is kept in DIR, so this may
-be ended and started again. moves: walks in which operators move replicas, on every release. changes: every change of
+covers: walks that take every transition of small state graphs. walks: of three brokers, in batches until enough steps
+are compared (half an hour per release). With --keep the results of batches are saved in DIR, so the command may be
+interrupted and restarted. moves: walks in which operators move replicas, on every release. changes: every change of
 every image. quorum: walks that take every transition of a small state graph of the metadata quorum. seen: each of
-Kafka's checks taken out of the models, each rule turned, and refusals tried. Writes the rows of these releases in
+Kafka's checks removed from the models, each rule changed, and refusals tried. Writes the rows of these releases in
 invariants/figures/conformance.json.
 """
 
@@ -30,10 +31,10 @@ from fencepost.kafka.driver.releases import RELEASES, Release, release
 LONG = ("4.1.2", "4.4.0")
 """The releases of the long walks."""
 PATCHED = ("3.9.0",)
-"""Patches with a bug that the last of their line has not: they are covered too."""
+"""Patches with a bug that the last patch of their line has fixed; they are covered too."""
 STEPS = 1_000_000
 BATCH = 4_000
-"""Walks of a batch: some 150,000 steps."""
+"""Walks in a batch: some 150,000 steps."""
 SIZES = {
     "max_records": 2,
     "clean_stops": 1,
@@ -48,7 +49,7 @@ MOVES = {
     (3, 300): "movable=3 spare=1 reassignments=2 cancels=1 max_records=2 metadata_lag=7 clean_stops=1 lags=1",
     (4, 100): "movable=4 spare=2 reassignments=3 cancels=2 metadata_lag=8 shrinks=0",
 }
-"""By brokers and walks, what they walk with; all of them with min ISR 2, a crash and a fence."""
+"""By brokers and walks, the constants of the walks; all have min ISR 2, a crash and a fence."""
 COVERS = {
     "a crash, a fence, a shrink": "",
     "min ISR raised and lowered, a shrink": "raises=1 lowers=1 crashes=0 fences=0",
@@ -64,12 +65,12 @@ COVERS = {
     ),
     "records are deleted, a crash, a shrink": "fences=0 loss=0 deletions=1",
 }
-"""Small graphs of two brokers, with what they add to `SMALL`."""
+"""Small graphs of two brokers, with the constants that they add to `SMALL`."""
 ELECTIONS = {
     "elections in two epochs, a record": "",
     "one epoch, snapshots": "max_epoch=1 snapshots=2",
 }
-"""The same of three voters."""
+"""The same for three voters."""
 REFUSALS = 1_000
 COUNTS = ("histories", "steps", "seconds", "aside", "differences")
 
@@ -110,7 +111,7 @@ def main() -> None:
 
 
 def _seen(bound: Binding, version: str) -> dict[str, str]:
-    """Return the row of checks and rules that are noticed when they are gone, and of refusals."""
+    """Return the row of noticed checks and rules, and of refusals."""
     kafka = release(version, None, bound.harness)
 
     def tell(text: str) -> None:
@@ -168,7 +169,7 @@ def _walks(given: argparse.Namespace) -> None:
 
 
 def _walked(version: str, keep: Path, given: argparse.Namespace) -> dict[str, str]:
-    """Take batches until there are enough steps; return the row of all of them."""
+    """Run batches until there are enough steps; return the row of all of them."""
     sums: dict[str, float] = dict.fromkeys(COUNTS, 0)
     pairs: set[int] = set()
     seed, fresh = 0, 0
@@ -269,7 +270,7 @@ def _write(part: str, version: str, rows: list[dict[str, str]]) -> None:
 
 
 def with_driven(part: str, release: str, mark: str, graphs: list[dict[str, int]]) -> dict[str, Any]:
-    """Return the figures with what a part of a release was driven with: constants that its version does not set."""
+    """Return the figures with the driven constants of a part of a release, as far as its version does not set them."""
     figures = load(MEASURED)
     rows = [row for row in figures.get("driven", ()) if (row["part"], row["release"]) != (part, release)]
     rows.append({"part": part, "release": release, "mark": mark, "constants": graphs})
@@ -277,7 +278,7 @@ def with_driven(part: str, release: str, mark: str, graphs: list[dict[str, int]]
 
 
 def _write_driven(part: str, version: str, graphs: list[dict[str, int]]) -> None:
-    """Write which machine was driven, and with which constants: of others nothing was shown."""
+    """Write which machine was driven, with which constants; nothing was shown for others."""
     save(MEASURED, with_driven(part, version, machine_mark(REPLICATION.machine), graphs))
 
 

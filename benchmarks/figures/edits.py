@@ -1,10 +1,10 @@
-"""Measures what results kept across an edit of a model could save at most, and keeps it as a figure.
+"""Measure the most that cached results could save after an edit of a model, and store it as a figure.
 
-`python -m benchmarks.figures.edits`: an edit is the functions of the replication model and its properties that a commit
-of this repository changed, or one that a seed draws. What an action does is kept if neither the action nor a function
-that it calls was edited, nor `normalize`, which follows every step. Its part of the time to expand states is measured
-on the plain semantics along random walks. A search that reads all the rest from a disk for nothing would take the rest
-of the time: no search can save more.
+`python -m benchmarks.figures.edits`: an edit is the set of functions of the replication model and its properties that a
+commit of this repository changed, or one drawn by a seed. The effect of an action is reusable if neither the action nor
+a function that it calls was edited, nor `normalize`, which follows every step. Its share of the time to expand states
+is measured on the plain semantics along random walks. A search that reads all the rest from a disk at no cost would
+take the remaining time, so no search can save more.
 """
 
 import ast
@@ -33,13 +33,13 @@ SEED = 1
 WALKS = 12
 DEPTH = 40
 EXPANDING = 0.69
-"""Part of the time of a native search with three brokers that goes into expanding (docs/developing/speed.md)."""
+"""Share of the time of a native search with three brokers that goes into expansion (docs/developing/speed.md)."""
 PLACES = ("model/cluster", "invariants", "src/fencepost")
-"""Folders that had the model and its properties."""
+"""Folders that contained the model and its properties."""
 
 
 def calls(subject: Any) -> dict[str, set[str]]:
-    """Return by function all functions that it calls, itself among them."""
+    """Return for each function all functions that it calls, including itself."""
     program = check(subject.machine, subject.properties)
     direct: dict[str, set[str]] = {}
     for python, made in program.functions.items():
@@ -57,7 +57,7 @@ def calls(subject: Any) -> dict[str, set[str]]:
 
 
 def costs(machine: Any) -> dict[str, float]:
-    """Return by action the seconds that it takes to expand the states of some walks."""
+    """Return for each action the seconds that it takes to expand the states of some walks."""
     plain = Interpreter(machine, machine.set_constants(dict(machine.version("kafka-4.1").values)))
     found: dict[str, float] = defaultdict(float)
     for history in walks(plain, WALKS, DEPTH, SEED):
@@ -70,7 +70,7 @@ def costs(machine: Any) -> dict[str, float]:
 
 
 def of_history(known: set[str]) -> Iterator[set[str]]:
-    """Yield the functions that each commit changed, of those that the model has today."""
+    """Yield the functions that each commit changed, as far as the model still has them."""
     for commit in _git("log", "--format=%H", "--", *PLACES).split():
         changed: set[str] = set()
         for name in _git("diff-tree", "-r", "--name-only", "--no-commit-id", "--diff-filter=M", commit).split():

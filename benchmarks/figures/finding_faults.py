@@ -1,6 +1,6 @@
-"""Measures what it takes to lose a record by each finding: `python -m benchmarks.figures.finding_faults`.
+"""Measure the fewest faults that lose a record by each finding: `python -m benchmarks.figures.finding_faults`.
 
-HYP-12 is about what must come in the end, which no number of faults breaks sooner. Writes
+HYP-12 is missing: it violates only liveness, whatever the number of faults. Writes
 invariants/figures/finding-faults.json.
 """
 

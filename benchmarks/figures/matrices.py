@@ -1,6 +1,6 @@
-"""Measuring the figures of the matrices and of the fault tables: hours, so `tox -e figures` does it by night.
+"""Measurement of the matrices and the fault tables: hours, so `tox -e figures` runs at night.
 
-`python -m benchmarks.figures.matrices` measures what is stale; `fencepost site` builds the pages.
+`python -m benchmarks.figures.matrices` measures the stale ones; `fencepost site` builds the pages.
 """
 
 import json
@@ -36,17 +36,17 @@ from fencepost.site.stale import (
 )
 
 NEW_VIOLATION = "a property is violated"
-"""Why a search ended that needed no other reason: it says nothing that the violation does not say."""
+"""The usual reason why a search ended, omitted because the violation implies it."""
 
 
 def measure(name: str, folder: str | None, workers: int) -> dict[str, Any]:
-    """Return the matrices of a protocol, one for each of its bases; finished rows are kept in the folder."""
+    """Return the matrices of a protocol, one for each of its bases; finished rows are saved in the folder."""
     found = protocol(name)
     return {"mark": mark_of(found), "bases": slim([_base(found, title, folder, workers) for title in BASES[name]])}
 
 
 def slim(bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Keep of each row the shortest history of all bases only."""
+    """Keep, for each row, only the shortest history of all bases."""
     shortest: dict[str, int] = {}
     for base in bases:
         for row in base["rows"]:
@@ -63,7 +63,7 @@ def slim(bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict[str, Any]:
-    """Return one matrix; nothing is compiled or searched where everything is kept already."""
+    """Return one matrix; if all rows are saved, nothing is compiled or searched."""
     from fencepost.explorers.evidence.ablation import explore_rows
     from fencepost.explorers.native.compile import generate
 
@@ -96,7 +96,7 @@ def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict
 
 
 def _whole(found: Protocol, constants: Constants, source: Source, workers: int) -> tuple[dict[str, Any], Ablation]:
-    """Explore the whole machine; return what is kept of that, and the matrix that rows are explored for."""
+    """Explore the whole machine; return its stored part, and the matrix to explore rows for."""
     from fencepost.api.answers.matrix import whole_data
     from fencepost.explorers.evidence.ablation import Ablation
     from fencepost.explorers.native.compile import load
@@ -110,8 +110,8 @@ def _whole(found: Protocol, constants: Constants, source: Source, workers: int) 
 
 
 def condensed(found: Protocol, ablation: Ablation, outcome: RowOutcome) -> dict[str, Any]:
-    """Return what is kept of a row: the properties that are violated,
-    and the steps of the shortest history that shows something new.
+    """Return the stored part of a row: the violated properties, and the steps of the shortest history with a new
+    violation.
     """
     from fencepost.api.answers.matrix import row_data
 
@@ -131,7 +131,7 @@ def condensed(found: Protocol, ablation: Ablation, outcome: RowOutcome) -> dict[
 
 
 def measure_faults(replicas: str, keep: str | None, workers: int) -> None:
-    """Measure one grid and store it; finished points are kept in the folder."""
+    """Measure one grid and store it; finished points are saved in the folder."""
     found = protocol("replication")
     with Display(quiet=False) as display:
         made = faults(
@@ -166,9 +166,7 @@ def measure_faults(replicas: str, keep: str | None, workers: int) -> None:
 @click.option("--proofs", metavar="FILE", help="Store what `fencepost prove --no-cache --workers 1 --json` printed.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Rows at a time.")
 def main(names: tuple[str, ...], keep: str | None, faults: tuple[str, ...], proofs: str | None, workers: int) -> None:
-    """Measure the matrices of each PROTOCOL and the named fault tables;
-    without any argument, everything that is stale.
-    """
+    """Measure the matrices of each PROTOCOL and the named fault tables; without arguments, everything stale."""
     if proofs:
         save("proofs", json.loads(Path(proofs).read_text()))
     elif not names and not faults:

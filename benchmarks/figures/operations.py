@@ -1,6 +1,6 @@
-"""Measures what each operation loses, by release and settings: `python -m benchmarks.figures.operations`.
+"""Measure the losses of each operation, by release and settings: `python -m benchmarks.figures.operations`.
 
-Rows that were measured with this model and these constants are kept, so that it can be stopped and go on. Writes
+Rows measured with this model and these constants are skipped, so the command may be interrupted and restarted. Writes
 invariants/figures/operations.json.
 """
 
@@ -20,18 +20,18 @@ from fencepost.model.language.errors import FencepostError
 from fencepost.site.stale import operations_mark
 
 SECONDS, MOST_STATES = 500.0, 150_000_000
-"""A search may take so long, and so many states."""
+"""Limits of a search: seconds and states."""
 CAUSE_SECONDS = 30.0
-"""A search for the findings that are enough may take so long: one that is, is found in a few."""
+"""Seconds of a search for sufficient findings: a sufficient one is found in a few."""
 SIZES = (
     *((3, 2, True), (3, 2, False), (2, 2, True), (2, 1, True)),
     *((2, 2, False), (2, 1, False), (3, 1, True), (3, 3, True)),
 )
-"""Replicas, min ISR and ELR of the measured rows, those that most clusters have first."""
+"""Replicas, min ISR and ELR of the measured rows, the most common first."""
 
 
 def grouped(operation: Operation, replicas: int, min_isr: int, *, elr: bool) -> Iterator[list[str]]:
-    """Yield the releases that are alike in all that an operation depends on."""
+    """Yield groups of releases that agree in everything that an operation depends on."""
     groups: dict[str, list[str]] = {}
     if operation.constants and (elr or not operation.elr):
         for version in protocol(PROTOCOL).machine.versions:
@@ -58,7 +58,7 @@ def measured(values: dict[str, int], kinds: tuple[str, ...] = ()) -> dict[str, A
 
 
 def lost_in(values: dict[str, int]) -> dict[str, Any]:
-    """Return the fewest faults that lose an acknowledged record with these constants."""
+    """Return the fewest faults that lose an acknowledged record under these constants."""
     found = api.faults(
         "replication", prop=LOSS, constants=values, compact=True, workers=1, budget=SECONDS, max_states=MOST_STATES
     )
@@ -71,7 +71,8 @@ def lost_in(values: dict[str, int]) -> dict[str, Any]:
 def causes(values: dict[str, int], history: dict[str, Any]) -> list[str]:
     """Return the findings each of which loses the record with these faults while all others are repaired.
 
-    None does where it is lost with all of them repaired. By this history, or by another if none takes its steps.
+    The list is empty if the record is lost with all of them repaired. The loss may be by this history, or by another if
+    that is refused.
     """
     lacking, faults = [item.finding for item in MACHINE.missing(values)], history["faults"]
     given = {**values, **{name: 0 for name in BUDGETS if name not in faults}, **faults}
@@ -97,7 +98,7 @@ def causes(values: dict[str, int], history: dict[str, Any]) -> list[str]:
 
 
 def loses(constants: dict[str, int], history: dict[str, Any]) -> bool:
-    """Return whether a history's steps can be taken with these constants, and lose the record."""
+    """Return whether a history's steps are enabled under these constants and lose the record."""
     point = {"constants": MACHINE.set_constants(constants).shown}
     try:
         history_of_faults({"protocol": PROTOCOL, "property": {"name": LOSS}}, point, history)
@@ -113,7 +114,7 @@ BUDGETS = (
 
 
 def add(rows: list[dict[str, Any]], row: dict[str, Any]) -> None:
-    """Add a row, or its releases to one that is alike."""
+    """Add a row, or add its releases to an equal one."""
     own = {name: row[name] for name in ("versions", "seconds")}
     same = next((one for one in rows if {**one, **own} == row), None)
     if same is None:

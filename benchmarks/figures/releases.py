@@ -1,6 +1,6 @@
-"""Settles every archived trace of data replication on the classes of every release, and keeps the verdicts as figures.
+"""Replay every archived trace of data replication on the classes of every release, and store the verdicts as figures.
 
-`python -m benchmarks.figures.releases` takes a minute once Maven has brought the jars.
+`python -m benchmarks.figures.releases` takes a minute once Maven has downloaded the jars.
 """
 
 import argparse

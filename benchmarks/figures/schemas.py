@@ -1,7 +1,7 @@
-"""Holds claims about schemas, versions and code paths against the classes of every release,
-and keeps the verdicts as figures.
+"""Check claims about schemas, versions and code paths on the classes of every release, and store the verdicts as
+figures.
 
-`python -m benchmarks.figures.schemas` takes two minutes once Maven has brought the jars; `--kafka 4.1.2` prints the
+`python -m benchmarks.figures.schemas` takes two minutes once Maven has downloaded the jars; `--kafka 4.1.2` prints the
 rows of one release.
 """
 

@@ -1,4 +1,4 @@
-"""Plants mistakes into Kafka's classes, one at a time, and keeps how many random histories find each as a figure.
+"""Plant mistakes into Kafka's classes, one at a time, and store how many random histories find each as a figure.
 
 `python -m benchmarks.figures.sight --histories 300` takes about ten minutes.
 """

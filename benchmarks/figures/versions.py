@@ -1,10 +1,11 @@
-"""Looks for every finding on data replication in every version of the model,
-and keeps the verdicts: `python -m benchmarks.figures.versions`.
+"""Search for every finding on data replication in every version of the model, and store the verdicts.
 
-A finding is looked for at the sizes and budgets of its smallest run that fails, with the rules of the version, and with
-all other findings repaired, so that what fails is its own. It takes some minutes. Writes
-invariants/figures/versions.json, which docs/kafka/findings.md shows. `--losses` measures only what each release loses
-where crashes leave the disk as it is, which docs/kafka/losing-data.md shows.
+`python -m benchmarks.figures.versions`.
+
+A finding is searched at the sizes and budgets of its smallest violating run, with the rules of the version, and with
+all other findings repaired, so that a violation is its own. It takes some minutes. Writes
+invariants/figures/versions.json, which docs/kafka/findings.md shows. `--losses` measures only the losses of each
+release if crashes keep the disk, which docs/kafka/losing-data.md shows.
 """
 
 import argparse
@@ -46,7 +47,7 @@ REPAIRS: dict[str, int] = {
     "log_start_check": 1,
     "truncation_moves_checkpoint": 1,
 }
-"""What closes each finding that a version has, by constant."""
+"""The repair of each finding of a version, by constant."""
 OWN: dict[str, tuple[str, ...]] = {
     "HYP-2": ("fenced_before_registration",),
     "HYP-11": ("elr_judged_by",),
@@ -59,9 +60,9 @@ OWN: dict[str, tuple[str, ...]] = {
     "B17": ("wait_needs_eligibility",),
     "B20": ("high_watermark_needs_min_isr",),
 }
-"""Constants that belong to a finding besides the one that its entry names."""
+"""Constants of a finding besides the one that its entry names."""
 ABOUT_ELR = ("B20", "B21", "B22", "HYP-10", "HYP-11", "HYP-12", "HYP-14", "HYP-16", "HYP-17")
-"""Findings that say nothing where there are no eligible leader replicas."""
+"""Findings that do not apply without eligible leader replicas."""
 RUNS = {
     "HYP-11": "replication kafka-4.4 2 brokers, HYP-11, nothing asked for",
     "HYP-3": "replication 3 brokers, HYP-3",
@@ -70,22 +71,22 @@ RUNS = {
     "HYP-15": "replication 2 brokers, HYP-15",
     "HYP-18": "replication 2 brokers, HYP-18, in the end",
 }
-"""Runs to start from where the smallest shows something else too, or too little."""
+"""Runs to start from if the smallest shows too much or too little."""
 BESIDES: dict[str, dict[str, int]] = {"B19": {"min_isr": 2}}
-"""What is set besides: with min ISR 1 the last replica is all that a record was ever on."""
+"""Additional constants: with min ISR 1, the last replica may be the only one that ever had a record."""
 EPOCHS = 6
-"""Leader epochs that there are at least: some versions open more of them than others."""
+"""Minimum of leader epochs: some versions start more of them than others."""
 ELR = "kafka-4.0 with ELR"
 COLUMNS: dict[str, dict[str, int]] = {}
 for _version in VERSIONS:
     COLUMNS[_version.name] = dict(_version.values)
     if _version.name == "kafka-4.0":
         COLUMNS[ELR] = {**_version.values, "elr": 1}
-"""What each column of the table sets: the versions, and 4.0 with the feature that it has off."""
+"""The settings of each column of the table: the versions, and 4.0 with the feature that is off by default."""
 
 
 def smallest(entry: str) -> Case | None:
-    """Return the smallest case of data replication that an entry fails in, None if it fails in none."""
+    """Return the smallest case of data replication that violates an entry, or None."""
     cases = [
         case for case in evidence()[entry].cases if case.run.protocol == "replication" and case.expect == "violated"
     ]
@@ -94,7 +95,7 @@ def smallest(entry: str) -> Case | None:
 
 
 def constants(entry: str, case: Case, column: str) -> dict[str, int]:
-    """Return the constants at which an entry is looked for; what no operator can come upon is as in every version."""
+    """Return the constants for searching an entry; operators' settings are the same in every version."""
     values = {name: int(value) for name, value in MACHINE.set_constants(values_of(case.run)).values.items()}
     own = {*re.findall(r"(\w+)=", entries()[entry].switch), *OWN.get(entry, ())}
     repaired = {name: value for name, value in REPAIRS.items() if name not in own}
@@ -106,7 +107,7 @@ def constants(entry: str, case: Case, column: str) -> dict[str, int]:
 
 
 def verdict(prop: str, given: dict[str, int]) -> dict[str, Any]:
-    """Return what a search finds."""
+    """Return the result of a search."""
     found = api.check("replication", constants=given, only=[prop], stop_on_violation=True, workers=1)
     (result,) = (item for item in found.properties if item.name == prop)
     if result.verdict is Verdict.VIOLATED:
@@ -115,7 +116,7 @@ def verdict(prop: str, given: dict[str, int]) -> dict[str, Any]:
 
 
 def row(entry: str) -> dict[str, Any]:
-    """Return what every version does with an entry; versions that are alike here are searched once."""
+    """Return the verdicts of all versions on an entry; versions that agree here are searched once."""
     case = smallest(entry)
     if case is None:
         return {"entry": entry, "run": "", "property": "", "by": {}}
@@ -134,9 +135,7 @@ def row(entry: str) -> dict[str, Any]:
 
 
 def losses() -> list[dict[str, Any]]:
-    """Return for each release and min ISR the fewest faults that lose an acknowledged record,
-    where crashes lose nothing.
-    """
+    """Return for each release and min ISR the fewest faults that lose an acknowledged record if disks survive."""
     rows = []
     for version in VERSIONS:
         for min_isr in (1, 2):
