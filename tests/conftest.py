@@ -1,4 +1,4 @@
-"""What all tests run under."""
+"""Settings of all tests."""
 
 import pytest
 from fencepost.explorers.native import compile as native
@@ -6,9 +6,9 @@ from fencepost.explorers.native.llvm.objects import CHEAP
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let machines be compiled cheaply where tests that are long are left out: optimizing takes eight times as long.
+    """Compile machines cheaply when long tests are left out: optimizing takes eight times as long.
 
-    Searches begin with such code too; with `-m long`, code is optimized.
+    Searches start with such code too; with `-m long`, code is optimized.
     """
     if config.getoption("-m") == "not long":
         native.load.__defaults__ = (CHEAP,)

@@ -1,9 +1,9 @@
-"""Sentences beside verdicts are right: sessions of commands on small files whose answers were once wrong, or may be.
+"""Sentences beside verdicts are right: sessions of commands on small files that once had, or may have, a wrong answer.
 
 A block of `models/beside.txt` and `models/strange.txt` has files, each after `@ ` and its path, or `@ PATH = OTHER` for
-a copy. Below `---` stands what is done with them: `edit FILE: OLD -> NEW` (`\\n` is a new line), or an exit status, a
-dollar sign and a command; then texts of its output, with `! ` one that is not in it. A command that names ENGINE is run
-by the native and by the plain engine.
+a copy. Below `---` are the commands: `edit FILE: OLD -> NEW` (`\\n` is a new line), or an exit status, a dollar sign
+and a command; then texts of its output, `! ` before one that must be missing. A command that names ENGINE runs on the
+native and on the plain engine.
 """
 
 import re
@@ -32,7 +32,7 @@ SESSIONS = {**BESIDE, **STRANGE}
 
 
 def files_of(block: Block) -> dict[str, str]:
-    """Return the files of a block; a model has its head and its ends."""
+    """Return the files of a block; a model gets its head and its ends."""
     found: dict[str, str] = {} if block.title == SHARED else files_of(SESSIONS[SHARED])
     for part in re.split(r"^@ ", block.body, flags=re.MULTILINE)[1:]:
         place, _, text = part.partition("\n")
@@ -52,7 +52,7 @@ def write(block: Block) -> None:
 
 
 def play(block: Block, engine: str) -> None:
-    """Do what a block says, one command after the other in this process."""
+    """Run the commands of a block in order, in this process."""
     output = ""
     for line in block.answer.splitlines():
         edit = re.fullmatch(r"edit (\S+): (.+) -> (.+)", line)

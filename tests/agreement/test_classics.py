@@ -1,5 +1,6 @@
-"""Small systems that others have counted too: states, steps and depths are the published ones, and each rule that is
-left out is missed."""
+"""Small systems that others have counted: states, steps and depths are the published ones, and every omitted rule is
+missed.
+"""
 
 import re
 import tomllib
@@ -18,11 +19,11 @@ PAGE = (DOCS / "model" / "known-systems.md").read_text()
 DATA = tomllib.loads((FOLDER / "published.toml").read_text())
 COUNTS, BROKEN = DATA["count"], DATA["broken"]
 PLAIN_STATES = 500
-"""The plain semantics is asked about systems that have no more states than these; larger ones take it seconds."""
+"""Most states of a system that the plain semantics explores here; larger ones take it seconds."""
 
 
 def named(rows: list[dict[str, Any]]) -> list[Any]:
-    """Return a parameter for each row; all rows of one model go to one process, which compiles it once."""
+    """Return a parameter for each row; all rows of one model run in one process, which compiles it once."""
     return [
         pytest.param(
             row,

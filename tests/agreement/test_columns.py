@@ -1,4 +1,4 @@
-"""Conditions of sixteen states at once: what one state does not evaluate raises no error in any of them."""
+"""Conditions of sixteen states at once: a part that one state does not evaluate raises no error in any of them."""
 
 import re
 
@@ -93,7 +93,7 @@ def is_two(s, c):
 
 
 def agree(text: str, **values: int) -> Result:
-    """Search natively and plainly, compare what both found, and return it."""
+    """Search natively and plainly, compare the results, and return one."""
     machine, properties = machine_of(text)
     one, other = (
         search(machine, machine.set_constants(values), properties, Options(workers=1)) for search in (native, plain)

@@ -1,7 +1,6 @@
-"""Compiled code does what the plain semantics does: every successor, every guard that refuses, every property.
+"""Compiled code does what the plain semantics does: successors, refusing guards, properties.
 
-Random walks, and in each state on the way both engines are asked for everything. That they would be caught is tested
-too.
+Both engines are asked for everything in each state of random walks. Planted defects show that differences are caught.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,16 +24,16 @@ from tests.machines import finite_replicated_log, id_sequence, mailbox
 Change = Callable[[Node], Node]
 
 PARTS = [pytest.param(6, id="a sixth"), pytest.param(1, id="whole", marks=pytest.mark.long)]
-"""How much of each walk is walked."""
+"""Share of each walk that is walked."""
 SMALL = {item.MACHINE.name: item for item in (id_sequence, finite_replicated_log, mailbox)}
 WALKS: dict[str, tuple[str, dict[str, int], int]] = {
     **{name: (name, {}, 4_000) for name in SMALL},
     "mailbox, forgetful": ("mailbox", {"resends": 0, "deduplicate": 0, "losses": 3}, 4_000),
     **{run.name: (run.protocol, values_of(run), 1_500) for run in runs()[::12]},
 }
-"""Machines of ours, and one of twelve runs of the catalogue."""
+"""Our machines, and one in twelve runs of the catalogue."""
 FIRST = {name: title for title, (name, *_) in reversed(WALKS.items())}
-"""The walk of each machine that `./test` takes."""
+"""Steps of the walk of each machine in `./test`."""
 
 
 def machine_of(name: str) -> tuple[Machine, tuple[Property, ...]]:
@@ -64,7 +63,7 @@ def test_engines_agree_without_normalize() -> None:
 
 
 def another_order(before: Order, after: Order) -> Change:
-    """Compare by another order, wherever the first comparison of a guard or a property is by this one."""
+    """Change the order of the first comparison of each guard or property that uses this one."""
 
     def change(node: Node) -> Node:
         if isinstance(node, Compare) and node.rest[0][0] is before:
@@ -75,7 +74,7 @@ def another_order(before: Order, after: Order) -> Change:
 
 
 def no_change(node: Node) -> Node:
-    """Store a sum without its second part."""
+    """Store a sum without its second term."""
     if isinstance(node, Store) and isinstance(node.value, Binary):
         return replace(node, value=node.value.left)
     return node
@@ -88,7 +87,7 @@ PLANTED: dict[str, tuple[str, Change]] = {
 
 
 def planted(name: str, change: Change) -> Kernels:
-    """Return the kernels of a machine whose typed program is changed."""
+    """Return the kernels of a machine with a changed typed program."""
     machine, properties = machine_of(name)
     program = translate(machine, properties)
     changed = 0

@@ -1,4 +1,4 @@
-"""Sets without a greatest member, as --unbounded makes them: members come and go as in plain sets."""
+"""Sets without a greatest member, as made by --unbounded, gain and lose members like plain sets."""
 
 import random
 from typing import Any

@@ -1,4 +1,4 @@
-"""Loops that --unbounded leaves without an end may do all that they do, and no more than that is called proved."""
+"""Loops that --unbounded leaves without an end may do all that they can, and nothing beyond is proved."""
 
 import random
 import re
@@ -35,11 +35,11 @@ WALKS: dict[str, tuple[dict[str, int], tuple[str, ...], int]] = {
     "kip320": ({"replicas": 2}, ("log_size", "max_leader_epoch"), 25),
     "replication": ({"brokers": 2, "initial_isr": 1}, ("max_records", "max_leader_epoch"), 6),
 }
-"""By machine: constants, those that are lifted, and steps of the walk."""
+"""By machine: constants, the lifted ones, and steps of the walk."""
 
 
 def steps_of(plain: Interpreter, walk: int, seed: int) -> Iterator[tuple[Key, Step, Key]]:
-    """Yield (state, step, state after) along a random walk, without `normalize`."""
+    """Yield (state, step, successor) along a random walk, without `normalize`."""
     draw = random.Random(seed)  # noqa: S311 (no secret)
     key = plain.initial_states()[0]
     for _ in range(walk):
@@ -52,7 +52,7 @@ def steps_of(plain: Interpreter, walk: int, seed: int) -> Iterator[tuple[Key, St
 
 
 class Relation:
-    """The terms of every step with some constants lifted, asked about single steps with the constants as they are."""
+    """The terms of every step with some constants lifted, queried for single steps under the given constants."""
 
     def __init__(self, machine: Machine, values: dict[str, int], lifted: tuple[str, ...]) -> None:
         self.plain = Interpreter(machine, machine.set_constants(values), normalize=False)
@@ -80,7 +80,7 @@ class Relation:
         return bool(solver.check() == z3.sat)
 
     def refused(self, walk: int) -> set[str]:
-        """Return the actions of steps along a random walk that the terms do not allow."""
+        """Return the actions of steps along a random walk that the terms forbid."""
         steps = steps_of(self.plain, walk, seed=4)
         return {step.action.label for key, step, after in steps if not self.allows(key, step, after)}
 

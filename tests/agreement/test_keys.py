@@ -1,4 +1,4 @@
-"""Every field is in the key: another value anywhere makes another state, on every engine."""
+"""Every field is in the key: a change anywhere makes another state, on every engine."""
 
 import random
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ SMALL = tuple(item.MACHINE for item in (id_sequence, finite_replicated_log, mail
 EVERYTHING = [pytest.param(machine, id=machine.name) for machine in (*MACHINES, *SMALL)]
 STATES = 60
 WHOLE = 5
-"""States in which every field is flipped: in later ones only those that none had before."""
+"""States in which every field is flipped; in later ones only fields that were missing before."""
 
 
 def some_states(plain: Interpreter, count: int) -> list[Key]:
@@ -81,7 +81,7 @@ EVERY_FIELD = {
     "quorum": {"late_fetches": 1, "fetch_timeouts": 1, "listeners": 1, "registration_timeouts": 1, "updates": 1},
     "controller-failover": {"resends": 2},
 }
-"""Constants under which a machine's states use every field, where the usual ones do not."""
+"""Constants under which a machine's states use every field, if the usual ones do not suffice."""
 
 
 @pytest.mark.parametrize("machine", few(EVERYTHING, 3))

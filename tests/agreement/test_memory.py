@@ -1,5 +1,4 @@
-"""Machines whose code once read or wrote where no state is: they are searched in a process of its own, which must not
-be ended."""
+"""Machines whose code once read or wrote outside of states, searched in a separate process that must not crash."""
 
 import gc
 import json
@@ -96,7 +95,7 @@ SEARCHES = {"native": native, "plain": plain}
 
 
 def said(name: str) -> list[str]:
-    """Say what the search by an engine comes to for each machine."""
+    """Return the outcome of an engine's search for each machine."""
     found = []
     for machine, properties in map(machine_of, MACHINES.values()):
         try:
@@ -146,7 +145,7 @@ def test_a_machine_that_nobody_has_any_more_is_freed(tmp_path: Path) -> None:
     _budgets.cache_clear()
     for forget in typing._cleanups:
         forget()
-    gc.collect()  # classes of rows and channels go, and with them what they are known by
+    gc.collect()  # this frees classes of rows and channels, and their identities
     gc.collect()
     assert len(classes) > 3
     assert [item() for item in classes if item() is not None] == []

@@ -1,4 +1,4 @@
-"""Names of everything in a model: each works on every engine and in every format, or is refused where it is defined."""
+"""Names of everything in a model: each works on every engine and in every format, or is refused at its definition."""
 
 import builtins
 import json
@@ -35,7 +35,7 @@ OURS = words(
     "model z3 dup"
 )
 FOREIGN = ["é", "Ω", "数", "ª"]
-"""Letters that are not ASCII; Python reads the last one as `a`."""
+"""Non-ASCII letters; Python reads the last one as `a`."""
 SUSPECTS = list(dict.fromkeys([*OURS, *RESERVED, *FOREIGN, *BUILTINS, *NUMPY]))
 DUNDER = words("_x __x ___ _e _t _bounds _values _padding __class__ __dict__ __doc__ __init__")
 ROLES = words("field constant parameter local helper member message action property enum record state")
@@ -49,7 +49,7 @@ from fencepost.model.language import require as require_
 
 
 def model(**chosen: str) -> str:
-    """Return a model whose names are plain but for those that are chosen, by role."""
+    """Return a model with plain names, except the chosen ones, by role."""
     n = {role: f"{role}_" for role in ROLES} | chosen
     return f'''{HEAD}
 class Constants_(language_.Constants):
@@ -127,8 +127,9 @@ REFUSED = {"local": TAKEN, "parameter": TAKEN, "constant": {"values", "declared"
 
 @pytest.mark.parametrize("part", few(range(8), 8))
 def test_each_suspect_is_a_name_like_any_other_in_every_role(part: int, tmp_path: Path) -> None:
-    """Every model has a suspect in each role, another one in each, so that as many models as suspects try all of them
-    in all."""
+    """Every model has a different suspect in each role, so that as many models as suspects cover all combinations of
+    suspect and role.
+    """
     apart = len(SUSPECTS) // len(ROLES)
     for number in range(part, len(SUSPECTS), 8):
         chosen = {role: SUSPECTS[(number + place * apart) % len(SUSPECTS)] for place, role in enumerate(ROLES)}

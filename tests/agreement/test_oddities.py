@@ -1,6 +1,6 @@
-"""Small models of what engines get wrong: the symbolic engine has the successors, guards and errors of the plain one.
+"""Small models of errors that engines make: the symbolic engine has the successors, guards and errors of the plain one.
 
-States are put into the walk as plain values, and the first ones are given to z3 as values of its variables too.
+States enter the walk as plain values, and the first ones also as values of z3's variables.
 """
 
 import importlib.util
@@ -19,7 +19,7 @@ from tests.machines import odd_schema as schema
 
 CASES = {block.title: f"{block.body}\n" for block in blocks(MODELS / "symbolic.txt")}
 STATES, SOLVED = 24, 8
-"""States of each model that are compared, and of how many of them z3 is asked."""
+"""Number of states of each model that are compared, and of those checked with z3."""
 
 
 def model_of(text: str, folder: Path) -> tuple[Machine, tuple[Property, ...]]:

@@ -1,4 +1,4 @@
-"""A defect in any pass of an engine is found by the random machines that the suite draws."""
+"""Random machines of the suite find a defect in any pass of an engine."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,31 +23,31 @@ from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
 
 SEEDS = 60
-"""Machines that the suite draws."""
+"""Number of machines that the suite draws."""
 
 
 def hoisting(patch: pytest.MonkeyPatch) -> None:
-    """A guard counts one refusal, also where it refuses before a parameter is chosen."""
+    """Count one refusal even if a guard refuses before a parameter is chosen."""
     patch.setattr(
         Nesting, "test", lambda self, item: self.found.append(Guarded(self.action.guards[item.number], item, ()))
     )
 
 
 def packing(patch: pytest.MonkeyPatch) -> None:
-    """Numbers below 0 are packed as they are."""
+    """Pack negative numbers unchanged."""
     true = layout.entries
     patch.setattr(layout, "entries", lambda given: [item._replace(base=0) for item in true(given)])
 
 
 def masks(patch: pytest.MonkeyPatch) -> None:
-    """The whole guard is turned off instead of a part of it."""
+    """Turn off the whole guard instead of a part of it."""
     patch.setattr(
         masked.MaskedSearch, "slot", lambda self, guard: self.masks.slots[self.numbers[guard.action, guard.number]][0]
     )
 
 
 def checks(patch: pytest.MonkeyPatch) -> None:
-    """Values that are stored are not checked."""
+    """Do not check stored values."""
     true = ranges.Ranges.left
     patch.setattr(
         ranges.Ranges, "left", lambda self, node: ranges.NEVER if isinstance(node, nodes.Store) else true(self, node)
@@ -55,12 +55,12 @@ def checks(patch: pytest.MonkeyPatch) -> None:
 
 
 def order_of_bags(patch: pytest.MonkeyPatch) -> None:
-    """Messages stay in the order in which they were sent."""
+    """Leave messages in the order in which they were sent."""
     patch.setattr(bags.Bags, "sort", lambda *_: None)
 
 
 def liveness(patch: pytest.MonkeyPatch) -> None:
-    """Promises are about actions that never happen."""
+    """Make promises about actions that never happen."""
     true = calls.promises
     patch.setattr(
         calls, "promises", lambda graph, fair, *given: true(graph, replace(fair, masks=fair.masks * 0), *given)
@@ -68,7 +68,7 @@ def liveness(patch: pytest.MonkeyPatch) -> None:
 
 
 def columns(patch: pytest.MonkeyPatch) -> None:
-    """Sixteen numbers at once are compared otherwise."""
+    """Compare sixteen numbers at once by another order."""
     true = lanes.Lanewise.compared
     patch.setattr(
         lanes.Lanewise, "compared", lambda self, sign, one, other: true(self, {"<": "<="}.get(sign, sign), one, other)
@@ -76,17 +76,17 @@ def columns(patch: pytest.MonkeyPatch) -> None:
 
 
 def layouts(patch: pytest.MonkeyPatch) -> None:
-    """States are packed as under the constants that the code was compiled for."""
+    """Pack states for the constants that the code was compiled for."""
     patch.setattr(Kernels, "layout", lambda self, _: self.source.layout)
 
 
 def proofs(patch: pytest.MonkeyPatch) -> None:
-    """The prover takes each difference for a sum."""
+    """Take each difference for a sum in proofs."""
     patch.setitem(expressions._OPERATORS, nodes.BinaryOp.SUBTRACT, terms.plus)
 
 
 def tiering(case: Case) -> str:
-    """Compare a search that changes over to code which compares otherwise."""
+    """Compare a search that switches over to code with another comparison."""
     assert case.kernels.level == CHEAP
     with pytest.MonkeyPatch.context() as patch:
         columns(patch)
@@ -107,15 +107,15 @@ PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Callable[[Case], 
     "other constants": (layouts, comparisons.constants, "C.k"),
     "proofs": (proofs, comparisons.proof, "@always"),
 }
-"""By pass: the defect, the comparison that finds it, and a word of the machines that it is about."""
+"""By pass: the defect, the comparison that finds it, and a word that relevant machines contain."""
 
 
 FIRST = {"masks": 37, "checks": 18, "order of bags": 65, "liveness": 117, "proofs": 39}
-"""The machine that shows it, where those before it need not be searched again."""
+"""The machine that shows it, so that earlier ones need not be searched again."""
 
 
 def found(text: str, seed: int, ask: Callable[[Case], str], folder: Path) -> bool:
-    """Return whether a comparison of a machine shows a difference; an engine that breaks is one."""
+    """Return whether a comparison of a machine shows a difference; a crash of an engine counts."""
     try:
         machine, properties = load(text, folder)
         return bool(ask(Case(machine, properties, machine.set_constants({}), seed)))

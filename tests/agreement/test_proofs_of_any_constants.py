@@ -1,4 +1,4 @@
-"""Proofs for any constants hold for each of them, and a violation is one for some of them."""
+"""Proofs for any constants hold for each of them, and a violation exists for some of them."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ WAYS: tuple[dict[str, Any], ...] = ({}, {"havoc_loops": True}, {"k": 2}, {"depth
 
 
 def each(machine: Machine, properties: tuple[Property, ...]) -> tuple[dict[str, int], bool]:
-    """Return after how many steps properties are violated with some value of n, and whether one ends with an error."""
+    """Return after how many steps properties are violated for some value of n, and whether one raises an error."""
     least: dict[str, int] = {}
     wrong = False
     for number in range(1, 10):

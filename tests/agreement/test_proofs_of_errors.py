@@ -1,4 +1,4 @@
-"""Proofs where the plain semantics ends with an error, or where several things fail, say no more than is true."""
+"""Proofs claim no more than is true if the plain semantics raises an error, or if several things fail."""
 
 from itertools import product
 from pathlib import Path
@@ -26,7 +26,7 @@ from tests.machines import stumbles
 from tests.random_machines.engines import load as load_model
 
 WAYS: tuple[dict[str, Any], ...] = ({"depth": 5}, {"k": 4}, {})
-"""Runs, induction over several steps, induction: each has to find an error after two steps or three."""
+"""Runs, induction over several steps, induction: each must find an error after two or three steps."""
 
 
 def machine(*actions: Action, start: Action = stumbles.initial, normalize: Any = None) -> Machine:
@@ -35,7 +35,7 @@ def machine(*actions: Action, start: Action = stumbles.initial, normalize: Any =
 
 
 def proved(made: Machine, *properties: Property, **settings: Any) -> Proof:
-    """Prove properties, and have what z3 says confirmed, as the command does."""
+    """Prove properties and confirm z3's answer, as the command does."""
     constants, chosen = made.set_constants({}), Settings(**settings)
     proof = prove(made, constants, properties, chosen)
     found = ProveResult(Protocol(made, properties), constants, properties, chosen, proof)
@@ -43,7 +43,7 @@ def proved(made: Machine, *properties: Property, **settings: Any) -> Proof:
 
 
 def rising(folder: Path, text: str, only: str, **way: Any) -> ProveResult:
-    """Ask about properties of `RISING`, edited."""
+    """Prove properties of `RISING`, edited."""
     made, properties = load_model(HEAD + whole(text), folder)
     return asked(Protocol(made, properties), only=only.split(), reach=20, workers=1, cache=False, **way)
 
@@ -139,7 +139,7 @@ def calm(s, c):
 def far(s, c):
     return 1 >> (560 - s.x) >= 0
 '''
-"""It ends with an error after 600 steps, beyond the states that are gone through."""
+"""It raises an error after 600 steps, beyond the states that are searched."""
 
 
 @pytest.mark.parametrize("most", [5, 600], ids=str)

@@ -30,7 +30,7 @@ SHOWS = {
     "every violation is allowed": 0,
     "a bound cuts a state more": 1,
 }
-"""For each planted mistake a machine of which it makes false claims."""
+"""For each planted mistake a machine about which it makes false claims."""
 
 
 @cache

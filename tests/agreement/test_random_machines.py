@@ -1,5 +1,6 @@
-"""Random machines: they have every construct and every error of the language, and every engine says of them what the
-plain semantics says."""
+"""Random machines: they contain every construct and every error of the language, and every engine agrees with the plain
+semantics.
+"""
 
 import ast
 import re
@@ -22,7 +23,7 @@ from tests.random_machines.engines import compare_typed, load, with_folder
 from tests.random_machines.run import KINDS, kind_of, look_at
 
 TOGETHER = (11, 49, 14, 131, 221, 63, 114, 9, 168)
-"""Machines that have every construct between them: `python -m tests.random_machines cover` finds such."""
+"""Machines that together contain every construct: `python -m tests.random_machines cover` finds such a set."""
 WRONG = {
     "index": 8,
     "NONE as an index": 40,
@@ -87,7 +88,7 @@ def test_a_random_machine_means_the_same_as_its_typed_program(first: int) -> Non
 
 @cache
 def smallest() -> list[int]:
-    """Return the numbers of the hundred machines of the shortest text among the first."""
+    """Return the numbers of the hundred machines with the shortest text among the first."""
     return sorted(range(300), key=lambda seed: len(numbered(seed)))[:100]
 
 
@@ -100,8 +101,9 @@ def test_every_engine_says_of_a_random_machine_what_the_plain_semantics_says(par
 
 @pytest.mark.parametrize("seed", few([6005274, 6001950, 6006120, 6007815], 4))
 def test_what_an_engine_refuses_or_meets_first_is_no_difference(seed: int, tmp_path: Path) -> None:
-    """A number without a term, a cost of more than 64 bits, an error in a level that decides, an error of another
-    initial state."""
+    """The cases: a number without a term, a cost of more than 64 bits, an error in a level that decides, an error of
+    another initial state.
+    """
     assert not look_at(seed, tmp_path)["differs"]
 
 
@@ -109,7 +111,7 @@ def test_a_planted_defect_is_found_and_made_small(monkeypatch: pytest.MonkeyPatc
     true_add = Machinery.add
 
     def add(self: Machinery, frame: list[Any], item: nodes.Add) -> None:
-        """Put the message in flight before its fields are evaluated."""
+        """Add the message before its fields are evaluated."""
         bag = self.value(frame, item.bag)
         bag.items.append(row_of(bag.kind.record, self.zero(bag.kind.record), bag.path))
         for fill in item.fills:

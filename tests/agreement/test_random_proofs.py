@@ -23,7 +23,7 @@ from tests.random_machines.proofs import proof
 
 SEEDS = 8
 PROVED = (4, 25, 50)
-"""Small machines, of which something is proved, violated, or not found."""
+"""Small machines with a property that is proved, violated, or undetermined."""
 ask = with_folder(compare_symbolic)
 SHIFTED = HEAD + whole("""
 class State(Record):

@@ -1,4 +1,4 @@
-"""Models on which engines once differed: plain, native, compact and symbolic engine now find the same."""
+"""Models on which engines once differed: plain, native, compact and symbolic engine now agree."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Each sentence of `docs/model/semantics.md`, on every engine."""
+"""Each sentence of `docs/model/semantics.md` holds on every engine."""
 
 import re
 import textwrap
@@ -26,11 +26,11 @@ WANTED: dict[str, int | str] = {
     name: int(block.answer) if re.fullmatch(r"-?\d+", block.answer) else block.answer
     for name, block in zip(NAMES, BLOCKS, strict=True)
 }
-"""What each case leaves, or the error that it is."""
+"""The result of each case, or its error."""
 
 
 def action_of(block: Block) -> str:
-    """Return the action of a case: what happens in it, once."""
+    """Return the action of a case, which happens once."""
     name, _, parameters = block.title.partition(" for ")
     guards = [f"require(c.case == Case.{name.upper()})"]
     if not block.body.startswith("require(s.pc"):
@@ -45,7 +45,7 @@ MACHINE, PROPERTIES = machine_of(ENUM + SHARED.body + "".join(map(action_of, BLO
 
 
 def by_search(search: Callable[..., Result]) -> Callable[[Constants], bool]:
-    """Return whether an engine finds that all is as wanted; it raises the error of a case that fails."""
+    """Return a function that tests whether an engine agrees with a case; it raises the error of a failing case."""
 
     def ask(constants: Constants) -> bool:
         found = search(MACHINE, constants, PROPERTIES, Options(workers=1))
@@ -66,9 +66,9 @@ EVERY = [
     for case in NAMES
 ]
 STATES = 40
-"""States of a case that are compared on the symbolic engine, at most."""
+"""Most states of a case that are compared on the symbolic engine."""
 NO_END = {"plain"}
-"""Engines whose numbers have no end."""
+"""Engines with unbounded numbers."""
 
 
 def constants_of(case: str, **values: int) -> Constants:

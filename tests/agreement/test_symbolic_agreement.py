@@ -1,7 +1,7 @@
-"""The symbolic engine does what the plain semantics does: every guard that refuses, every state after, every property.
+"""The symbolic engine does what the plain semantics does: refusing guards, successors, properties.
 
-Random walks; each state is put into the walk as plain values, and some are given to z3 as values of its variables.
-That a difference would be caught is tested too.
+Each state of a random walk enters the walk as plain values, and some as values of z3's variables. Planted differences
+show that they are caught.
 """
 
 from collections.abc import Mapping

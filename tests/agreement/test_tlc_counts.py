@@ -1,6 +1,6 @@
 """The native engine gives the counts, depths, verdicts and trace lengths that TLC gives for the published models.
 
-And for constants that TLC was not asked about, those of a search written by hand that shares no code with this one.
+For constants without a TLC run, it agrees with a search written by hand that shares no code with this one.
 """
 
 import pytest
@@ -19,7 +19,7 @@ PUBLISHED = {
     "3/2/2/1": ((67_807, 21), (59_788, 22), (60_106, 22), (59_092, 22), (39_619, 22)),
     "3/2/2/2": (None, None, None, (1_437_076, 28), (737_794, 26)),
 }
-"""TLC's table once more, so that a slip in the catalogue cannot pin itself."""
+"""TLC's table again, so that a slip in the catalogue cannot confirm itself."""
 VIOLATIONS = {
     ("truncate-to-hwm", "2/2/2/2"): (9, 10),
     ("truncate-to-hwm", "3/2/2/1"): (9, 9),
@@ -32,7 +32,7 @@ VIOLATIONS = {
 RUNS = runs_of(*LINEAGE)
 RUNS_BY_NAME = {run.name: run for run in RUNS}
 FOUND_HERE = {("truncate-to-hwm", "2/2/2/1")}
-"""Rows whose properties TLC was not asked about, and which fail."""
+"""Rows whose properties TLC did not check, and which are violated."""
 
 
 def test_the_catalogue_has_every_row_of_the_published_table() -> None:
@@ -64,7 +64,7 @@ ORACLE = [
     (2, 3, 3, 2),
     (2, 2, 0, 2),
 ]
-"""Replicas, log size, records and last epoch, none of them in TLC's table."""
+"""Replicas, log size, records and last epoch, for rows outside TLC's table."""
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_a_guard_depends_on_what_led_to_the_locals_that_it_reads() -> None:
 
 
 def shown(program: Program, name: str) -> list[str]:
-    """Return the steps of an action's nest in a word each."""
+    """Return the steps of an action's nest, a word each."""
     action = next(item for item in program.actions if item.name == name)
     found = []
     for item in nest(program, action).steps:

@@ -1,4 +1,4 @@
-"""A value in which z3 leaves a quantifier is closed or said to be open, and ends no proof in an error of Python."""
+"""A value in which z3 leaves a quantifier is closed or reported as open, and never ends a proof with a Python error."""
 
 import fencepost.api as f
 import pytest
@@ -27,7 +27,7 @@ def change(s, c, v):
 def rises(before, after, c):
     return after.y >= before.y or after.x > 0
 """)
-"""An endless array that is asked for whether some element has a value: z3 leaves that question in its models."""
+"""An endless array with the question whether some element has a value, which z3 leaves in its models."""
 
 
 @pytest.mark.parametrize("options", [{"engine": "plain"}, {"workers": 1}, {"compact": True}], ids=str)

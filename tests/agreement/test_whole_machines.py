@@ -1,4 +1,4 @@
-"""Whole machines that engines may get wrong: every comparison that is made of random machines is made of them."""
+"""Whole machines that engines may get wrong: they get every comparison of the random machines."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ ASKED = ALWAYS | {name: ask for name, (_, ask) in SOMETIMES.items()}
 @pytest.mark.parametrize("text", few(CASES.values(), 2), ids=CASES)
 def test_every_engine_says_of_a_hard_machine_what_the_plain_semantics_says(text: str, tmp_path: Path) -> None:
     machine, properties = load(HEAD + text, tmp_path)
-    for seed in range(2):  # which guards are turned off
+    for seed in range(2):  # choices of guards that are turned off
         case = Case(machine, properties, machine.set_constants({}), seed)
         found = {name: ask(case) for name, ask in ASKED.items() if seed == 0 or name == "masks"}
         assert {name: how for name, how in found.items() if how} == {}
@@ -48,7 +48,7 @@ def test_the_error_that_ended_the_search_is_told_in_its_words(name: str, tmp_pat
     expected = said(lambda: plain(machine, constants, properties, Options(workers=1)))["error"]
     assert said(lambda: native(machine, constants, properties, Options(workers=1)))["error"] == expected
     walker = Walker(machine, constants, properties)
-    if len(walker.initial) == 1:  # of several states a walk knows one
+    if len(walker.initial) == 1:  # a walk has only one of several states
         with pytest.raises(DomainError) as caught:
             walker.walk(0, 50, seed=0, depth=9)
         assert str(caught.value) == expected
@@ -103,7 +103,7 @@ def test_what_goes_wrong_with_constants_is_not_proved_without_them(text: str, ha
     for depth in (None, 6):
         try:
             found = prove(machine, constants, properties, Settings({"n": None}, havoc_loops=havoc, depth=depth))
-        except (DomainError, ModelError):  # it is told, or refused
+        except (DomainError, ModelError):  # reported, or refused
             continue
         assert found.verdict is not Verdict.PROVED or ("error" in wrong and found.cuts)
         assert found.verdict is not Verdict.NOT_FOUND

@@ -1,4 +1,4 @@
-"""A headless Chromium for the tests that look at pages; without its driver they are skipped where this is imported."""
+"""A headless Chromium for the tests of pages; without its driver they are skipped at import."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ def served(folder: Path) -> Iterator[str]:
 
 
 class Tab:
-    """A page that is open, with what it asked for and what it complained of."""
+    """An open page, with its requests and console errors."""
 
     def __init__(self, browser: Any, address: str, **options: Any) -> None:
         self.context = browser.new_context(**options)

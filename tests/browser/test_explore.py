@@ -51,7 +51,7 @@ class Opened(Tab):
         )
 
     def close(self) -> None:
-        """Close it; it must not have complained, nor asked anybody else."""
+        """Close it and check that it reported no errors and made no foreign requests."""
         assert self.said == []
         assert self.elsewhere(self.address) == []
         self.context.close()

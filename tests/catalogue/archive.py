@@ -1,4 +1,4 @@
-"""Parts of what tests ask of the runs of a protocol."""
+"""Helpers for tests of a protocol's runs."""
 
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import Run, values_of

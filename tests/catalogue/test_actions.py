@@ -1,5 +1,6 @@
-"""Every action of data replication, of the quorum and of recovery matters: a history that violates something takes it,
-or needs one of its guards."""
+"""Every action of data replication, of the quorum and of recovery matters: a violating history takes it, or needs one
+of its guards.
+"""
 
 import pytest
 from fencepost.counterexamples.reader import read
@@ -24,7 +25,7 @@ UNCAUGHT: dict[str, dict[str, str]] = {
     },
     "unclean-recovery": {},
 }
-"""Actions that no such history takes, and why that is as it should be."""
+"""Actions in no such history, and why that is right."""
 
 
 def in_violations(name: str) -> set[str]:
@@ -39,8 +40,7 @@ def in_violations(name: str) -> set[str]:
 
 
 def in_matrices(name: str) -> set[str]:
-    """Return the actions one of whose guards keeps a property, and those that measured histories take which violate
-    one."""
+    """Return the actions with a guard that protects a property, and those in measured histories that violate one."""
     rows = [row for base in load(f"matrices/{name}").get("bases", ()) for row in base["rows"] if row.get("broken")]
     return {row["row"].rpartition(" ")[0] for row in rows} | {
         step.partition(" ")[0] for row in rows for step in row.get("steps", ())

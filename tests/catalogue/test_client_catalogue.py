@@ -1,4 +1,4 @@
-"""Archived histories of leader discovery are histories of connections that keep an order, too."""
+"""Archived histories of leader discovery are also possible on connections that keep an order."""
 
 import pytest
 from fencepost.counterexamples.replay import replay
@@ -9,7 +9,7 @@ from tests.catalogue.archive import archived
 
 @pytest.mark.parametrize("file", sorted(archived("leader-discovery")))
 def test_no_history_of_leader_discovery_needs_a_request_that_overtakes_another_at_one_broker(file: str) -> None:
-    """Kafka's connections keep an order, the model's do not: each history is one of both."""
+    """Kafka's connections keep an order, the model's do not: each history is possible with both."""
     trace = replay(ARCHIVE / file).trace
     plain, loop = trace.interpreter(), trace.steps[trace.loop :] if trace.loop is not None else ()
     waiting: list[tuple[str, str]] = []
@@ -41,4 +41,4 @@ ANSWERED = {
     "broker-answers-refresh": "refresh",
 }
 RECEIVED = {"client-receives-response": "request", "client-applies-metadata": "refresh"}
-"""By action: which of the two requests is sent, answered, received."""
+"""By action: the request that is sent, answered or received."""

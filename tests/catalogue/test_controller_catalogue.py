@@ -1,4 +1,4 @@
-"""Runs of fail-over: each that fails has a twin that holds."""
+"""Runs of fail-over: each violating run has a twin that holds."""
 
 from fencepost.invariants.catalogue import runs_of
 

@@ -1,4 +1,6 @@
-"""The catalogue: every run is pinned, nothing is vacuous, a trace is of its run; those of profile `quick` are made."""
+"""The catalogue: every run is pinned, nothing is vacuous, each trace belongs to its run; runs of profile `quick` are
+made.
+"""
 
 from collections import Counter
 
@@ -52,11 +54,11 @@ UNBROKEN = {
     "quorum": {"commit-is-visible-in-time"},
     "follower-reads": {"waits-until-known"},
 }
-"""Bounds of costs that no switch exceeds."""
+"""Bounds of costs that no switch can exceed."""
 ONLY_BROKEN = {"follower-reads": {"truncation-is-found"}, "unclean-recovery": {"recovery-keeps-everything"}}
-"""Witnesses that no run shows which keeps every property."""
+"""Witnesses that are reached in no run in which all properties hold."""
 LINEAGE = {"truncate-to-hwm", "kip101", "kip279", "kip320-first-try", "kip320"}
-"""One after the other they are each other's variants."""
+"""Protocols that are variants of each other."""
 
 
 def judged(run: Run) -> set[str]:
@@ -88,7 +90,8 @@ WITHOUT_TWIN = {
     ("B36", "nobody-fails"),
     ("B50", "candidates-have-committed"),
 }
-"""Bugs, and properties that fail with some of their runs though no other run decides them at the same constants."""
+"""Bugs, and properties that are violated in some of their runs although no other run decides them at the same
+constants."""
 
 
 BUGS = [item for item in evidence().values() if entries()[item.entry].kind == "bug"]
@@ -127,7 +130,7 @@ TAKEN = {
     "controller-failover": """3 controllers, a restart and lost writes; 3 controllers, a request sent again;
         two decisions, no records; three epochs, elected again""",
 }
-"""Runs that together take every action. Of other protocols these are all small ones."""
+"""Runs that together take every action. For other protocols, all small ones do."""
 SMALL = {"follower-reads": 30_000, "watermark-propagation": 30_000}
 DEAD = {
     "controller-failover": {"broker-loads-metadata-anew"},
@@ -147,5 +150,5 @@ def test_small_runs_find_what_is_pinned_and_no_action_is_dead(name: str) -> None
         if run.name in named if name in TAKEN else small and not (run.properties and name == "follower-reads"):
             result, differences = judge(run, Options(workers=1))
             assert not differences, (run.name, differences)
-            fired.update(result.fired)  # keeps those that never happened, at 0
+            fired.update(result.fired)  # update keeps actions that never happened, at 0
     assert {label for label, count in fired.items() if not count} == DEAD.get(name, set())

@@ -1,4 +1,4 @@
-"""Runs of fetching from followers: cells of the table, and what is judged on request."""
+"""Runs of fetching from followers: cells of the table, and properties judged on request."""
 
 from fencepost.site.tables import every_cell
 

@@ -1,4 +1,4 @@
-"""Runs of the quorum model: every bug has its twin, and delays are as the pages say."""
+"""Runs of the quorum model: every bug has its twin, and delays match the pages."""
 
 import re
 
@@ -54,7 +54,7 @@ SHARES = {
     "clock, comparison only": (1, 3),
     "clock, completion only": (1, 3),
 }
-"""How many maximum waits and messages there are on the worst way."""
+"""Numbers of maximum waits and messages on the worst path."""
 
 
 @pytest.mark.parametrize("title", SHARES)

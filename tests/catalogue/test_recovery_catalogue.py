@@ -1,5 +1,6 @@
-"""Unclean recovery: what is pinned is found, every property fails somewhere and holds elsewhere, and the rules differ
-as the page says."""
+"""Unclean recovery: runs match their pins, every property is violated somewhere and holds elsewhere, and the rules
+differ as the page says.
+"""
 
 import pytest
 from fencepost.invariants.catalogue import runs_of, values_of
@@ -20,8 +21,9 @@ def test_every_rule_is_tried_with_every_wait() -> None:
     [(Rule.LONGEST_LOG, {0}), (Rule.LATEST_EPOCH, {1, 2}), (Rule.KIP_966, {2}), (Rule.KNOWN_FIRST, {1})],
 )
 def test_rules_prefer_logs_as_they_say(rule: Rule, elected: set[int]) -> None:
-    """Broker 0 has three records of epoch 0, broker 1 one of epoch 1, broker 2 two up to epoch 1; broker 1 was
-    eligible last."""
+    """Broker 0 has three records of epoch 0, broker 1 one of epoch 1, broker 2 two up to epoch 1; broker 1 was the last
+    eligible one.
+    """
     plain = Interpreter(MACHINE, MACHINE.set_constants({"max_records": 3, "rule": rule, "wait": Wait.NOBODY}))
     s = plain.schema.restore(plain.initial_states()[0])
     s.leader, s.leader_epoch, s.isr, s.known, s.written = -1, 1, 0, 0b010, 3

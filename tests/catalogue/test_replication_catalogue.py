@@ -1,4 +1,4 @@
-"""Runs of the replication model: every bug has its twin, what is asked for has a history, and what must fail fails."""
+"""Runs of the replication model: every bug has its twin, budgets have histories, and violations are as expected."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +34,7 @@ ASKED_FOR = {
     "broker_writes_log_start": ("crash-loses-the-log-start", "hyp-23"),
     "controller_assigns_directory": ("new-directory-is-assigned", "hyp-17"),
 }
-"""Actions that happen only where a budget asks for them: a witness, and an archived history."""
+"""Actions that happen only with a budget: a witness, and an archived history."""
 
 
 def test_a_run_of_a_version_that_fails_says_why_and_has_a_twin_that_holds() -> None:
@@ -63,7 +63,7 @@ def test_an_action_that_is_asked_for_has_a_witness_and_a_history_that_a_property
 
 
 def changed(change: Callable[[Any], None]) -> tuple[Interpreter, Any]:
-    """Return the initial state of two brokers with something changed by hand."""
+    """Return the initial state of two brokers with a change made by hand."""
     plain = Interpreter(MACHINE, MACHINE.set_constants({"brokers": 2}))
     state = plain.schema.restore(plain.initial_states()[0])
     change(state)

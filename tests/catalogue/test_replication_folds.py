@@ -1,5 +1,6 @@
-"""What `normalize` forgets cannot be observed: the two-broker runs of the catalogue find the same with and without
-it."""
+"""The parts that `normalize` forgets cannot be observed: the two-broker runs of the catalogue have the same results
+without it.
+"""
 
 from functools import cache
 
@@ -14,22 +15,22 @@ from fencepost.model.cluster.machine import MACHINE
 from tests.helpers.parameters import few
 
 pytestmark = pytest.mark.xdist_group("replication-folds")
-"""Two compiled machines, shared by all of these."""
+"""Two compiled machines, shared by all of these tests."""
 
 RUNS = tuple(run for run in runs_of("replication") if not run.properties)
 ROOM = {"metadata_lag": 12, "alter_partitions": 4, "late_fetches": 2}
-"""Enough for a run that drops no image and no message, and one compilation for all."""
+"""Capacities that suffice without dropping an image or a message, so that one compilation serves all."""
 FITS = 27_000
-"""States of the run in the catalogue: without normalizing the largest of these have ten times as many."""
+"""State limit of a run in the catalogue: without normalizing the largest of these have ten times as many."""
 ONE_STEP_LONGER = {"joining-replica-has-committed"}
-"""With late answers, the leader of this history waits for an answer that `normalize` drops as soon as it means
-nothing: a step of its own without normalizing."""
+"""With late answers, the leader of this history waits for an answer that `normalize` drops once it has no effect;
+without it that is a separate step."""
 SHORT = 4_000
-"""States of the run up to which these tests are among those of every change; the others are `long`."""
+"""State limit of runs that are tested on every change; the others are `long`."""
 
 
 def configurations() -> dict[str, Run]:
-    """Return the runs with two brokers, one of those that differ by their versions' names only."""
+    """Return the runs with two brokers, one of those that differ only in their versions' names."""
     found: dict[tuple[tuple[str, int], ...], Run] = {}
     for run in RUNS:
         values = values_of(run)
@@ -48,7 +49,7 @@ def each() -> list[ParameterSet]:
 
 @cache
 def explored(name: str, *, normalize: bool) -> Result:
-    """Search a configuration to the end, with room for everything that is in flight."""
+    """Search a configuration to the end, with capacity for all messages."""
     constants = MACHINE.set_constants({**values_of(configurations()[name]), **ROOM})
     result = search(MACHINE, constants, PROPERTIES, Options(workers=1, normalize=normalize))
     assert result.complete

@@ -1,5 +1,4 @@
-"""What must happen in the end in replication: no case that holds is about nothing, and bugs fail where their twins
-hold."""
+"""Liveness of replication: no case holds vacuously, and bugs are violated where their twins hold."""
 
 from typing import Any
 
@@ -30,7 +29,7 @@ def test_a_run_finds_what_is_pinned_and_no_case_of_it_is_vacuous(run: object) ->
 
 
 def steps(title: str) -> set[tuple[Any, Any]]:
-    """Return every step between two states of a run with one record, each state as its key."""
+    """Return every step of a run with one record, as pairs of keys."""
     (run,) = (run for run in RUNS if run.title == title)
     plain = Interpreter(MACHINE, MACHINE.set_constants({**values_of(run), "max_records": 1}))
     found: set[tuple[Any, Any]] = set()

@@ -1,4 +1,4 @@
-"""What the replication model reaches at small sizes, and which check of a KIP is needed for what."""
+"""Reachability in the replication model at small sizes, and the need for each check of a KIP."""
 
 from collections.abc import Mapping
 
@@ -13,13 +13,13 @@ from tests.helpers.parameters import sized
 from tests.helpers.stories import Story
 
 pytestmark = pytest.mark.xdist_group("replication")
-"""All of these share one compiled machine, so one worker runs them."""
+"""These tests share one compiled machine, so one worker runs them."""
 
 KIP_903 = sized(
     "brokers=2 max_records=1 initial_isr=1 crashes=1 fences=1 shrinks=0 max_leader_epoch=2 fenced_before_registration=1"
 )
-"""Loss only outside the ISR, one crash and one fence: with two fences the last member of the ISR can lose records
-too."""
+"""Loss only outside the ISR, one crash and one fence; with two fences even the last member of the ISR can lose
+records."""
 
 
 def explore(constants: Mapping[str, int]) -> Result:
@@ -35,7 +35,7 @@ def violated(result: Result) -> dict[str, int]:
 
 
 def test_kip_903_is_found_again_in_kafka_3_5_with_the_older_request() -> None:
-    """The loss itself, as the code is otherwise; 20 steps are what the KIP's story may take."""
+    """The loss itself, with the rest of the code unchanged; the KIP's story may take 20 steps."""
     sizes = sized("brokers=2 max_records=1 initial_isr=1 crashes=1 fences=1 shrinks=0 max_leader_epoch=2")
     result = explore({**MACHINE.version("kafka-3.5").values, **sizes, "alter_partition_version": 2})
     assert violated(result)["joining-epoch-is-registered"] == 6
@@ -44,7 +44,7 @@ def test_kip_903_is_found_again_in_kafka_3_5_with_the_older_request() -> None:
 
 @pytest.mark.parametrize("normalize", [False, True])
 def test_a_request_that_must_be_refused_is_refused_by_an_action_unless_normalizing_does_it(*, normalize: bool) -> None:
-    """The one action that fires in no run of the catalogue: what it does is done at once."""
+    """The one action that happens in no run of the catalogue: `normalize` does its work at once."""
     story = Story("replication", normalize=normalize, brokers=2, initial_isr=1)
     story.do("leader-handles-fetch", 0, 1).do("controller-fences-broker", 0)
     assert len(story.can("controller-refuses-alter-partition")) == (0 if normalize else 1)

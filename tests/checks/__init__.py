@@ -1,1 +1,1 @@
-"""The checks of a change and of everything: `./test` and `./test all` run them. Only the standard library is needed."""
+"""The checks of a change (`./test`) and of everything (`./test all`). Only the standard library is needed."""

@@ -9,11 +9,11 @@ from tests.checks import everything, quick
 from tests.checks.parts import BY_NAME, PARTS, SUITE, touched
 
 MINUTES = 58
-"""Of CI: what is left of an hour after a margin."""
+"""Time limit in CI: an hour with a margin."""
 
 
 def main(words: list[str]) -> int:
-    """Run what the words ask for, and return the exit status."""
+    """Run the requested checks, and return the exit status."""
     if not words:
         return quick.run()
     if words[0] == "all":
@@ -36,7 +36,7 @@ def all_of(names: list[str]) -> int:
 
 
 def changed(began: float) -> int:
-    """Run the parts that a change is about, as far as an hour of CI that began then goes."""
+    """Run the parts affected by a change, within the hour of CI that began then."""
     parts, unmapped = touched(everything.changed_paths())
     parts = [part for part in parts if part.name not in SUITE]
     about = ", ".join(part.name for part in parts) or "nothing that ./test left out"

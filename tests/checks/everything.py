@@ -1,4 +1,4 @@
-"""Everything that this machine can run, part after part; an interrupted run goes on where it was on the same commit."""
+"""Everything that this machine can run, part after part; an interrupted run continues on the same commit."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ PASSED, FAILED, LEFT_OUT, STOPPED = "passed", "failed", "left out", "stopped"
 
 
 class Outcome(NamedTuple):
-    """How a part ended, why, and the closing line of pytest if it has one."""
+    """How a part ended, why, and pytest's closing line, if any."""
 
     part: str
     word: str
@@ -39,7 +39,7 @@ def git(*words: str) -> str:
 
 
 def state_of_sources() -> str:
-    """Return the commit, and what was changed since, in one word."""
+    """Return the commit and the uncommitted changes as one word."""
     changed = git("diff", "HEAD") + git("ls-files", "--others", "--exclude-standard")
     return git("rev-parse", "--short=12", "HEAD").strip() + (
         "-" + hashlib.sha256(changed.encode()).hexdigest()[:8] if changed else ""
@@ -47,7 +47,7 @@ def state_of_sources() -> str:
 
 
 def changed_paths() -> list[str]:
-    """Return what differs from the main branch, or on it from the last commit."""
+    """Return the paths that differ from the main branch, or on it from the last commit."""
     head, base = git("rev-parse", "HEAD").strip(), ""
     for branch in ("origin/main", "main"):
         with suppress(subprocess.CalledProcessError):
@@ -57,12 +57,12 @@ def changed_paths() -> list[str]:
         base = "HEAD~1"
     try:
         return git("diff", "--name-only", base).split()
-    except subprocess.CalledProcessError:  # the first commit, or a clone of one commit
+    except subprocess.CalledProcessError:  # the first commit, or a shallow clone
         return git("ls-files").split()
 
 
 def run_part(part: Part, seconds: float, log: Path) -> Outcome:
-    """Run one environment of tox for so long at most."""
+    """Run one environment of tox for at most this long."""
     began = time.monotonic()
     with log.open("wb") as out:
         command = [sys.executable, "-m", "tox", "run", "-e", part.name]
@@ -94,7 +94,7 @@ def run_part(part: Part, seconds: float, log: Path) -> Outcome:
 
 
 def run(parts: Iterable[Part], *, until: float = float("inf"), named: bool = False) -> list[Outcome]:
-    """Run parts until a time of the monotonic clock, write the summary after each, and return how all ended."""
+    """Run parts until a time of the monotonic clock, write the summary after each, and return all outcomes."""
     folder = KEPT / state_of_sources()
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / "outcomes.json"

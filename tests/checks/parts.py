@@ -1,5 +1,4 @@
-"""The parts of `./test all`, in the order of what fails soonest: what each needs, how long it may take, which files it
-is about."""
+"""The parts of `./test all`, those that fail soonest first: requirements, time limits, and the files of each."""
 
 import os
 import re
@@ -19,13 +18,13 @@ class Part:
 
     name: str
     minutes: int
-    """It is ended after so long."""
+    """Time limit."""
     touches: str = ""
-    """A pattern of the paths that it is about: a change of one of them runs it in CI."""
+    """A pattern of paths: changing one of them runs the part in CI."""
     needs: tuple[str, ...] = ()
     """Programs that it starts."""
     asked: bool = False
-    """It takes hours, and runs only if it is named."""
+    """Whether it takes hours, and runs only if named."""
 
 
 ENGINES = r"(model/language|explorers|tests/(agreement|helpers|machines|random_machines))/"
@@ -63,7 +62,7 @@ PARTS = (
 )
 BY_NAME = {part.name: part for part in PARTS}
 SUITE = ("lint", "imports", "types", f"py3{sys.version_info.minor}")
-"""Parts that `./test` has done already."""
+"""Parts that `./test` covers."""
 
 
 @cache
@@ -83,7 +82,7 @@ def has(program: str) -> bool:
 
 
 def answers(program: str) -> bool:
-    """Return whether a program starts: a version manager has names of Pythons that it has not installed."""
+    """Return whether a program starts: a version manager lists Pythons that it has not installed."""
     found = shutil.which(program)
     return found is not None and not subprocess.run([found, "--version"], capture_output=True, check=False).returncode
 

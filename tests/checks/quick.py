@@ -1,4 +1,4 @@
-"""What a change must pass in five minutes: two lanes side by side, tests in one and every other check in the other."""
+"""The checks of a change, within five minutes: two parallel lanes, tests in one and every other check in the other."""
 
 import hashlib
 import os
@@ -14,9 +14,9 @@ from tests.checks.parts import JAVA, has
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / ".checks"
-"""Compiled machines, caches of the checkers, and how far `./test all` came."""
+"""Folder for compiled machines, the checkers' caches, and the progress of `./test all`."""
 INSTALLED = KEPT / "installed"
-"""The package as it is installed for users: the checkers follow no editable installation."""
+"""The package as installed for users: the checkers do not follow editable installations."""
 PYTHON = sys.executable
 PIP = [PYTHON, "-m", "pip", "--disable-pip-version-check", "--quiet"]
 WITHOUT_JAVA = (
@@ -27,7 +27,7 @@ SPARK_TEST = "tests/spark/test_explore.py::test_real_executors_find_the_same_and
 
 
 class Lane(threading.Thread):
-    """Commands one after another, the output of each shown when it has ended; the rest goes on after a failure."""
+    """Commands run one after another, each with its output when it ends; later ones run after a failure."""
 
     def __init__(self, steps: list[tuple[str, list[list[str]]]]) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Lane(threading.Thread):
         for name, commands in self.steps:
             began, said = time.monotonic(), ""
             for command in commands:
-                folder = KEPT if "mypy" in command else ROOT  # to mypy, our folder kafka is the library of that name
+                folder = KEPT if "mypy" in command else ROOT  # else kafka looks like the library
                 done = subprocess.run(
                     command,
                     cwd=folder,
@@ -71,14 +71,14 @@ def requirements() -> dict[str, object]:
 
 
 def pip(*words: str) -> None:
-    """Run pip, and show what it says only where it fails."""
+    """Run pip, and show its output only on failure."""
     done = subprocess.run([*PIP, *words], cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"pip {shlex.join(words)} failed:\n{done.stdout}{done.stderr}")
 
 
 def install() -> None:
-    """Install what the tests need into this environment, unless that was done before."""
+    """Install the tests' dependencies into this environment, once."""
     KEPT.mkdir(exist_ok=True)
     stamp = Path(sys.prefix) / "installed.txt"
     wanted = hashlib.sha256(repr((requirements(), sys.version, has(JAVA))).encode()).hexdigest()
@@ -86,7 +86,7 @@ def install() -> None:
         return
     pip("install", "--upgrade", "pip>=25.1")
     wheels, extras = KEPT / "wheels", "prove,hypothesis,mcp"
-    command = [*PIP, "wheel", "--no-deps", "--wheel-dir", str(wheels), "pyspark>=4"]  # it is built from its source
+    command = [*PIP, "wheel", "--no-deps", "--wheel-dir", str(wheels), "pyspark>=4"]  # it has no wheel
     with (KEPT / "wheels.txt").open("w") as log:
         spark = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log) if has(JAVA) else None
     more = ["--group", "test", "--group", "checks"]

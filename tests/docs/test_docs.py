@@ -1,4 +1,4 @@
-"""Blocks and commands of pages run, and end as the pages say."""
+"""Blocks and commands of pages run, with the results that the pages show."""
 
 import re
 import shlex
@@ -18,7 +18,7 @@ from tests.helpers import commands
 from tests.helpers.places import DOCS, ROOT
 
 LONG = re.compile(r"check +#|faults replication|--checkpoint")
-"""Commands of pages that take more than some seconds, or leave files behind."""
+"""Commands of pages that take more than a few seconds, or leave files behind."""
 MODEL, SUITE = "fetch_from_anyone.py", "test_fetch_from_anyone.py"
 
 

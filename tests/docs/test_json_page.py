@@ -1,4 +1,4 @@
-"""The page on JSON names every field that a command prints."""
+"""The page on JSON names every field that commands print."""
 
 import ast
 import json
@@ -17,7 +17,7 @@ from tests.unit.cli.test_cli_builds import MAILBOX
 PAGE = (ROOT / "docs" / "use" / "json.md").read_text()
 ROOMS = MAILBOX.parent / "rooms.py"
 BY_NAME = set(words("constants weights lowered violated worst for most faults free cells unbounded cuts"))
-"""Fields whose values are objects with names of the protocol as keys."""
+"""Fields whose values are objects with a protocol's names as keys."""
 SECTIONS = {
     "catalogue": ("api/answers/results", "api/calls/catalogue"),
     "list": ("api/calls/listing",),
@@ -36,23 +36,23 @@ SECTIONS = {
     "compare": ("kafka/conform/builds",),
     "prove": ("api/answers/proof_report",),
 }
-"""The sections of the page, and the modules that make what they are about."""
+"""The sections of the page, and the modules that make their objects."""
 
 
 def section(title: str) -> str:
-    """Return a section of the page, with what it refers to and what stands before all of them."""
+    """Return a section of the page, with the sections it refers to and the common text."""
     parts = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
     more = {"catalogue": ("check",), "simulate": ("check", "shrink"), "advise": ("faults",)}.get(title, ())
     return PAGE.partition("\n## ")[0] + "".join(parts[item] for item in (title, *more))
 
 
 def named(title: str) -> set[str]:
-    """Return every word that a section has in code."""
+    """Return every word in code in a section."""
     return {word for text in re.findall(r"`([^`]+)`", section(title)) for word in re.findall(r"[a-z_-]+", text)}
 
 
 def fields(data: Any, inside: str = "") -> Iterator[str]:
-    """Yield the names of all fields in a JSON value, but for those that are names of the protocol's own."""
+    """Yield the names of all fields in a JSON value, except a protocol's own names."""
     if isinstance(data, dict):
         for name, value in data.items():
             if inside not in BY_NAME:
@@ -82,9 +82,9 @@ def test_every_field_that_is_printed_is_on_the_page(title: str, command: str) ->
 
 
 def written(module: str) -> set[str]:
-    """Return the names of the fields that a module writes: the keys of its literals, and of what it adds to them.
+    """Return the names of the fields that a module writes: the keys of its literals, and those added later.
 
-    The columns of a data frame and the tables of a module are no JSON.
+    The columns of a data frame and a module's tables are excluded.
     """
     tree = module_of((ROOT / f"{module}.py").read_text())
     tree.body = [node for node in tree.body if not isinstance(node, ast.Assign | ast.AnnAssign)]

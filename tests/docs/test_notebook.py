@@ -1,4 +1,4 @@
-"""The notebook of the documentation runs, and shows what it showed when it was committed."""
+"""The notebook of the documentation runs, with the output that was committed."""
 
 import copy
 from typing import Any

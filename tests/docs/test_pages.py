@@ -1,4 +1,4 @@
-"""Pages are short, their links resolve, and what they say is in the figures and in the catalogue."""
+"""Pages are short, their links resolve, and their claims match the figures and the catalogue."""
 
 import json
 import re
@@ -65,13 +65,13 @@ def test_figures_are_small_and_have_one_row_a_line() -> None:
 
 
 def targets(text: str) -> list[str]:
-    """Return what a page links to: in place, and below a table."""
+    """Return the targets of a page's links, inline and below a table."""
     plain = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     return re.findall(r"\]\(([^)\s]+)\)", plain) + re.findall(r"^\[[^\]]+\]: (\S+)$", plain, re.MULTILINE)
 
 
 def anchors(text: str) -> set[str]:
-    """Return what a link to a page may name: its headings as GitHub names them, and its own anchors."""
+    """Return the possible anchors of a page: its headings as GitHub names them, and its own anchors."""
     plain = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     titles = re.findall(r"^#+ (.*)$", plain, re.MULTILINE)
     made = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
@@ -108,7 +108,7 @@ def test_every_page_is_reached_from_the_readme() -> None:
 
 
 def test_what_python_and_claims_say_of_pages_exists() -> None:
-    own = [item for item in ROOT.iterdir() if not item.name.startswith(".")]  # the others hold environments and caches
+    own = [item for item in ROOT.iterdir() if not item.name.startswith(".")]  # hidden: environments, caches
     files = (file for item in own for file in ([item] if item.is_file() else item.rglob("*")))
     texts = [file for file in files if file.suffix in (".py", ".toml")]
     named = {(name, file) for file in texts for name in re.findall(r"\bdocs/[a-z0-9/-]+\.md", file.read_text())}
@@ -174,7 +174,7 @@ def test_runs_and_switches_that_a_page_names_exist(page: Path) -> None:
 
 
 def test_what_was_measured_is_what_is_pinned() -> None:
-    """If not: `python -m benchmarks.figures.catalogue`, or `python -m benchmarks.spark`."""
+    """If this fails: `python -m benchmarks.figures.catalogue`, or `python -m benchmarks.spark`."""
     pinned = {run.name: (run.distinct, run.depth) for run in runs()}
     for name, found in measured_runs().items():
         assert (found["distinct"], found["depth"]) == pinned[name]

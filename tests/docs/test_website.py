@@ -1,4 +1,4 @@
-"""Pages of the site, one of each sort: from the models, the catalogue and the figures, and nothing by hand."""
+"""Pages of the site, one of each sort, are made from the models, the catalogue and the figures."""
 
 import html
 import json
@@ -28,7 +28,7 @@ from tests.helpers.places import DOCS
 
 built = cache(built_pages)
 settings_page = pytest.mark.xdist_group("settings")
-"""The page of settings takes long to build: tests of it share one."""
+"""The page of settings takes long to build, so its tests share one."""
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +82,12 @@ def test_below_an_entry_are_its_runs_traces_guards_and_the_claims_that_say_the_s
 
 
 FEW = {"replicas": "235", "min-isr": "123", "acks": ("all", "1"), "kafka": ("3.9", "4.1", "4.4")}
-"""The choices that `./test` builds the page of: all of them take it a quarter of a minute."""
+"""The choices of the page that `./test` builds: building all of them takes a quarter of a minute."""
 
 
 @pytest.fixture(scope="module", params=[FEW, pytest.param({}, marks=pytest.mark.long)], ids=["few", "all"])
 def chosen(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The page of settings, of the choices that are named."""
+    """Return the page of settings for the named choices."""
     choices = tuple(
         (name, label, request.param.get(name, values), one) for name, label, values, one in settings.CHOICES
     )
@@ -98,7 +98,7 @@ def chosen(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def answers(chosen: str) -> dict[str, str]:
-    """What the page shows for each choice, put together as its script does."""
+    """Return the text for each choice, assembled like the page's script does."""
     pieces = re.findall(r'<section class="answer" id="piece-\d+" hidden>(.*?)</section>', chosen, re.DOTALL)
     index = json.loads(re.findall(r'id="index">(.*?)</script>', chosen)[0])
     return {key: "".join(pieces[number] for number in numbers) for key, numbers in index.items()}

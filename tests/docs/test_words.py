@@ -1,4 +1,4 @@
-"""Words that a native reader stumbles over are in no page, and in few messages and docstrings."""
+"""Words that a native reader stumbles over appear on no page, and in few messages and docstrings."""
 
 import ast
 import re
@@ -15,17 +15,17 @@ WORN = re.compile(
     r"|at hand|whose it is|has not any more|by itself alone|(?<!there )(?:is|are) no(?! longer| more\b))\b",
     re.IGNORECASE,
 )
-"""Write instead: does not, raises an error, eventually, reports, any broker that, no broker, requested, current."""
+"""Better words: does not, raises an error, eventually, reports, any broker that, no broker, requested, current."""
 QUOTED = re.compile(r"^```.*?^```|`[^`\n]*`|\"[^\"\n]*\"|“[^”]*”", re.MULTILINE | re.DOTALL)
-"""Code and quotations, in which words are somebody else's."""
+"""Code and quotations, whose words are not ours."""
 ROOMS = ("api", "cli", "counterexamples", "docs/site", "explorers", "kafka")
 BUDGET = 9
-"""Messages and docstrings that may have such a word."""
+"""Most messages and docstrings with such a word."""
 PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md")] + sorted(ROOT.glob("docs/**/*.md"))
 
 
 def worn(text: str) -> list[str]:
-    """Return the worn words of a text outside of quotations, each with what stands around it."""
+    """Return the worn words of a text outside of quotations, each with its context."""
     plain = QUOTED.sub("", text)
     return [plain[max(0, found.start() - 30) : found.end() + 20] for found in WORN.finditer(plain)]
 

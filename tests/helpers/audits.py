@@ -1,4 +1,4 @@
-"""What tests of the audit share: logs of real clusters, and an audit of them without Spark."""
+"""Helpers for tests of the audit: logs of real clusters, and an audit of them without Spark."""
 
 import json
 import tarfile
@@ -14,7 +14,7 @@ from fencepost.kafka.audit.reading import Reading
 from tests.helpers.places import ROOT
 
 LOGS = ROOT / "tests" / "metadata_logs"
-"""Logs of controllers, recorded by `python -m benchmarks.audit_logs`: a story and a release each."""
+"""Controllers' logs, recorded by `python -m benchmarks.audit_logs`: a story and a release each."""
 
 
 def unpack(name: str, folder: Path) -> Path:
@@ -32,12 +32,12 @@ def table(reading: Reading) -> list[dict[str, Any]]:
 
 
 def followed(reading: Reading, rows: Iterable[dict[str, Any]]) -> list[Row]:
-    """Return the histories that records make, as the pipeline does in one task."""
+    """Return the histories that records make, as one task of the pipeline does."""
     return around_and_histories(reading, rows)[1]
 
 
 def around_and_histories(reading: Reading, rows: Iterable[dict[str, Any]]) -> tuple[ClusterContext, list[Row]]:
-    """Return what went on around the partitions, and their histories."""
+    """Return the context of the partitions, and their histories."""
     ends = {item.number: item.end for item in reading.files if item.kind == "snapshot"}
     known = [
         (ends[row["file"]] - 1 if row["file"] in ends else row["offset"], row["file"] in ends, row) for row in rows

@@ -1,6 +1,6 @@
-"""Files of blocks, in which small models, edits and what is said of them are written: the one format of all of them.
+"""Files of blocks: one format for small models, edits, and expected answers.
 
-A block is a line `== title`, a body, and where something is said of it, a line `---` and the answer.
+A block is a line `== title`, a body, and optionally a line `---` with the answer.
 """
 
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 INITIAL = '@action()\ndef initial(s, c):\n    """All 0."""\n\n'
-"""The initial action of a machine that has none of its own."""
+"""The initial action of a machine without its own."""
 
 
 class Block(NamedTuple):
@@ -31,12 +31,12 @@ def blocks(path: Path) -> list[Block]:
 
 
 def machines(path: Path) -> dict[str, str]:
-    """Return the machines of a file by title, each with what it shares with others: the initial action and the ends."""
+    """Return the machines of a file by title, each with the shared parts: the initial action and the ends."""
     return {block.title: whole(block.body) for block in blocks(path)}
 
 
 def whole(text: str) -> str:
-    """Return the text of a machine with its initial action, its machine and its properties, where it has none."""
+    """Return the text of a machine with its initial action, its machine and its properties, added if missing."""
     actions = [name for name in re.findall(r"^@action.*\ndef (\w+)", text, re.MULTILINE) if name != "initial"]
     properties = re.findall(r"^@(?:always|step|sometimes).*\ndef (\w+)", text, re.MULTILINE)
     if not re.search(r"^def initial\b", text, re.MULTILINE):

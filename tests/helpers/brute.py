@@ -1,8 +1,7 @@
-"""Leads-to and at-most by brute force on the machine `maze`, from its constants alone: slow, literal, and by another
-way.
+"""Leads-to and at-most by brute force on the machine `maze`, from its constants alone: slow, literal, and independent.
 
 A behaviour visits some set of states for ever. Every set is tried: is it inside the region, is it strongly connected,
-and is every promise kept if all steps inside the set are taken again and again? One state may be stayed at.
+and is every promise fulfilled if all steps inside the set are taken again and again? A single state may be repeated.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +12,7 @@ from tests.machines.maze import NODES
 
 KINDS = "abd"
 LONG = 300
-"""Steps of a walk in which a loop is gone round so often that its cost cannot be missed."""
+"""Steps of a walk in which a loop is repeated so often that its cost cannot be missed."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +48,14 @@ class Maze:
         self.inside = inside
 
     def lasts(self, promises: list[Promise]) -> bool:
-        """Return whether some fair behaviour stays away from `then` for ever."""
+        """Return whether some fair behaviour avoids `then` for ever."""
         subsets = chain.from_iterable(
             combinations(sorted(self.inside), size) for size in range(1, len(self.inside) + 1)
         )
         return any(self.connected(set(part)) and self.fair(set(part), promises) for part in subsets)
 
     def connected(self, part: set[int]) -> bool:
-        """Return whether every state of a set is reached from every other inside it."""
+        """Return whether every state of a set is reachable from every other inside it."""
         for start in part:
             seen = {start}
             for _ in part:
@@ -66,7 +65,7 @@ class Maze:
         return True
 
     def fair(self, part: set[int], promises: list[Promise]) -> bool:
-        """Return whether going round a set for ever, by all its steps, keeps every promise."""
+        """Return whether cycling through a set for ever, by all its steps, fulfils every promise."""
         for promise in promises:
             changing = [
                 step
@@ -83,7 +82,7 @@ class Maze:
         return True
 
     def costs(self, costs: Mapping[str, int]) -> tuple[int | None, int | None]:
-        """Return the most (None: no bound) and the least (None: no way) that a walk from `when` to `then` costs."""
+        """Return the most (None: no bound) and the least (None: no path) cost of a walk from `when` to `then`."""
         walks = dict.fromkeys(self.begins, 0), dict.fromkeys(self.begins, 0)
         found = [list(self._ends(walk, choose, costs)) for walk, choose in zip(walks, (max, min), strict=True)]
         if not self.begins:

@@ -1,4 +1,4 @@
-"""What the tests of the command line share: commands in this process and in one of their own."""
+"""Helpers for tests of the command line: commands in this process and in separate ones."""
 
 import json
 import os
@@ -16,11 +16,11 @@ SMALL = ["--set", "replicas=2", "--set", "log_size=2", "--set", "max_records=2",
 KIP320 = ["check", "kip320", *SMALL]
 KIP101 = ["check", "kip101", "--set", "replicas=2"]
 VARIABLE = {"workers", "seconds", "store_bytes", "peak_memory_bytes", "compiled", "cross_check"}
-"""The keys of a result that may differ from run to run."""
+"""Keys of a result that may differ between runs."""
 
 
 def fencepost(*args: str) -> Result:
-    """Run a command in this process; lines are as wide as in a build's log."""
+    """Run a command in this process, with the line width of a build log."""
     return CliRunner(env={"COLUMNS": None}).invoke(run, list(args))
 
 
@@ -38,13 +38,14 @@ def data_of(result: Result) -> dict[str, Any]:
 
 
 def fixed(data: dict[str, Any]) -> dict[str, Any]:
-    """Return what of a result is the same on every run."""
+    """Return the part of a result that is the same in every run."""
     return {name: value for name, value in data.items() if name not in VARIABLE}
 
 
 def start(*args: str, stdout: int = subprocess.PIPE, **environment: str) -> subprocess.Popen[str]:
-    """Start a command in a process of its own, which hears signals as from a terminal: also if the tests were begun by
-    nohup or in the background."""
+    """Start a command in a separate process that receives signals as from a terminal, even if the tests run under nohup
+    or in the background.
+    """
     deaf = [number for number in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_IGN]
     for number in deaf:
         signal.signal(number, signal.SIG_DFL)
@@ -62,7 +63,7 @@ def start(*args: str, stdout: int = subprocess.PIPE, **environment: str) -> subp
 
 
 def wait_for_work(process: subprocess.Popen[str], seconds: float = 2.5) -> None:
-    """Wait until a process that was started has worked for so many seconds of a processor: starting takes one."""
+    """Wait until a process has used this many processor seconds: starting takes one."""
     end = time.monotonic() + 300
     while psutil.Process(process.pid).cpu_times().user < seconds:
         assert process.poll() is None, "it has ended"

@@ -1,4 +1,4 @@
-"""A machine under the plain semantics and as its typed program: every reachable state, compared."""
+"""A machine under the plain semantics and as its typed program, compared in every reachable state."""
 
 import re
 from collections.abc import Callable
@@ -18,14 +18,14 @@ NUMBER = "NUMBER"
 
 @dataclass
 class Compared:
-    """What a comparison came to: states that were compared, how often each thing happened."""
+    """Result of a comparison: the number of states, and how often each thing happened."""
 
     states: int = 0
     steps: int = 0
     refused: dict[tuple[str, int], int] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     numbers: int = 0
-    """Where only the typed program refused a number that leaves 64 bits."""
+    """Whether only the typed program refused a number that leaves 64 bits."""
     judged: int = 0
 
 
@@ -42,7 +42,7 @@ class Comparison:
         self.found = Compared()
 
     def run(self, most: int = 300) -> Compared:
-        """Compare all reachable states, at most so many, breadth first."""
+        """Compare reachable states breadth first, at most this many."""
         starts, error = attempt(self.plain.initial_states)
         ours, other = attempt(self.typed.initial_states)
         if other == NUMBER:
@@ -80,7 +80,7 @@ class Comparison:
         return [after for _, _, after in expected.steps]
 
     def expected(self, key: Key) -> Seen:
-        """Return what the plain semantics says of a state."""
+        """Return the answers of the plain semantics about a state."""
         found = Seen([], {})
         try:
             for item in self.machine.actions:
@@ -96,7 +96,7 @@ class Comparison:
         return found
 
     def judge(self, key: Key, expected: Seen) -> None:
-        """Compare what the properties say of a state and of the steps out of it."""
+        """Compare the verdicts of properties on the state and on the steps from it."""
         for prop in self.properties:
             if not prop.over_steps:
                 self.agree(lambda prop=prop: self.plain.holds(prop, key), lambda prop=prop: self.typed.holds(prop, key))
@@ -109,7 +109,7 @@ class Comparison:
                 )
 
     def behave(self, key: Key) -> None:
-        """Compare what the predicates of properties of whole behaviours say of a state."""
+        """Compare the predicates of properties of behaviours on a state."""
         for prop in self.behaviours:
             made = self.typed.program.behaviours[prop.name]
             for args in self.plain.arguments(prop):
@@ -132,8 +132,9 @@ class Comparison:
 
 
 def told(error: object) -> str:
-    """Return an error as text; of a channel, which engines see as an array and a number, only the plain semantics says
-    what is wrong."""
+    """Return an error as text; for a channel, which engines see as an array and a number, only the plain semantics has
+    details.
+    """
     return re.sub(r"Channel\.items.*", "a channel is full, empty, or has no such message", str(error))
 
 

@@ -1,4 +1,4 @@
-"""One state on both engines: all its successors, every guard that refused, every property, compared."""
+"""One state on both engines: successors, refusing guards and properties, compared."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -21,21 +21,20 @@ from tests.helpers.search import walk
 
 UNDECIDED = 1 << 62
 EVERY = 8
-"""Of how many states on a walk one is judged by the properties too: on the plain semantics they cost more than all
-else."""
+"""Of this many states on a walk one is also judged by the properties: on the plain semantics they cost the most."""
 
 
 class Seen(NamedTuple):
-    """What an engine says of one state: its successors with repetition, in what order makes no difference."""
+    """An engine's answers about one state: its successors with repetition, in any order."""
 
     successors: tuple[bytes, ...]
     fired: tuple[int, ...]
     refused: tuple[int, ...]
-    """By guard: for how many values of the parameters it was the first to refuse."""
+    """By guard: the number of parameter values for which it was the first to refuse."""
     reached: tuple[tuple[str, ...], tuple[str, ...]]
-    """The bounds that are reached in it: alone, and only together with others."""
+    """The bounds reached in it: alone, and only together with others."""
     decided: tuple[str, ...]
-    """The properties that the state, or a step out of it, decides."""
+    """The properties that the state, or a step from it, decides."""
 
 
 class Engines:
@@ -60,7 +59,7 @@ class Engines:
         self._encoded: dict[Key, bytes] = {}
 
     def native(self, key: Key, *, judge: bool = True) -> Seen:
-        """Return what compiled code says of a state."""
+        """Return the answers of compiled code about a state."""
         source, module = self.kernels.source, self.kernels.module
         checks, c = self._checks.copy(), self._constants
         row = np.frombuffer(self.row(key), self.layout.dtype).copy()
@@ -93,7 +92,7 @@ class Engines:
         )
 
     def ask_plain(self, key: Key, *, judge: bool = True) -> tuple[Seen, list[Key]]:
-        """Return what the definition says of a state, and its successors."""
+        """Return the answers of the definition about a state, and its successors."""
         transitions: list[Transition] = []
         fired: Counter[str] = Counter()
         refused: Counter[tuple[str, int]] = Counter()
@@ -143,7 +142,7 @@ class Engines:
                 yield prop.name
 
     def walk(self, steps: int, seed: int, longest: int = 200) -> int:
-        """Walk at random and compare every state on the way; return how many different ones there were."""
+        """Walk at random and compare every state on the way; return the number of different ones."""
 
         def visit(key: Key, number: int) -> list[Key]:
             judge = number % EVERY == 0
@@ -155,6 +154,6 @@ class Engines:
 
 
 def layout_under(machine: Machine, constants: Constants, shape: Constants | None = None) -> Layout:
-    """Return how states are kept in a run, in a `shape` that may be that of larger constants."""
+    """Return the layout of states in a run, in a `shape` that may be that of larger constants."""
     layout = layout_of(machine.state, shape or constants)
     return layout.at(evaluated(layout.depends, constants.values))

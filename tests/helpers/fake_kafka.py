@@ -1,4 +1,4 @@
-"""Programs that stand in for Kafka's: `python fake_kafka.py BEHAVIOUR MAIN-CLASS WORDS ...`."""
+"""Programs in place of Kafka's: `python fake_kafka.py BEHAVIOUR MAIN-CLASS WORDS ...`."""
 
 import json
 import signal
@@ -13,7 +13,7 @@ def say(text: str) -> None:
 
 
 def node(behaviour: str) -> None:
-    """A node that starts, unless its behaviour is to fail."""
+    """Act as a node that starts, unless its behaviour is to fail."""
     if behaviour == "node-dies":
         sys.exit("ERROR the disk is full")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -22,7 +22,7 @@ def node(behaviour: str) -> None:
 
 
 def client(behaviour: str) -> None:
-    """A client of a topic that has whatever was sent, but for records named LOST."""
+    """Act as a client of a topic that keeps all sent records except those named LOST."""
     kept: list[str] = []
     for line in sys.stdin:
         asked = json.loads(line)
@@ -44,7 +44,7 @@ def client(behaviour: str) -> None:
 
 
 def main() -> None:
-    """Be what was asked for; say so in a file if that is wanted."""
+    """Act as requested; record that in a file if wanted."""
     behaviour, what = sys.argv[1], sys.argv[2].rpartition(".")[2]
     if what == "Node":
         node(behaviour)

@@ -1,4 +1,4 @@
-"""Links of a folder of pages: which of them lead nowhere."""
+"""Broken links in a folder of pages."""
 
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -9,7 +9,7 @@ ADDRESSES = {"href", "src", "data", "poster", "action"}
 
 
 class Page(HTMLParser):
-    """The anchors of a page, and the addresses that it names."""
+    """A page's anchors and the addresses that it names."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -31,8 +31,7 @@ class Page(HTMLParser):
 
 
 def broken(folder: Path, *, scripted: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield every link that leads nowhere, with its page; what follows `#` is not looked for on the pages that are
-    `scripted`."""
+    """Yield every broken link with its page; anchors on `scripted` pages are not checked."""
     pages = {file: Page(file.read_text("utf-8")) for file in sorted(folder.rglob("*.html"))}
     for file, page in pages.items():
         for link in sorted(page.links):
@@ -50,7 +49,7 @@ def broken(folder: Path, *, scripted: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 def from_elsewhere(folder: Path) -> Iterator[str]:
-    """Yield every address of another place that a page would load by itself."""
+    """Yield every foreign address that a page would load by itself."""
     for file in sorted(folder.rglob("*.html")):
         for link in sorted(Page(file.read_text("utf-8")).loaded):
             if urlsplit(link).netloc:

@@ -1,4 +1,4 @@
-"""Parameters of tests: constants in a line, and of many parameters the few that `./test` asks about."""
+"""Parameters of tests: constants in a line, and subsets of many parameters for `./test`."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 
 def few(items: Iterable[Any], every: int, *, several: bool = False) -> list[Any]:
-    """Return parameters of which `./test` asks about each so many-th, the first included, and `./test all` about all.
+    """Return parameters of which `./test` takes every n-th, from the first on, and `./test all` takes all.
 
     `several`: an item has the values of several parameters.
     """

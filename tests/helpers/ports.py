@@ -6,12 +6,11 @@ import socket
 from fencepost.kafka.clusters.cluster import ADVERTISED
 
 NODES = 6
-"""The most nodes of a cluster here."""
+"""Most nodes of a cluster in tests."""
 
 
 def first_of_free_ports() -> int:
-    """Return a port from which those of a cluster and of its proxy are free; they are below those of outgoing
-    connections."""
+    """Return the first of enough free ports for a cluster and its proxy, below those of outgoing connections."""
     places = [*range(20_000, 32_000, 200)]
     random.shuffle(places)
     for first in places:

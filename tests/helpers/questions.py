@@ -1,4 +1,4 @@
-"""Questions to the searches: machines by name, and which parts of two results must be equal."""
+"""Questions to the searches: machines by name, and the parts of two results that must be equal."""
 
 from dataclasses import fields
 from typing import Any
@@ -20,7 +20,7 @@ MACHINES: dict[str, tuple[Machine, tuple[Property, ...]]] = {
     **{name: (PROTOCOLS[name].machine, PROTOCOLS[name].properties) for name in LINEAGE},
 }
 DIFFERENT = {"seconds", "workers", "store_bytes", "peak_memory_bytes", "compiled", "cross_check"}
-"""What a run may differ in from another one of the same question."""
+"""Parts of a result that may differ between runs of one question."""
 ALONE = Options(workers=1, deadlock=True)
 
 
@@ -31,19 +31,19 @@ def ask(name: str, values: dict[str, int], options: Options = ALONE, search: Any
 
 
 def shared(result: Result, but: set[str] = DIFFERENT) -> dict[str, Any]:
-    """Return what must be equal in every run of one question."""
+    """Return the parts that must be equal in every run of one question."""
     return {item.name: getattr(result, item.name) for item in fields(result) if item.name not in but}
 
 
 def found(result: Result) -> dict[str, Any]:
-    """Return what must be equal on every engine: not which shortest trace is shown, nor the digest of all states."""
+    """Return the parts that must be equal on every engine: no choice of shortest trace, no digest of states."""
     same = shared(result, DIFFERENT | {"engine", "properties", "deadlock", "omission", "digest"})
     judged = {item.name: (item.verdict, item.path and item.path.length) for item in result.properties}
     return same | {"properties": judged, "deadlock": result.deadlock and result.deadlock.length}
 
 
 def is_valid(name: str, values: dict[str, int], path: Path, *, normalize: bool = True) -> bool:
-    """Return whether a trace is one of the plain semantics, step by step."""
+    """Return whether the plain semantics accepts every step of a trace."""
     machine, _ = MACHINES[name]
     interpreter = Interpreter(machine, machine.set_constants(values), normalize=normalize)
     states = list(path.states)

@@ -1,7 +1,7 @@
-"""Reads the refused models from `tests/refusals/*.txt` and asks the language about each.
+"""Refused models in `tests/refusals/*.txt`, and the messages that they get.
 
 A file holds blocks: a title after `==`, the model, and in it, below the refused line, carets with the reason and what
-to write instead. A message without a line stands after `---`. `python -m tests.helpers.refusal` writes them.
+to write instead. A message without a line comes after `---`. `python -m tests.helpers.refusal` writes them.
 """
 
 import contextlib
@@ -29,13 +29,13 @@ from tests.refusals.schema import *
 
 """
 MARK = re.compile(r"^( *)(\^+) (.*?)(?:(?: |\n *)(Instead, .*))?(?:\n|\Z)", re.MULTILINE)
-"""What is said of the line above: its carets, the reason, and what to write instead."""
+"""A mark below a line: carets, the reason, and what to write instead."""
 MESSAGE = re.compile(r"(?:model|lease)\.py:(\d+): (.*)\n  (.*)\n  ( *)(\^+)(?:\n(Instead, .*))?")
 COLUMNS = 120
 
 
 def mark_of(said: re.Match[str]) -> str:
-    """Return what stands below the line that a message is about."""
+    """Return the mark for the line of a message."""
     _, reason, _, indent, carets, instead = said.groups()
     mark = f"{indent}{carets} {reason}"
     if instead is None:
@@ -44,7 +44,7 @@ def mark_of(said: re.Match[str]) -> str:
 
 
 def message_of(mark: re.Match[str], file: str, number: int, line: str) -> str:
-    """Return the message that a mark below this line of a file stands for."""
+    """Return the message of a mark below this line of a file."""
     indent, carets, reason, instead = mark.groups()
     return f"{file}:{number}: {reason}\n  {line}\n  {indent}{carets}" + (f"\n{instead}" if instead else "")
 
@@ -85,8 +85,10 @@ def all_refusals() -> list[Refusal]:
 
 
 def ask(model: str) -> Program:
-    """Check a model: `act` is an action, `judge` a property, `initial` and `normalize` what they say; `State` may be
-    its own."""
+    """Check a model:
+
+    `act` is an action, `judge` a property, `initial` and `normalize` are themselves; `State` may be its own.
+    """
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path("model.py").write_text(f"{HEAD}{model}\n")
         name = "refused_model"
@@ -113,7 +115,7 @@ def _machine(names: dict[str, Any]) -> tuple[Any, tuple[Property, ...]]:
 
 
 def message_for(model: str) -> tuple[str, list[tuple[str, int]]]:
-    """Return the message that a model gets, with the lines of Fencepost that gave it; empty if it is accepted."""
+    """Return the message for a model, with the lines of Fencepost that raised it; empty if it is accepted."""
     try:
         ask(model)
     except ModelError as error:

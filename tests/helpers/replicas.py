@@ -1,5 +1,6 @@
-"""A partition of Kafka that is played at random, with copies of its logs taken on the way, and what was committed: the
-protocol in the plainest words, so that a verdict on the copies can be held against the truth."""
+"""A Kafka partition played at random, with copies of its logs and the truth about what was committed: the protocol in
+the plainest words, to check verdicts on the copies.
+"""
 
 import random
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from fencepost.kafka.audit.records import Partition
 
 Harm = Literal["", "unclean", "disk"]
 Record = tuple[int, int]
-"""Its epoch, and a number of its own."""
+"""A record: its epoch, and a number of its own."""
 
 
 @dataclass
@@ -29,15 +30,15 @@ class Replica:
         del self.log[end:]
         self.epochs = [(epoch, start) for epoch, start in self.epochs if start < end]
         self.high_watermark = min(self.high_watermark, end)
-        self.known = min(self.known, end)  # Kafka writes it within five seconds: nothing is copied before
+        self.known = min(self.known, end)  # Kafka writes it within five seconds, and copies are taken later
 
     def end_of(self, epoch: int) -> tuple[int, int]:
-        """Return the newest epoch up to one, and where it ends."""
+        """Return the newest epoch up to this one, and where it ends."""
         newest = max((mine for mine, _ in self.epochs if mine <= epoch), default=-1)
         return newest, min((start for mine, start in self.epochs if mine > newest), default=len(self.log))
 
     def agree(self, leader: "Replica") -> None:
-        """Truncate as a follower does that has a new leader (KIP-279)."""
+        """Truncate as a follower of a new leader does (KIP-279)."""
         while self.epochs:
             epoch, end = leader.end_of(self.epochs[-1][0])
             mine, own = self.end_of(epoch)
@@ -67,12 +68,12 @@ class Played:
                 self.copy(number)
 
     def note(self, election: str = "") -> None:
-        """Record how the partition is, as the controller does."""
+        """Record the state of the partition, as the controller does."""
         row = {"leader": self.leader, "leader_epoch": self.epoch, "isr": list(self.isr), "elr": [], "time": 0}
         self.history.append({**row, "offset": len(self.history), "election": election})
 
     def elect(self, among: list[int], election: str) -> None:
-        """Elect one of those that are up, or nobody."""
+        """Elect one of the running replicas, if any."""
         able = [number for number in among if self.brokers[number].up]
         if not able and self.leader == -1:
             return
@@ -108,7 +109,7 @@ class Played:
             self.copy(self.chance.choice(list(self.brokers)))
 
     def fetch(self, number: int, leader: Replica) -> None:
-        """Let a follower copy some records, and join the ISR if it has all that is committed."""
+        """Let a follower copy some records, and join the ISR if it has everything committed."""
         follower = self.brokers[number]
         if not follower.up:
             return
@@ -133,7 +134,7 @@ class Played:
             self.committed |= set(leader.log[: leader.high_watermark])
 
     def restart(self, number: int) -> None:
-        """Stop or crash a broker that is up, and start one that is down."""
+        """Stop or crash a running broker, and start one that is down."""
         broker = self.brokers[number]
         if broker.up:
             broker.up, broker.stopped = False, self.chance.random() < 0.6

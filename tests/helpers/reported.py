@@ -1,7 +1,7 @@
-"""Small models on which an engine once differed from the definition, and the outcome of each.
+"""Small models on which an engine once differed from the definition, with their outcomes.
 
-A case begins with `== ` its claim ` | ` its outcome: verdict and states, or the error. `reported_head.txt` stands
-before each.
+A case begins with `== ` its claim ` | ` its outcome: verdict and states, or the error. `reported_head.txt` precedes
+each.
 """
 
 import re
@@ -17,7 +17,7 @@ from tests.helpers.places import MODELS
 
 HEADER = (MODELS / "reported_head.txt").read_text()
 CASES = [(*block.title.split(" | "), f"{block.body}\n") for block in blocks(MODELS / "reported.txt")]
-"""Claim, outcome and actions of each."""
+"""Claim, outcome and actions of each case."""
 
 
 def written(text: str, folder: Path, header: str = HEADER) -> Path:
@@ -31,7 +31,7 @@ def written(text: str, folder: Path, header: str = HEADER) -> Path:
 
 
 def outcome_of(search: Callable[[], Result]) -> tuple[str, dict[str, Any]]:
-    """Return the outcome of a search, and all that every engine must find alike."""
+    """Return the outcome of a search, and everything that all engines must agree on."""
     try:
         result = search()
     except f.FencepostError as error:
@@ -45,5 +45,5 @@ def outcome_of(search: Callable[[], Result]) -> tuple[str, dict[str, Any]]:
 
 
 def found(file: Path, **options: Any) -> tuple[str, dict[str, Any]]:
-    """Return the outcome of a check of the file."""
+    """Return the outcome of a check of a file."""
     return outcome_of(lambda: f.check(file, **options))

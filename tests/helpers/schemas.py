@@ -1,4 +1,4 @@
-"""JSON schemas that results are held against."""
+"""JSON schemas of results."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A breadth-first search on the plain semantics, as short as possible: what every engine is compared with."""
+"""A breadth-first search on the plain semantics, as short as possible, with which every engine is compared."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +11,7 @@ from fencepost.model.language.records import Key
 
 @dataclass
 class Found:
-    """What a search saw, named as in the JSON of `fencepost check`.
+    """Result of a search, named as in the JSON of `fencepost check`.
 
     `violated` and `reached` give, per property, the states of a shortest trace, the initial one included.
     """
@@ -25,7 +25,7 @@ class Found:
 
 
 class Search:
-    """One search. After each level that `levels` yields, `found` is what was seen up to and including it."""
+    """One search. After each level that `levels` yields, `found` covers all levels so far."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Search:
 def explore(
     machine: Machine, constants: Mapping[str, int], properties: tuple[Property, ...] = (), *, normalize: bool = True
 ) -> Found:
-    """Search all reachable states of a machine with these constants; those not given have their defaults."""
+    """Search all reachable states of a machine with these constants, the others at their defaults."""
     search = Search(machine, constants, properties, normalize=normalize)
     for _ in search.levels():
         pass
@@ -95,9 +95,9 @@ def explore(
 
 
 def walk(starts: list[Key], visit: Callable[[Key, int], list[Key]], steps: int, seed: int, longest: int) -> int:
-    """Walk at random, and visit every state once: `visit` gets its number and returns the states after it.
+    """Walk at random, and visit every state once: `visit` gets its number and returns its successors.
 
-    Return how many different states there were.
+    Return the number of different states.
     """
     draw = random.Random(seed)  # noqa: S311 (no secret)
     known: dict[Key, list[Key]] = {}

@@ -1,4 +1,4 @@
-"""Histories told step by step on the plain semantics, as tests of models tell them."""
+"""Histories on the plain semantics, step by step, for tests of models."""
 
 from typing import Any, Self
 
@@ -8,8 +8,9 @@ from fencepost.model.language.interpreter import Interpreter
 
 
 class Story:
-    """One history of a protocol: each step names an action, and all its arguments in order or enough of them by name to
-    tell it from others."""
+    """One history of a protocol: each step names an action, with all its arguments in order, or enough by name to
+    identify the step.
+    """
 
     def __init__(self, name: str, *, normalize: bool = True, **constants: int) -> None:
         self.machine = protocol(name).machine

@@ -1,7 +1,7 @@
-"""One state on the plain and on the symbolic engine: every step, every guard, every property, compared.
+"""One state on the plain and on the symbolic engine: steps, guards and properties, compared.
 
-Two ways. `folded` puts the values of the state into the walk, which then computes with plain values only. `solved`
-walks once with variables for the whole state, for the parameters too, and asks z3 what the terms are for these values.
+There are two ways. `folded` puts the values of the state into the walk, which then computes with plain values only.
+`solved` walks once with variables for the whole state and the parameters, and asks z3 for the terms at these values.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ from tests.helpers.search import walk
 
 
 class Outcome(NamedTuple):
-    """What an engine says of a step: the guard that refused, else whether a bound was left, else the state after it."""
+    """An engine's result for a step: the refusing guard, whether a bound was left, or the successor."""
 
     refused: int | None
     cut: bool
@@ -47,7 +47,7 @@ class Symbols:
     # -- the definition
 
     def ask_plain(self, key: Key, step: Step) -> Outcome:
-        """Return what the plain semantics says of a step."""
+        """Return the result of a step on the plain semantics."""
         try:
             found = self.plain.apply(key, step)
         except DisabledError as error:
@@ -64,13 +64,13 @@ class Symbols:
     # -- the symbolic engine
 
     def folded(self, key: Key, step: Step) -> Outcome:
-        """Return what the walk gives when it starts from plain values."""
+        """Return the result of the walk from plain values."""
         before = load(self.system.lifting, self.machine.state, key)
         found = self.system.happening(before, Move(step.action, self.choices(key, step)))
         return self.outcome(found, before, bool)
 
     def solved(self, key: Key, step: Step) -> Outcome:
-        """Return what z3 gives for the terms of the walk with variables."""
+        """Return z3's result for the terms of the walk with variables."""
         choices = self.choices(key, step)
         move = Move(step.action, tuple(
             choice if isinstance(domain, InFlight) or free is not None else None
@@ -83,7 +83,7 @@ class Symbols:
         )
 
     def free(self, step: Step, choices: tuple[int, ...]) -> tuple[int | None, ...]:
-        """Return the arguments of the move with variables that a step is an instance of."""
+        """Return the arguments of the move with variables that covers a step."""
         for move in self.walked:
             if move.action is step.action and all(
                 have is None or have == want for have, want in zip(move.args, choices, strict=True)
@@ -92,7 +92,7 @@ class Symbols:
         raise AssertionError(f"no move is {self.plain.show(step)}")
 
     def model(self, key: Key, more: list[Any]) -> Any:
-        """Return a model of z3 in which the state has this content."""
+        """Return a z3 model in which the state has this content."""
         solver = z3.Solver()
         solver.add(boolean(agree(load(self.system.lifting, self.machine.state, key), self.before)))
         solver.add(boolean(self.system.typed(self.before)), *map(boolean, more))
@@ -100,7 +100,7 @@ class Symbols:
         return solver.model()
 
     def outcome(self, found: Happening, before: Rec, holds: Callable[[Any], bool], model: Any = None) -> Outcome:
-        """Return a happening as it is for one state."""
+        """Return the result of a move in one state."""
         assert holds(found.present)
         refused = [holds(item) for item in self.system.refusals(found)]
         assert sum(refused) <= 1
@@ -122,7 +122,7 @@ class Symbols:
         return Outcome(None, False, after, tuple(judged))
 
     def choices(self, key: Key, step: Step) -> tuple[int, ...]:
-        """Return the arguments of a step, a message as the slot that holds it."""
+        """Return the arguments of a step, a message as its slot."""
         found = []
         state = self.plain.schema.restore(key)
         for (_, domain), value in zip(step.action.params, step.args, strict=True):
@@ -135,7 +135,7 @@ class Symbols:
     # -- comparisons
 
     def compare(self, key: Key, *, solve: bool) -> list[Key]:
-        """Compare every step out of a state, and every property of it; return the states after."""
+        """Compare every step from a state, and every property of it; return the successors."""
         reached = []
         ask = self.solved if solve else self.folded
         for item in self.machine.actions:
@@ -162,7 +162,7 @@ class Symbols:
         return reached
 
     def normalized(self, key: Key) -> Key | None:
-        """Return a state as `normalize` leaves it; None where that ends with an error."""
+        """Return a state after `normalize`; None if that raises an error."""
         state = self.plain.schema.restore(key)
         assert self.machine.normalize is not None
         try:
@@ -172,13 +172,12 @@ class Symbols:
         return self.plain.schema.key(state)
 
     def walk(self, steps: int, seed: int, *, solve: bool, longest: int = 60) -> int:
-        """Walk at random and compare every state on the way; return how many different ones there were."""
+        """Walk at random and compare every state on the way; return the number of different ones."""
         starts = self.plain.initial_states()
         return walk(starts, lambda key, _: self.compare(key, solve=solve), steps, seed, longest)
 
     def uncovered(self) -> list[str]:
-        """Return the moves whose guards and checks do not cover and partition all that can be said of them, as z3
-        proves."""
+        """Return the moves whose guards and checks z3 does not prove to cover and partition all cases."""
         found = []
         for move, happened in self.walked.items():
             parts = [*self.system.refusals(happened), happened.happens, happened.cut]

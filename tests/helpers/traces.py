@@ -1,4 +1,4 @@
-"""Traces of small machines, and what is said when one is refused."""
+"""Traces of small machines, and the messages of refused ones."""
 
 from collections.abc import Callable
 from dataclasses import replace

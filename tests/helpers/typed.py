@@ -1,9 +1,9 @@
-"""The typed program run as `docs/developing/program.md` says, with nothing left to the Python text.
+"""An interpreter of the typed program that follows `docs/developing/program.md` alone, without the Python text.
 
 Tests compare it with the plain semantics.
 
-While it runs it holds the program to its word: a number that leaves its range, a check that fails where none is noted,
-a read or a write that the effects of a function leave out, is an AssertionError.
+It also checks the program's claims: a number outside its range, an unexpected failure of a check, or a read or a write
+missing in a function's effects is an AssertionError.
 """
 
 import operator
@@ -24,11 +24,11 @@ from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nes
 
 
 class NumberError(DomainError):
-    """A result does not fit 64 bits: every engine but the plain one refuses it."""
+    """A result does not fit 64 bits: every engine except the plain one refuses it."""
 
 
 Path = tuple[str, str]
-"""The root of a record (a state, or a message that was received) and a path of the schema."""
+"""The root of a record (a state, or a received message) and a path of the schema."""
 
 
 @dataclass(eq=False)
@@ -61,7 +61,7 @@ class Box:
 
 
 def key_of(value: Any) -> Any:
-    """Return content as nested tuples, bags as they stand."""
+    """Return content as nested tuples, bags in their present order."""
     if isinstance(value, Row):
         return tuple(map(key_of, value.values.values()))
     return tuple(map(key_of, value.items)) if isinstance(value, Vector | Box) else value
@@ -136,7 +136,7 @@ class Machinery:
     # -- statements
 
     def block(self, frame: list[Any], block: nodes.Block) -> Any:
-        """Run statements; return how they were left early, if they were."""
+        """Run statements; return how they ended early, if they did."""
         for item in block:
             done = self.statement(frame, item)
             if done is not None:
@@ -199,7 +199,7 @@ class Machinery:
             yield over.items[number]
 
     def failed(self, node: nodes.Node, failure: Failure, message: str) -> DomainError:
-        """Return the error of a check, which must be noted."""
+        """Return the error of a check, which must be marked as one that may fail."""
         assert failure in node.checks, f"{failure.name} without a check: {message}"
         return NumberError(message) if failure is Failure.NUMBER else DomainError(message)
 
@@ -367,7 +367,7 @@ class Machinery:
             raise self.failed(node, Failure.SHIFT, "negative shift count")
         if node.operator is BinaryOp.RIGHT:
             return left >> min(right, 64)
-        return left << min(right, 128)  # by 128 what is not 0 has left 64 bits
+        return left << min(right, 128)  # a nonzero number shifted by 128 has left 64 bits
 
     def fold(self, frame: list[Any], node: nodes.Fold) -> int:
         total = 0
@@ -393,7 +393,7 @@ class Machinery:
 
 @dataclass
 class Seen:
-    """What a semantics says of one state: its steps with what they lead to, refusals by guard, an error."""
+    """The answers of a semantics about one state: its steps with their successors, refusals by guard, an error."""
 
     steps: list[tuple[Step, Key, Key]]
     refused: dict[tuple[str, int], int]
@@ -401,12 +401,12 @@ class Seen:
 
 
 _TRANSLATED: dict[tuple[int, ...], tuple[Program, object]] = {}
-"""The last ones, by the identity of machine and properties, which are kept beside the program."""
+"""The last programs, by the identity of machine and properties, which are kept alive beside them."""
 KEPT = 8
 
 
 def translated(machine: Machine, properties: tuple[Property, ...]) -> Program:
-    """Return a machine as its typed program, translated once."""
+    """Return the typed program of a machine, translated once."""
     asked = (id(machine), *map(id, properties))
     if asked not in _TRANSLATED:
         if len(_TRANSLATED) == KEPT:
@@ -416,7 +416,7 @@ def translated(machine: Machine, properties: tuple[Property, ...]) -> Program:
 
 
 class Typed:
-    """A machine as its typed program has it, with the questions that `Interpreter` answers."""
+    """A machine as its typed program, with the methods of `Interpreter`."""
 
     def __init__(
         self, machine: Machine, constants: Constants, properties: tuple[Property, ...] = (), *, normalize: bool = True
@@ -424,7 +424,7 @@ class Typed:
         self.program = translated(machine, properties)
         self.machinery = Machinery(self.program, constants)
         self.plain = Interpreter(machine, constants, normalize=normalize)
-        """Knows how a step is shown."""
+        """Shows steps as text."""
         self.machine, self.constants = machine, constants
         self.normalize = self.program.normalize if normalize else None
 
@@ -450,15 +450,14 @@ class Typed:
         return list(range(0 if low == NONE else low, high + 1))
 
     def arguments(self, action: Action, values: tuple[Any, ...]) -> list[Any]:
-        """Return values of parameters as a function gets them."""
+        """Return parameter values in the form that a function gets."""
         return [
             row_of(parameter.slot.type.record, value, (f"p{place}", "")) if isinstance(value, tuple) else value
             for place, (parameter, value) in enumerate(zip(action.parameters, values, strict=True), 1)
         ]
 
     def take(self, action: Action, before: Key, step: Step) -> tuple[Key, Key] | None:
-        """Take a step as the whole function has it; return the state before and after normalize, None if a guard
-        refuses."""
+        """Take a step by the whole function; return the state before and after normalize, None if a guard refuses."""
         function = self.program.functions[action.function]
         state = row_of(self.machine.state, before, ("p0", ""))
         try:
@@ -468,7 +467,7 @@ class Typed:
             return None
 
     def watched(self, step: Step, function: Function, state: Row, run: Callable[[], Any]) -> tuple[Key, Key]:
-        """Run the function of an action, and normalize; hold both to their effects."""
+        """Run the function of an action, and normalize; check the effects of both."""
         try:
             self.noted(function, run)
             self.sort(state, function)
@@ -484,7 +483,7 @@ class Typed:
             raise type(error)(f"{self.plain.show(step)}: {error}") from error
 
     def noted(self, function: Function, run: Callable[[], Any]) -> Any:
-        """Run something of a function and see that it reads and writes only what the function is said to."""
+        """Run part of a function and check that it reads and writes only what its effects list."""
         machinery = self.machinery
         machinery.read.clear()
         machinery.written.clear()
@@ -501,7 +500,7 @@ class Typed:
             state.values[bag].items.sort(key=key_of)
 
     def seen(self, before: Key) -> Seen:
-        """Return what the program says of a state, combination by combination as the plain semantics does."""
+        """Return the program's answers about a state, combination by combination like the plain semantics."""
         found = Seen([], {})
         try:
             for action, item in zip(self.program.actions, self.machine.actions, strict=True):
@@ -550,7 +549,7 @@ class Typed:
         return self.ask(prop, self.program.properties[prop.name], [*states, *extra])
 
     def says(self, prop: Property, number: int, state: Key, args: tuple[int, ...]) -> bool:
-        """Evaluate a predicate of a property of whole behaviours."""
+        """Evaluate a predicate of a property of behaviours."""
         return self.ask(prop, number, [row_of(self.machine.state, state, ("p0", "")), *args])
 
     def ask(self, prop: Property, number: int, arguments: list[Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Machines that are written by hand as text: their head, and files of them."""
+"""Machines written as text: their head, and files of them."""
 
 import atexit
 import shutil
@@ -32,14 +32,14 @@ atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
 
 
 def file_of(text: str, name: str) -> Path:
-    """Return a model file with this text and what it shares with others."""
+    """Return a model file with this text and the shared head."""
     file = _FOLDER / f"{name}.py"
     file.write_text(HEAD + whole(text))
     return file
 
 
 def machine_of(text: str) -> tuple[Machine, tuple[Property, ...]]:
-    """Return the machine and the properties of a text and what it shares with others."""
+    """Return the machine and the properties of a text with the shared head."""
     return load(HEAD + whole(text), _FOLDER)
 
 

@@ -1,4 +1,4 @@
-"""Look for circles of imports among all modules, those for type checking included: there must be none."""
+"""Check that no modules import each other in a cycle, imports for type checking included."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Import every module in a process of its own: none may need another of ours to be imported first.
+"""Import every module in a separate process: none may need another of ours to be imported first.
 
 The processes are forked from one that has the libraries already, which is what makes this quick.
 """
@@ -17,7 +17,7 @@ def modules() -> list[str]:
 
 
 def fails(name: str) -> str:
-    """Return what goes wrong when a module is imported alone, or an empty string."""
+    """Return the error of importing a module alone, or an empty string."""
     try:
         importlib.import_module(name)
     except Exception as error:  # noqa: BLE001 (told)

@@ -1,4 +1,4 @@
-"""What tests on Kafka's classes share: whether they can run here, and a release to run them on."""
+"""Helpers for tests on Kafka's classes: whether they can run here, and a release to run them on."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from tests.helpers.commands import data_of, fencepost
 
 
 def _missing_tools() -> str:
-    """Say in one sentence what is missing to run Kafka's classes by Maven; an empty string if nothing is."""
+    """Return a sentence on the tools for running Kafka's classes by Maven that are missing, or an empty string."""
     try:
         java_version()
         tool("javac")

@@ -1,5 +1,6 @@
-"""Logs of real clusters, decoded by Kafka's own classes: each story is named with its offsets, and peaceful ones are
-not blamed."""
+"""Logs of real clusters, decoded by Kafka's own classes: each story is found with its offsets, and healthy logs have no
+findings.
+"""
 
 import shutil
 from collections import Counter
@@ -38,7 +39,7 @@ STORIES = {
     "rolling": set(),
     "reassignment": set(),
 }
-"""What each story is that is high or critical; before 4.1 the last replica stays in the ISR and needs no special
+"""The high and critical findings of each story; before 4.1 the last replica stays in the ISR and needs no special
 election."""
 
 
@@ -62,7 +63,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
 
 @pytest.fixture(scope="module")
 def reading(logs: dict[str, list[Path]], tmp_path_factory: pytest.TempPathFactory) -> Reading:
-    """All of them, read at once: Java takes a second to start."""
+    """Return the reading of all logs at once: Java takes a second to start."""
     return read(
         [path for files in logs.values() for path in files], tmp_path_factory.mktemp("read"), None, None, resume=False
     )
@@ -79,7 +80,7 @@ def followed_alone(reading: Reading, name: str) -> tuple[ClusterContext, list[Ro
 
 
 def story(reading: Reading, name: str) -> list[tuple[str, int]]:
-    """Return what is high or critical in a log, with the offsets."""
+    """Return the high and critical findings in a log, with their offsets."""
     _, rows = followed_alone(reading, name)
     return [(item.sort, item.offset) for item in findings(rows) if item.severity in WORST]
 
@@ -109,7 +110,7 @@ BROKEN = {"hyp-10": LOST, "hyp-10-b": LOST}
 """What the way that was found loses. Whether a record was there that HYP-11 or an unclean election could lose, their
 logs do not say."""
 IN_NO_MODEL = ("hyp-17-4.1.2", "hyp-17-cold-start-4.1.2")
-"""Logs with a change that no model makes: the assignment of a directory empties the ELR."""
+"""Logs with a change that no model makes: assigning a directory empties the ELR."""
 
 
 @pytest.mark.parametrize(
@@ -192,7 +193,7 @@ def test_reading_goes_on_where_it_ended(logs: dict[str, list[Path]], tmp_path: P
 
 
 def dump_of(first: int, last: int) -> str:
-    """Return what Kafka's tool prints of some records."""
+    """Return the output of Kafka's tool for some records."""
     head = (
         "baseOffset: {0} lastOffset: {0} count: 1 baseSequence: -1 "
         "partitionLeaderEpoch: 1 isTransactional: false isControl: false isvalid: true\n"

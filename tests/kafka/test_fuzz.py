@@ -1,4 +1,4 @@
-"""Random histories of Kafka's classes: what they must find, and that a seed is a history."""
+"""Random histories of Kafka's classes: what they must find, and that a seed determines a history."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ LAST_LEADER = Script(
     "brokers=2 disks=1 partitions=1 replicas=2 min-isr=2 elr=1 faults=1",
     ("produce 0", "fetch 1 0", "follow 1 0", "fetch 1 0", "kill 1", "stop 0", "replace 1"),
 )
-"""HYP-17: whoever led last comes back with a new disk, and is elected."""
+"""HYP-17: the last leader returns with a new disk and is elected."""
 SHAPE = "partitions=1 replicas=2 min-isr=2 elr=1"
 KNOWN = {
     "hyp-21": Script(

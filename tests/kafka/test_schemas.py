@@ -1,5 +1,6 @@
-"""Claims about schemas, versions and code paths: what the registry expects, what was measured, and Kafka's own
-classes."""
+"""Claims about schemas, versions and code paths: the registry's expectations, the measurements, and Kafka's own
+classes.
+"""
 
 from typing import Any
 
@@ -19,7 +20,7 @@ EXPECTED = {name: dict(found.classes) for name, found in evidence().items() if f
 
 
 def verdicts() -> dict[str, dict[str, str]]:
-    """Return by entry and release what was measured."""
+    """Return the measured verdicts by entry and release."""
     found: dict[str, dict[str, str]] = {}
     for row in load("schemas")["rows"]:
         found.setdefault(row["entry"], {}).update(dict.fromkeys(row["kafka"].split(", "), row["verdict"]))

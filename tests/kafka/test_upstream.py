@@ -110,7 +110,7 @@ def test_a_trace_that_no_test_can_be_made_of_is_refused(name: str, said: str) ->
 
 @action(m=InFlight("alter_partitions"))
 def takes_any_member(s: State, c: C, m: AlterPartition) -> None:
-    """The controller looks at no member of the ISR that a leader asks for."""
+    """Skip the controller's check of the ISR members in a request."""
     append_image(s)
     change_isr(s, c, m.isr, s.elr, m.leader)
     s.alter_partitions.remove(m)
@@ -190,7 +190,7 @@ def test_it_fails_on_the_release_and_passes_with_the_repair(name: str, version: 
     text = kafka_test(replay(ARCHIVE / f"{name}.trace").trace, "PartitionTraceTest", (version, release.jars))
     failed = run_on(release, text, tmp_path / "plain")
     assert "1 tests failed" in failed, failed
-    assert said in failed.replace("[1, 0]", "[0, 1]"), failed  # Java's sets are in another order in each process
+    assert said in failed.replace("[1, 0]", "[0, 1]"), failed  # the order of Java's sets differs between processes
     passed = run_on(release.repaired((repair,), tmp_path / "first"), text, tmp_path / "repaired")
     assert "1 tests successful" in passed, passed
 
@@ -202,7 +202,7 @@ WITHOUT_FINDING = {
     "hyp-9": "tests successful",
     "hyp-10-completed": "tests failed",
 }
-"""Histories that Kafka's own rules refuse or a repair changes, and what becomes of their tests on a release."""
+"""Histories that Kafka's own rules refuse or a repair changes, and the results of their tests on a release."""
 
 
 @pytest.mark.long
@@ -229,7 +229,7 @@ IN_REPORTS = {
     "hyp-18": ("OfflineReplicaIsrTest", 1, ("expected: <INELIGIBLE_REPLICA> but was: <NONE>",)),
     "hyp-21": ("DeletedTopicConfigTest", 1, ("expected: <{}> but was: <{retention.ms=1000}>",)),
 }
-"""Reports with a test: its class, how many methods it has, and what they say on a release."""
+"""Reports with a test: its class, its number of methods, and the results on a release."""
 RELEASED = {
     "hyp-17": ("4.0.2", "4.1.2", "4.2.1"),
     "hyp-18": ("4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0"),

@@ -1,1 +1,1 @@
-"""Machines drawn at random, as the text of a model file, and what engines say of them."""
+"""Machines drawn at random, as the text of a model file, and their comparison on all engines."""

@@ -25,7 +25,7 @@ from tests.random_machines.run import ENGINES, rows_in, run, sources, summary
 
 
 def small(seed: int, name: str) -> str:
-    """Return a small machine that still differs as the one of this seed does."""
+    """Return a small machine that differs in the same way as the one of this seed."""
     asked = (
         ALWAYS
         | {name: ask for name, (_, ask) in SOMETIMES.items()}
@@ -59,7 +59,7 @@ def on_spark(seed: int, count: int) -> int:
 
 
 def branches(file: Path) -> dict[str, Any]:
-    """Return how many branches of the engines ran, by part of them, from what `coverage json` wrote."""
+    """Return the number of executed branches of the engines, by part, from the output of `coverage json`."""
     found = {name: [0, 0] for name in ENGINES}
     for path, measured in json.loads(file.read_text())["files"].items():
         for name, counts in found.items():
@@ -137,7 +137,7 @@ def main() -> int:
 
 
 def show(found: dict[str, Any], wrong: object) -> int:
-    """Print what a run found; return 1 if something is wrong."""
+    """Print the results of a run; return 1 if something is wrong."""
     print("\n".join(f"{name}: {value}" for name, value in found.items()), flush=True)  # noqa: T201 (what it is for)
     return 1 if wrong else 0
 

@@ -1,5 +1,4 @@
-"""One random machine as every engine sees it: the plain search first, which keeps all that the others are compared
-with."""
+"""One random machine for every engine: first the plain search, whose results the others are compared with."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,18 +17,17 @@ from fencepost.model.language.interpreter import Transition
 from fencepost.model.language.records import Key
 
 ENOUGH = 205
-"""States after which no further level is expanded."""
+"""Most states before the last expanded level."""
 MORE = 350
-"""The same, where a property is about whole behaviours: such a property is judged on a whole graph only."""
+"""The same with a property of behaviours, which needs a whole graph."""
 ENOUGH_STEPS = 5_000
-"""Steps after which no further level is expanded: a machine with more than twenty out of each state shows little
-more."""
+"""Most steps before the last expanded level: a machine with more than twenty per state shows little more."""
 UNFIT = "fit 64 bits"
-"""In the error of an engine whose numbers have an end."""
+"""Text in the error of an engine with bounded numbers."""
 
 
 class Recorded(PlainSearch):
-    """A plain search that keeps every successor, and ends after the level in which it has seen enough."""
+    """A plain search that records every successor, and ends after the level with enough states."""
 
     enough = ENOUGH
 
@@ -40,7 +38,7 @@ class Recorded(PlainSearch):
         self.successors: dict[Key, list[Key]] = {}
 
     def transitions(self, state: Key) -> Iterator[Transition]:
-        """Yield the transitions out of a state, and keep where they lead."""
+        """Yield the transitions from a state, and record their successors."""
         found = []
         for transition in super().transitions(state):
             found.append(transition.after)
@@ -48,11 +46,11 @@ class Recorded(PlainSearch):
         self.successors[state] = found
 
     def limit(self, _: float) -> str:
-        """Return nothing: asking for the memory of the process takes longer than a step."""
+        """Return an empty string: measuring the memory of the process takes longer than a step."""
         return ""
 
     def expand(self, level: list[Key], began: float) -> tuple[list[Key], str]:
-        """Return the states of the next level, unless there are enough."""
+        """Return the states of the next level, or none if there are enough."""
         many = len(self.parents) >= self.enough or sum(map(len, self.successors.values())) >= ENOUGH_STEPS
         if many and self.options.max_depth is None:
             return [], deep_enough(len(self.levels))
@@ -68,9 +66,9 @@ class Case:
     constants: Constants
     seed: int = 0
     compared: int = 0
-    """Successors that were compared one by one."""
+    """Number of successors that were compared one by one."""
     notes: set[str] = field(default_factory=set)
-    """What happened on the way: which errors were met, which comparisons were made."""
+    """Events on the way: the errors met, the comparisons made."""
 
     @cached_property
     def plain(self) -> Recorded:
@@ -85,7 +83,7 @@ class Case:
 
     @cached_property
     def options(self) -> Options:
-        """How others search: as deep as the plain search has."""
+        """Return the options of other searches: as deep as the plain one."""
         depth = None if self.expected.get("complete", True) else len(self.plain.levels)
         return Options(workers=1, deadlock=True, max_depth=depth)
 
@@ -98,7 +96,7 @@ class Case:
         return tuple(item for item in self.properties if not item.kind.over_behaviours)
 
     def differs(self, found: dict[str, Any], expected: dict[str, Any] | None = None) -> str:
-        """Return how an answer differs from what is expected, or an empty string."""
+        """Return how an answer differs from the expected one, or an empty string."""
         expected, error = expected or self.expected, found.get("error", "")
         if self.is_unfit(error):
             return ""
@@ -113,14 +111,13 @@ class Case:
         )
 
     def is_unfit(self, error: str) -> bool:
-        """Return whether an error is of an engine whose numbers have an end; note it if it is."""
+        """Return whether an error is that of an engine with bounded numbers; record it if so."""
         found = any(text in error for text in (UNFIT, "too many to tell its steps apart", "cannot add up in 64 bits"))
         self.notes |= {"unfit"} if found else set()
         return found
 
     def untrue(self, error: DomainError) -> str:
-        """Return why an error is not one of the plain semantics, at the end of the way that it names; or an empty
-        string."""
+        """Return why an error is not one of the plain semantics, at the end of its path; or an empty string."""
         plain, text = self.plain.plain, str(error)
         of_behaviours = [f"property {item.name!r}" for item in self.properties if item not in self.of_states]
         expected = self.expected.get("error", "")
@@ -136,7 +133,7 @@ class Case:
         return "" if text in self.errors_at(error.states[-1], len(error.states)) else f"an error that is none: {text}"
 
     def leads(self, before: Key, after: Key) -> bool:
-        """Return whether a step leads from a state to another; other steps out of it may go wrong."""
+        """Return whether a step leads from a state to another; other steps from it may raise errors."""
         plain = self.plain.plain
         for action in self.machine.actions:
             for step in plain.steps(action, before):
@@ -154,8 +151,7 @@ class Case:
         return found
 
     def errors_at(self, state: Key, level: int) -> set[str]:
-        """Return every error of a step out of a state, and of a property there that no level before this one
-        decides."""
+        """Return every error of a step from a state, and of a property there that no earlier level decides."""
         plain, found = self.plain.plain, set[str]()
         judged = [item for item in self.of_states if self.decided_in(item) >= level]
         for action in self.machine.actions:
@@ -170,15 +166,14 @@ class Case:
         return found
 
     def decided_in(self, prop: Property) -> int:
-        """Return the level in which the plain search decides a property; beyond all levels where it does not."""
+        """Return the level in which the plain search decides a property; beyond all levels if it does not."""
         if prop.name not in self.plain.decided:
             return 1 << 62
         return self.plain.path(self.plain.decided[prop.name][0], None).length
 
 
 def asked(errors: set[str], question: Callable[[], Any]) -> Any:
-    """Return the answer to a question of the plain semantics; if it is an error, nothing, and add a model's own to the
-    errors."""
+    """Return the answer of the plain semantics; after an error of the model return None, and record the error."""
     try:
         return question()
     except DomainError as error:
@@ -189,8 +184,9 @@ def asked(errors: set[str], question: Callable[[], Any]) -> Any:
 
 
 def either(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Return whether one answer is an error of a property, and the other decides it in the same level: the first state
-    that is judged says which."""
+    """Return whether one answer is an error of a property and the other decides the property in the same level: the
+    order of states determines which comes first.
+    """
     told, found = (one, other) if "error" in one else (other, one)
     if "error" not in told or "properties" not in found or not isinstance(told["raised"], DomainError):
         return False
@@ -203,7 +199,7 @@ def either(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def said(search: Callable[[], Result]) -> dict[str, Any]:
-    """Return what a whole search says, the order of its findings left out; or its error."""
+    """Return the results of a whole search, without their order; or its error."""
     try:
         found = require_no_error(search())
     except (DomainError, ModelError) as error:

@@ -1,7 +1,7 @@
-"""What a machine is drawn from: a sequence of whole numbers, which can be recorded, replayed and made smaller.
+"""The sequence of whole numbers from which a machine is drawn, which can be recorded, replayed and shrunk.
 
-A choice is a number below a limit; 0 is the simplest. A text that is drawn from smaller numbers, or from fewer, is
-simpler, so a failing machine is made small by making its numbers small.
+A choice is a number below a limit; 0 is the simplest. A text drawn from smaller or fewer numbers is simpler, so a
+failing machine is shrunk by shrinking its numbers.
 """
 
 import random
@@ -10,11 +10,11 @@ from typing import TypeVar
 
 T = TypeVar("T")
 MOST = 2_000
-"""Texts that are tried at most to make a failing machine small."""
+"""Most texts that are tried to shrink a failing machine."""
 
 
 class Choices:
-    """Choices that are given, then drawn from a seed; without a seed they go on as zeros."""
+    """Given choices, continued from a seed, or with zeros without one."""
 
     def __init__(self, given: Sequence[int] = (), seed: int | None = None) -> None:
         self.given = list(given)
@@ -31,7 +31,7 @@ class Choices:
         return number
 
     def pick(self, items: Sequence[T]) -> T:
-        """Return one of several things, the simplest of which stands first."""
+        """Return one of several items, which are ordered by simplicity."""
         return items[self.below(len(items))]
 
     def chance(self, percent: int) -> bool:
@@ -39,7 +39,7 @@ class Choices:
 
 
 def shrink(choices: list[int], fails: Callable[[list[int]], bool], most: int = MOST) -> list[int]:
-    """Return a shorter or smaller sequence that still fails, after so many tries at most."""
+    """Return a shorter or smaller sequence that still fails, after at most this many tries."""
     tried = {tuple(choices)}
     better = True
     while better:

@@ -1,5 +1,6 @@
-"""What is compared of a random machine: each function returns how an engine differs from the plain semantics, or an
-empty string."""
+"""The comparisons of a random machine: each function returns how an engine differs from the plain semantics, or an
+empty string.
+"""
 
 import json
 import random
@@ -41,13 +42,13 @@ from tests.random_machines.engines import compare_symbolic
 from tests.random_machines.proofs import proof
 
 BLOCK = 64
-"""States that are expanded by one call."""
+"""States that one call expands."""
 MASKED = 2
-"""Guards of a machine without which it is searched."""
+"""Number of guards without which a machine is searched."""
 OTHERS = 2
 """Constants under which code is compared that was compiled under others."""
 FEW = 80
-"""States of a machine without a guard after which no further level is expanded."""
+"""Most states of a machine without a guard before the last expanded level."""
 
 
 def successors(case: Case) -> str:
@@ -96,7 +97,7 @@ def _is_unfit(case: Case, code: int) -> bool:
 def whole(
     case: Case, kernels: Kernels | None = None, options: Options | None = None, kind: type[Search] | None = None
 ) -> str:
-    """Compare a search in compiled code; one of another kind judges no behaviours."""
+    """Compare a search in compiled code; other kinds of search judge no behaviours."""
     given = kernels or case.kernels, options or case.options
     if kind is not None and goes_wrong_in_behaviours(case):
         return ""
@@ -111,13 +112,13 @@ def _searched(case: Case, kernels: Kernels, options: Options) -> Any:
 
 
 def goes_wrong_in_behaviours(case: Case) -> bool:
-    """Return whether the error is that of a property of whole behaviours, which some engines are not asked about."""
+    """Return whether the error is that of a property of behaviours, which some engines do not judge."""
     names = (f"property {item.name!r}" for item in case.properties if item not in case.of_states)
     return str(case.expected.get("error", "")).startswith(tuple(names))
 
 
 def of_states(case: Case) -> dict[str, Any]:
-    """Return what the plain search says, properties of whole behaviours left out."""
+    """Return the results of the plain search, without properties of behaviours."""
     names = {item.name for item in case.of_states}
     found = case.expected
     return (
@@ -128,7 +129,7 @@ def of_states(case: Case) -> dict[str, Any]:
 
 
 class Bytes(Layout):
-    """A layout for tests: every number has whole bytes."""
+    """A layout for tests in which every number has whole bytes."""
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
@@ -149,7 +150,7 @@ def whole_bytes(case: Case) -> str:
 
 
 def keys(case: Case) -> str:
-    """Compare a search by two workers that keeps keys from its first level on, of packed rows and of whole bytes."""
+    """Compare a search by two workers that uses keys from its first level on, of packed rows and of whole bytes."""
     before, Expansion.large = Expansion.large, 0
     try:
         return whole(case, options=replace(case.options, workers=2)) or whole_bytes(case)
@@ -180,7 +181,7 @@ def changing(case: Case) -> str:
 
 
 def resumed(case: Case) -> str:
-    """Compare a search that is broken off in the middle, kept, and resumed by more workers."""
+    """Compare a search that is stopped in the middle, saved, and resumed by more workers."""
     middle = len(case.plain.parents) // 2
     if "error" in case.expected or not middle:
         return ""
@@ -195,7 +196,7 @@ def resumed(case: Case) -> str:
 
 
 def masks(case: Case) -> str:
-    """Compare the machine whose guards are turned off with the machine from whose text they were taken."""
+    """Compare a machine with guards turned off to one whose text lacks them."""
     if "error" in case.expected:
         return ""
     kernels = compiled(case.machine, case.constants, case.of_states, masked=True)
@@ -239,7 +240,7 @@ class Lenient(PlainSearch):
 
 
 def constants(case: Case) -> str:
-    """Compare what was compiled under some other constants, for which it has room."""
+    """Compare code that was compiled for other, larger constants."""
     chosen = random.Random(case.seed)  # noqa: S311 (no secret)
     for _ in range(OTHERS):
         values = {}
@@ -301,7 +302,7 @@ def traces(case: Case) -> str:
     try:
         result = require_no_error(_searched(case, case.kernels, case.options))
     except (DomainError, ModelError):
-        return whole(case)  # it may tell the error of a property that the plain search decides
+        return whole(case)  # it may report the error of a property that the plain search decides
     answer = checking.answer(Question(found, case.constants, case.properties), case.options, result)
     data = answer.to_dict()
     if json.loads(json.dumps(data)) != data:
@@ -328,7 +329,7 @@ ALWAYS: dict[str, Callable[[Case], str]] = {
     "keys": keys,
     "compact": lambda case: whole(case, options=replace(case.options, compact=True), kind=Search),
 }
-"""What is compared of every machine."""
+"""The comparisons of every machine."""
 SOMETIMES: dict[str, tuple[int, Callable[[Case], str]]] = {
     "resumed": (20, resumed),
     "optimized": (16, optimized),
@@ -340,4 +341,4 @@ SOMETIMES: dict[str, tuple[int, Callable[[Case], str]]] = {
     "constants": (20, constants),
     "proof": (15, proof),
 }
-"""What is compared of one machine of so many."""
+"""The comparisons of one machine in this many."""

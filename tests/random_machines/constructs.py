@@ -1,8 +1,8 @@
-"""The constructs of the language, listed from the sources of its checker and of the typed program, and those that
-machines have.
+"""The constructs of the language, listed from the sources of its checker and of the typed program, and those in
+machines.
 
-The checker itself is the list: each of its lines either helps to refuse something, or accepts a construct. A construct
-that is added brings lines of its own, which no random machine comes to before the generator knows it.
+The checker itself is the list: each of its lines either helps to refuse something, or accepts a construct. A new
+construct brings new lines, which no random machine reaches before the generator knows it.
 """
 
 import ast
@@ -32,7 +32,7 @@ SPEAK = {
     "static", "refused", "_number", "guards_of", "guard_calls", "bounds_of", "texts", "generated", "outside", "_found",
     "_together",
 }  # fmt: skip
-"""Functions that make messages, or that count the guards of a machine for a search."""
+"""Functions that make messages, or that count a machine's guards for a search."""
 TO_REFUSE = {
     "word = WORDS.get(type(node), type(node).__name__.lower())",
     "case _:",
@@ -54,7 +54,7 @@ TO_REFUSE = {
     "if head(place) in self.scope.made.params and head(place) not in self.received:",
     "self.scope.made.reads_gone.add(head(place))",
 }
-"""Other lines that run only where something is refused after them."""
+"""Other lines that run only before a refusal."""
 TYPED = {
     item
     for item in vars(nodes).values()
@@ -92,7 +92,7 @@ def _words(value: Any) -> Iterator[Any]:
 
 
 def accepting() -> set[tuple[str, int]]:
-    """Return the lines of the checker that accept something, as files and numbers."""
+    """Return the lines of the checker that accept something, as file and number."""
     found = set()
     for path in sorted(FOLDER.glob("*.py")):
         if path.name == "hints.py":
@@ -166,7 +166,7 @@ def lines_of_the_checker() -> Iterator[set[tuple[str, int]]]:
 
 
 def cover(count: int, folder: Path) -> list[int]:
-    """Return seeds of few machines that have every construct between them; raise UsageError if those drawn lack one."""
+    """Return seeds of few machines that together have every construct; raise UsageError if one is missing."""
     wanted: set[Any] = accepting() | typed_constructs()
     had: dict[int, set[Any]] = {}
     for seed in range(count):

@@ -1,4 +1,4 @@
-"""Machines drawn at random, as the text of a model file: `numbered(seed)` is the same one whenever it is asked for."""
+"""Machines drawn at random, as the text of a model file: `numbered(seed)` always returns the same one."""
 
 from tests.random_machines.choices import Choices
 from tests.random_machines.machines import machine_text

@@ -1,4 +1,4 @@
-"""What two meanings or two engines say of one random machine, compared."""
+"""The answers of two semantics or engines about one random machine, compared."""
 
 import importlib.util
 import itertools
@@ -14,12 +14,12 @@ from fencepost.model.language.errors import DomainError, ModelError, UsageError
 from tests.helpers.compared import Comparison
 
 Question = Callable[[Machine, tuple[Property, ...]], str]
-"""Returns what differs in a machine, or an empty string."""
+"""Returns the difference in a machine, or an empty string."""
 
 STATES = 10
-"""States of a machine that are compared one by one."""
+"""Number of states of a machine that are compared one by one."""
 FEW = 4
-"""States about which z3 is asked."""
+"""Number of states checked with z3."""
 _NUMBERS = itertools.count()
 
 
@@ -39,7 +39,7 @@ def load(text: str, folder: Path) -> tuple[Machine, tuple[Property, ...]]:
 
 
 def compare_typed(machine: Machine, properties: tuple[Property, ...]) -> str:
-    """Compare the typed program with the text, state by state; return what differs, or an empty string."""
+    """Compare the typed program with the text, state by state; return the difference, or an empty string."""
     for values in ({}, {name: item.high for name, item in machine.constants.declared().items()}):
         made = Comparison(machine, machine.set_constants(values), properties)
         try:
@@ -50,14 +50,14 @@ def compare_typed(machine: Machine, properties: tuple[Property, ...]) -> str:
 
 
 def compare_symbolic(machine: Machine, properties: tuple[Property, ...]) -> str:
-    """Compare the symbolic engine with the plain semantics, state by state; of some states z3 is asked too."""
+    """Compare the symbolic engine with the plain semantics, state by state, some states also with z3."""
     from tests.helpers.symbols import Symbols
 
     try:
         symbols = Symbols(machine, {}, tuple(item for item in properties if item.eventual is None))
         states = dict.fromkeys(symbols.plain.initial_states()[:STATES])
     except (ModelError, UsageError, DomainError):
-        return ""  # a term that z3 has not, or no initial state
+        return ""  # a term that z3 lacks, or no initial state
     waiting = list(states)
     for number, key in enumerate(waiting):
         for solve in (False, True) if number < FEW else (False,):
@@ -66,7 +66,7 @@ def compare_symbolic(machine: Machine, properties: tuple[Property, ...]) -> str:
             except AssertionError as error:
                 return str(error) or "they differ"
             except ModelError:
-                return ""  # a number that z3 has no term for
+                return ""  # a number without a z3 term
             for after in reached:
                 if after not in states and len(states) < STATES:
                     states[after] = None
@@ -75,7 +75,7 @@ def compare_symbolic(machine: Machine, properties: tuple[Property, ...]) -> str:
 
 
 def with_folder(question: Question) -> Callable[[str], str | None]:
-    """Return a function that asks a question of a text: what differs, or None where the language refuses the text."""
+    """Return a function from a text to its difference, or None if the language refuses the text."""
 
     def ask(text: str) -> str | None:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""A run over many random machines, which can be broken off and goes on where it was: a line a machine in a file."""
+"""A run over many random machines that can be interrupted and resumed: a file with a line per machine."""
 
 import fcntl
 import gc
@@ -29,10 +29,10 @@ from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
 
 Look = Callable[[int], dict[str, Any]]
-"""Returns a row about the machine of a seed."""
+"""Returns the row of a seed's machine."""
 
 LIFE = 250
-"""Machines that one process looks at."""
+"""Number of machines per process."""
 ENGINES = ("model/language", "explorers/native", "explorers/liveness", "explorers/symbolic", "explorers/walk")
 KINDS = {
     "index": r"is outside the array",
@@ -47,7 +47,7 @@ KINDS = {
     "no such message in a channel": r"there is no message \S+ the channel",
     "negative cost": r"a cost is 0 or more",
 }
-"""Every kind of runtime error, as its message says it."""
+"""Every kind of runtime error, as named in its message."""
 
 
 def sources() -> str:
@@ -63,12 +63,12 @@ def kind_of(error: str) -> str:
 
 
 def asked(seed: int) -> dict[str, Any]:
-    """Return the comparisons that are made of a machine."""
+    """Return the comparisons of a machine."""
     return ALWAYS | {name: ask for name, (every, ask) in SOMETIMES.items() if seed % every == 0}
 
 
 def look_at(seed: int, folder: Path) -> dict[str, Any]:
-    """Return a row about one machine: what was compared, and what differs."""
+    """Return the row of one machine: the comparisons and the differences."""
     began = time.process_time()
     try:
         machine, properties = load(numbered(seed), folder)
@@ -99,7 +99,7 @@ def _attempt(ask: Any, case: Case) -> str:
     try:
         return str(ask(case))
     except MemoryError:
-        raise  # it says nothing of an engine
+        raise  # it is not about an engine
     except Exception as error:
         if isinstance(error.__context__, MemoryError | OSError):
             raise
@@ -107,7 +107,7 @@ def _attempt(ask: Any, case: Case) -> str:
 
 
 def rows_in(files: Iterable[Path]) -> list[dict[str, Any]]:
-    """Return the rows that were kept, without the one that somebody is writing, or was when he was killed."""
+    """Return the saved rows, without an incomplete last one."""
     found = []
     for path in files:
         for number, line in enumerate(path.read_bytes().split(b"\n")[:-1] if path.is_file() else [], 1):
@@ -120,8 +120,7 @@ def rows_in(files: Iterable[Path]) -> list[dict[str, Any]]:
 
 @contextmanager
 def added_to(file: Path) -> Iterator[TextIO]:
-    """Open a file to add rows. What a process that was killed has left of a row is taken off, and no other process
-    adds any."""
+    """Open a file to add rows, after removing an incomplete row of a killed process; other processes are locked out."""
     try:
         opened = file.open("a+")
     except OSError as error:
@@ -138,8 +137,9 @@ def added_to(file: Path) -> Iterator[TextIO]:
 def run(
     first: int, count: int, seconds: float, file: Path, workers: int = 0, look: Look | None = None
 ) -> list[dict[str, Any]]:
-    """Look at machines until all are done or time is up, here or in other processes; return the rows, those of earlier
-    runs included."""
+    """Process machines until all are done or time is up, here or in other processes; return all rows, including those
+    of earlier runs.
+    """
     look = look or _looked_at
     with added_to(file) as out:
         done = {row["seed"] for row in rows_in([file])}
@@ -158,8 +158,7 @@ def _looked_at(seed: int) -> dict[str, Any]:
 
 
 def _elsewhere(seeds: Iterator[int], workers: int, look: Look) -> Iterator[dict[str, Any]]:
-    """Yield the rows of machines that other processes look at; each process ends after a number of them, with what it
-    has not freed."""
+    """Yield the rows of machines from other processes, each of which ends after some machines to free its memory."""
     spawned = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, spawned, _own_process, max_tasks_per_child=LIFE) as pool:
         waiting: dict[Future[dict[str, Any]], int] = {}
@@ -176,7 +175,7 @@ def _elsewhere(seeds: Iterator[int], workers: int, look: Look) -> Iterator[dict[
 
 
 def _own_process() -> None:
-    gc.set_threshold(100_000, 20, 20)  # a machine makes many objects, and few of them in circles
+    gc.set_threshold(100_000, 20, 20)  # a machine makes many objects, few of them in cycles
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""Hostile input, in one process: files that nobody wrote for Fencepost, and what it says of them. `tox -e fuzz` runs
-it for long.
+"""Hostile input in one process: invalid and edited files, and Fencepost's reaction. `tox -e fuzz` runs it for long.
 
-Each input is a file of ours with edits, or text that means something to somebody. It must be taken or be refused with
-one message: a traceback, more than five seconds, more than a gigabyte and a file outside the folder are failures.
+Each input is a file of ours with edits, or a text in some known format. It must be accepted or refused with one
+message: a traceback, more than five seconds, more than a gigabyte, or a file outside the folder is a failure.
 """
 
 import argparse
@@ -55,7 +54,7 @@ from tests.helpers.places import ROOT
 from tests.machines import grid
 
 LONGEST, MOST = 5.0, 1 << 30
-"""Seconds and bytes that an input may take."""
+"""Limits of an input, in seconds and bytes."""
 WORDS = [
     "", "0", "-1", "NONE", "1e9", "0x10", "1_000", "+1", "²", "\u0663", "9" * 400, "-" + "9" * 400, "9" * 5000,
     "[" * 3000, "{" * 3000,
@@ -66,7 +65,7 @@ WORDS = [
 
 
 def edited(draw: random.Random, content: bytes) -> bytes:
-    """Return a file with a few edits: bits turned, parts removed, doubled, moved, or replaced by a word."""
+    """Return a file with a few edits: bits flipped; parts removed, doubled, moved, or replaced by a word."""
     made = bytearray(content)
     for _ in range(draw.choice((1, 1, 1, 2, 3, 8))):
         size = len(made)
@@ -101,7 +100,7 @@ ODD: list[Any] = [
 
 
 def otherwise(draw: random.Random, data: Any) -> Any:
-    """Return JSON with one part of it removed, added, or another one."""
+    """Return JSON with one part removed, added, or changed."""
     made = json.loads(json.dumps(data))
     at, key = draw.choice(list(places(made)))
     if draw.random() < 0.2:
@@ -114,7 +113,7 @@ def otherwise(draw: random.Random, data: Any) -> Any:
 
 
 def places(data: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield every part of JSON, as what it is in and its key there."""
+    """Yield every part of JSON, as its container and key."""
     if isinstance(data, dict | list):
         for key in data if isinstance(data, dict) else range(len(data)):
             yield data, key
@@ -150,7 +149,7 @@ DUMP = BATCH + "".join(
 
 
 class Hostile:
-    """Everything that reads a file, with a file for each."""
+    """Every reader of files, with a file for each."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder, self.draw = folder, random.Random(seed)  # noqa: S311 (no secret)
@@ -196,7 +195,7 @@ class Hostile:
         search(self.machine, self.constants, grid.PROPERTIES, options)
 
     def trace(self) -> None:
-        """Replay a trace that is given as text."""
+        """Replay a trace given as text."""
         replay_text(edited(self.draw, self.draw.choice(self.traces)).decode("utf-8", "replace"))
 
     def trace_file(self) -> None:
@@ -216,12 +215,12 @@ class Hostile:
         self.ask(Options(workers=1, checkpoint=str(copy), resume=True))
 
     def link(self) -> None:
-        """Open a link in the explorer, and take in a trace."""
+        """Open a link in the explorer, and import a trace."""
         text = edited(self.draw, self.draw.choice(self.links).encode()).decode("utf-8", "replace")
         Session().answer(json.dumps({"ask": "open", "link": text}))
 
     def request(self) -> None:
-        """Ask the explorer's server for something."""
+        """Send a request to the explorer's server."""
         whole = b"GET /index.html HTTP/1.1\r\nHost: 127.0.0.1\r\nRange: bytes=0-9\r\n\r\n"
         asked = edited(self.draw, whole if self.draw.random() < 0.5 else whole.replace(b"index.html", b"../a.trace"))
         said = io.StringIO()
@@ -236,7 +235,7 @@ class Hostile:
         assert not said.getvalue(), said.getvalue()
 
     def dump(self) -> None:
-        """Read what Kafka's tool prints of a metadata log, and follow its partitions."""
+        """Read the output of Kafka's tool for a metadata log, and follow its partitions."""
         path, into = self.folder / "dump.txt", self.folder / "read"
         shutil.rmtree(into, ignore_errors=True)
         path.write_bytes(edited(self.draw, self.dumped) if self.draw.random() < 0.5 else self.records())
@@ -255,7 +254,7 @@ class Hostile:
         return "".join(lines).encode()
 
     def audit(self) -> None:
-        """Go on with an audit whose manifest was edited."""
+        """Resume an audit with an edited manifest."""
         copy = self.folder / "audit copy"
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.folder / "audit", copy)
@@ -306,7 +305,7 @@ class Hostile:
 
 
 def ended(asking: socket.socket) -> None:
-    """Say that no more is asked, to a server that may have refused and gone already."""
+    """Close the connection to a server that may have refused and gone already."""
     try:
         asking.shutdown(socket.SHUT_WR)
     except OSError as error:
@@ -315,15 +314,14 @@ def ended(asking: socket.socket) -> None:
 
 
 def peak() -> int:
-    """Return the most memory that this process has used. Linux hands `ru_maxrss` down from who has started it, VmHWM
-    not."""
+    """Return the peak memory of this process, from VmHWM; Linux passes `ru_maxrss` on from the parent process."""
     status = Path("/proc/self/status")
     found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
     return 1024 * (int(found[1]) if found else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 def run(seed: int, count: int, seconds: float, folder: Path) -> dict[str, Any]:
-    """Give so many inputs, and return what happened."""
+    """Try this many inputs, and return the results."""
     hostile, began, seen = Hostile(folder, seed), time.monotonic(), Counter[str]()
     failures: list[str] = []
     longest, names = 0.0, list(hostile.readers)

@@ -1,6 +1,6 @@
-"""Long work that is killed at random points, again and again, and ends with the answer of work that was left alone.
+"""Long-running jobs that are killed at random points, again and again, and end with the result of undisturbed ones.
 
-Each process is killed at once or later: between two rounds, while it saves, while it reads what the one before it has
+Each process is killed at once or later: between two rounds, while it saves, while it reads what the previous one has
 saved. `python -m tests.soak.kills` runs it for long.
 """
 
@@ -22,7 +22,7 @@ from tests.soak import long_work
 
 
 def killed(kind: str, draw: random.Random, folder: Path, longest: float) -> tuple[int, Any]:
-    """Work in processes that are killed until one ends by itself; return how many were killed, and the answer."""
+    """Work in processes that are killed until one finishes; return the number of killed ones, and the answer."""
     out, count = folder / "answer.json", 0
     while True:
         child = long_work.begun(kind, folder / "kept", out)
@@ -31,13 +31,13 @@ def killed(kind: str, draw: random.Random, folder: Path, longest: float) -> tupl
         _, status = os.waitpid(child, 0)
         long_work.ended(child)
         if os.WIFSIGNALED(status):
-            count, longest = count + 1, longest * 1.2  # so that it ends, however slow the machine is
+            count, longest = count + 1, longest * 1.2  # so that it ends even on a slow machine
             continue
         return count, json.loads(out.read_text())
 
 
 def run(seed: int, kills: int, seconds: float, folder: Path, kinds: list[str]) -> dict[str, Any]:
-    """Kill so many processes, and return what happened."""
+    """Kill this many processes, and return the results."""
     draw, began = random.Random(seed), time.monotonic()  # noqa: S311 (no secret)
     found, counts, wanted, took = Counter[str](), Counter[str](), {}, {}
     while sum(counts.values()) < kills and time.monotonic() - began < seconds:
@@ -56,7 +56,7 @@ def run(seed: int, kills: int, seconds: float, folder: Path, kinds: list[str]) -
 
 
 def answered(kind: str, folder: Path) -> Any:
-    """Return the answer of work that is left alone."""
+    """Return the answer of undisturbed work."""
     folder.mkdir()
     child = long_work.begun(kind, folder / "kept", folder / "answer.json")
     os.waitpid(child, 0)
@@ -67,7 +67,7 @@ def answered(kind: str, folder: Path) -> Any:
 
 
 def main() -> int:
-    """Run; return 1 if an answer is another one."""
+    """Run; return 1 if an answer differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak.kills", description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=500)

@@ -1,7 +1,6 @@
-"""Long work of each kind, on a small scale: it keeps what it has in a folder, and goes on from there when it is asked
-again.
+"""Long-running jobs of each kind, on a small scale: each saves its state in a folder and resumes from it.
 
-It runs in a process of its own, which may be killed, or in which something is wrong.
+It runs in a separate process, which may be killed, or in which a fault is injected.
 """
 
 import io
@@ -40,11 +39,11 @@ from tests.random_machines.run import run as look_at_machines
 
 SIZES = {"width": 60, "starts": 4, "resting": 1}
 SLICE = 0.1
-"""Seconds after which a search is saved."""
+"""Seconds between two checkpoints."""
 KAFKA = "4.1.2"
 OVER = ("seconds", "reading_seconds", "read_now", "solver_seconds", "walking_seconds", "steps_per_second",
 "walked_now", "cached", "notes", *VARIABLE)  # fmt: skip
-"""What may differ from run to run."""
+"""Parts that may differ between runs."""
 
 
 def searched(**options: Any) -> Callable[[Path], Any]:
@@ -61,7 +60,7 @@ def searched(**options: Any) -> Callable[[Path], Any]:
 
 
 def catalogue(folder: Path) -> Any:
-    """Do runs of the catalogue, some of them in several parts."""
+    """Run part of the catalogue, some runs in several parts."""
     command = words(f"check kip101 kip279 --profile ci --checkpoint {folder} --workers 1 --budget")
     while True:
         there = ["--resume"] if any(folder.rglob("*.json")) else []
@@ -94,10 +93,10 @@ def proof(folder: Path) -> Any:
 
 
 def walks(folder: Path) -> Any:
-    """Walk at random, and write the trace of what is violated over the one that is there."""
+    """Walk at random, and replace the trace of a violation."""
     file = folder / "a.trace"
     if file.exists():
-        said("replay", str(file), plain=True)  # it is whole
+        said("replay", str(file), plain=True)  # the trace is whole
     found = said("simulate", "kip101", "--walks", "3000", "--trace", str(file), "--workers", "1")
     return {**found, "trace": file.read_text()}
 
@@ -109,7 +108,7 @@ def machines(folder: Path) -> Any:
 
 
 def measured_matrix(folder: Path) -> Any:
-    """Measure a matrix as the figures are measured."""
+    """Measure a matrix as for the figures."""
     return fixed(matrices._base(protocol("kip320"), "2/2/2/1", str(folder), 1))
 
 
@@ -137,18 +136,18 @@ def audit(folder: Path) -> Any:
 
 
 def conformance(_: Path) -> Any:
-    """Walk on Kafka's classes; nothing is kept of it but what it says in the end."""
+    """Walk on Kafka's classes; nothing is saved but the final output."""
     return said("conform", "replication", "--kafka", KAFKA, "--walks", "20", "--depth", "20", "--workers", "1")
 
 
 def measured_walks(folder: Path) -> Any:
-    """Walk on Kafka's classes in batches, as the figures are measured."""
+    """Walk on Kafka's classes in batches, as for the figures."""
     measuring.BATCH = 20
     return measuring._walked(KAFKA, folder, Namespace(steps=2500, batches=100, workers=1))
 
 
 def said(*command: str, plain: bool = False) -> Any:
-    """Return what a command prints as JSON; raise UsageError with its message where it refuses, or has no result."""
+    """Return the JSON output of a command; raise UsageError with its message if it refuses, or without a result."""
     done = fencepost(*command, *(() if plain else ("--json", "--quiet")))
     without = done.exit_code == Exit.BAD_INPUT or (done.exit_code == Exit.UNDETERMINED and not done.stdout)
     if without and done.stderr.count("\n") == 1:
@@ -158,7 +157,7 @@ def said(*command: str, plain: bool = False) -> Any:
 
 
 def fixed(data: Any) -> Any:
-    """Return data without what differs from run to run."""
+    """Return data without the parts that differ between runs."""
     if isinstance(data, dict):
         return {name: fixed(item) for name, item in data.items() if name not in OVER}
     return [fixed(item) for item in data] if isinstance(data, list | tuple) else data
@@ -176,7 +175,7 @@ KINDS: dict[str, Callable[[Path], Any]] = {
     "random machines": machines,
     "matrix for the figures": measured_matrix,
 }
-"""Work that every machine can do."""
+"""Jobs that every machine can run."""
 MORE: dict[str, Callable[[Path], Any]] = {
     "search on Spark": searched_on_spark,
     "sweep on Spark": sweep,
@@ -184,11 +183,11 @@ MORE: dict[str, Callable[[Path], Any]] = {
     "conformance": conformance,
     "conformance for the figures": measured_walks,
 }
-"""Work that needs Java, and Maven or a network."""
+"""Jobs that need Java, and Maven or a network."""
 
 
 def begun(kind: str, folder: Path, out: Path, wrong: Callable[[], None] | None = None) -> int:
-    """Start work in a process of its own group, in which something may be wrong; its answer is written to a file."""
+    """Start work in a process group of its own, with an optional fault; its answer is written to a file."""
     child = os.fork()
     if child:
         return child
@@ -207,7 +206,7 @@ def begun(kind: str, folder: Path, out: Path, wrong: Callable[[], None] | None =
 
 
 def done(kind: str, folder: Path, wrong: Callable[[], None] | None) -> dict[str, Any]:
-    """Work; return the answer, or the one message that the command line would end with, or how it broke."""
+    """Work; return the answer, or the message with which the command line would end, or how it crashed."""
     folder.mkdir(exist_ok=True)
     with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
         try:
@@ -220,7 +219,7 @@ def done(kind: str, folder: Path, wrong: Callable[[], None] | None) -> dict[str,
 
 
 def ended(child: int) -> None:
-    """See that nobody is left of a process that has ended, whoever it had started."""
+    """Check that no child of a finished process is left."""
     for _ in range(200):
         try:
             os.killpg(child, 0)

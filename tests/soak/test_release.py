@@ -1,4 +1,4 @@
-"""What is released: a wheel and an sdist that have everything, and one version everywhere."""
+"""The release: a wheel and an sdist with all files, and one version everywhere."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def run(*command: str, folder: Path, **environment: str) -> subprocess.Completed
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a wheel and an sdist of the files that git knows."""
+    """Return the folder with a wheel and an sdist of the files in git."""
     source, made = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
     for name in run("git", "ls-files", folder=ROOT).stdout.splitlines():
         if (ROOT / name).is_file():
@@ -39,7 +39,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def files(suffixes: tuple[str, ...] = (".py",)) -> set[str]:
-    """Return what must be in a wheel: the files of every package, as they are named there."""
+    """Return the expected files of a wheel: those of every package, by their names there."""
     wanted = {}
     for package, folder in sorted(
         FOLDERS.items(), key=lambda item: item[1].count("/")

@@ -1,4 +1,4 @@
-"""The proofs of the catalogue: lemmas are true where everything is visited, proofs go through, twins fail."""
+"""The proofs of the catalogue: lemmas hold in all visited states, proofs succeed, twins fail."""
 
 import random
 from collections.abc import Iterator

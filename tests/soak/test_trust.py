@@ -1,4 +1,4 @@
-"""Files that others may have written are never run and never end in a traceback, as docs/developing/trust.md says."""
+"""Files by others are never executed and never end in a traceback, as docs/developing/trust.md says."""
 
 import ast
 import fcntl
@@ -47,7 +47,7 @@ KNOWN = {
     "model/language/records.py": "text that was just written, of names that are identifiers",
     "explorers/program/removal.py": "the text of an action, which is a model's",
 }
-"""Every module that runs, unpickles or imports what it read, and what that is."""
+"""Modules that run, unpickle or import what they read, and what that is."""
 
 
 def running(text: str) -> Iterator[str]:
@@ -120,7 +120,7 @@ def test_an_object_whose_head_nests_too_deeply_is_damaged(tmp_path: Path) -> Non
 
 
 def test_hostile_input_is_taken_or_refused() -> None:
-    """In a process of its own, whose memory is that of the readers alone."""
+    """In a separate process, whose memory is that of the readers alone."""
     command = [sys.executable, "-m", "tests.soak.hostile", "--count", "70", "--seconds", "20"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,6 +1,6 @@
-"""Long work in which something is wrong: the disk is full, or another process works in the same folder.
+"""Long-running jobs with injected faults: a full disk, or another process in the same folder.
 
-It must end in the right answer or in one message; and, once nothing is wrong, go on to the right answer.
+They must end with the right answer or with one message; and, once the fault is gone, continue to the right answer.
 `python -m tests.soak.troubles` runs it for long.
 """
 
@@ -31,7 +31,7 @@ from tests.soak.kills import answered
 
 
 def full_disk(draw: random.Random) -> Callable[[], None]:
-    """Let no file grow over a few bytes, as on a disk that has only so much room."""
+    """Limit the size of files to a few bytes, as on a nearly full disk."""
     most = draw.choice((0, 1, 100, 1_000, 5_000, 20_000))
 
     def wrong() -> None:
@@ -42,7 +42,7 @@ def full_disk(draw: random.Random) -> Callable[[], None]:
 
 
 def no_room(draw: random.Random) -> Callable[[], None]:
-    """Let one write find no room, whichever it is, and sometimes all that come after it."""
+    """Make one write fail, and sometimes all later ones."""
     number, always = int(10 ** draw.uniform(0, 2.5)), draw.random() < 0.5
     true = {name: getattr(os, name) for name in ("write", "fsync", "replace", "rename", "mkdir")}
     opened, left, signature = io.open, count(number, -1), inspect.signature(io.open)
@@ -86,7 +86,7 @@ def no_room(draw: random.Random) -> Callable[[], None]:
 
 
 def nothing(_: random.Random) -> None:
-    """Nothing is wrong; but two work in one folder."""
+    """Inject no fault, but let two processes work in one folder."""
 
 
 TROUBLES: dict[str, Callable[[random.Random], Callable[[], None] | None]] = {
@@ -97,7 +97,7 @@ TROUBLES: dict[str, Callable[[random.Random], Callable[[], None] | None]] = {
 
 
 def tried(kind: str, trouble: str, draw: random.Random, folder: Path) -> list[dict[str, Any]]:
-    """Work in trouble, then without; return what each process said."""
+    """Work with a fault, then without; return the result of each process."""
     outs = [folder / f"{number}.json" for number in range(2 if trouble == "two in one folder" else 1)]
     children = [long_work.begun(kind, folder / "kept", out, TROUBLES[trouble](draw)) for out in outs]
     statuses = [os.waitpid(child, 0)[1] for child in children]
@@ -113,7 +113,7 @@ def tried(kind: str, trouble: str, draw: random.Random, folder: Path) -> list[di
 
 
 def run(seed: int, times: int, seconds: float, folder: Path, kinds: list[str]) -> dict[str, Any]:
-    """Try so many times, and return what happened."""
+    """Try this many times, and return the results."""
     draw, began = random.Random(seed), time.monotonic()  # noqa: S311 (no secret)
     wanted: dict[str, Any] = {}
     seen: dict[str, Counter[str]] = {name: Counter() for name in TROUBLES}

@@ -28,7 +28,7 @@ KIP320 = ("kip320", "--set", "replicas=2", "--set", "max_leader_epoch=1")
 
 
 def matrix(*asked: str) -> dict[str, Any]:
-    """Return a matrix as data, but for what differs from run to run."""
+    """Return a matrix as data, without the parts that differ between runs."""
     found = data_of(fencepost("ablate", *asked, "--json", "--quiet"))
     return {**found, "seconds": 0, "rows": [{**row, "seconds": 0} for row in found["rows"]]}
 

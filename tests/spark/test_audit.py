@@ -1,4 +1,4 @@
-"""The audit on Spark and in one process: the same rows both ways, and after it was killed and resumed."""
+"""The audit on Spark and in one process gives the same rows, also after it was killed and resumed."""
 
 import json
 import os
@@ -81,7 +81,7 @@ def test_a_name_that_the_system_refuses_is_bad_input() -> None:
 
 
 def killed_once(log: Path, kept: Path, there: str) -> None:
-    """Audit a log in a process of its own, and end it and all that it started by SIGKILL as soon as a file is there."""
+    """Audit a log in a separate process, and kill it and its children by SIGKILL as soon as a file appears."""
     command = words(f"{sys.executable} -m fencepost audit {log} --output {kept} --resume --master local[2]")
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
@@ -174,7 +174,7 @@ def test_the_notebook_shows_what_it_showed() -> None:
 
 
 def shown(notebook: Any) -> list[str]:
-    """Return what cells show as text."""
+    """Return the output of cells as text."""
     found = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     return [
         output.get("data", {}).get("text/plain") or output.get("text", "")

@@ -1,4 +1,4 @@
-"""Exhaustive search on Spark: the native counts on every kind of cluster, whichever process dies on the way."""
+"""Exhaustive search on Spark gives the native counts on every kind of cluster, whichever process dies."""
 
 import json
 import os
@@ -124,7 +124,7 @@ def turn(s, c):
     require(s.x != 37 or not s.y % 2)
     s.even = not s.even
 """)
-"""With a guard too much, in one state of a hundred."""
+"""With an additional guard in one state of a hundred."""
 
 
 def test_a_miscompilation_that_reaches_one_state_in_a_hundred_is_noticed(context: SparkContext) -> None:
@@ -140,7 +140,7 @@ def test_a_miscompilation_that_reaches_one_state_in_a_hundred_is_noticed(context
 
 
 def alike(one: Result, other: Result) -> None:
-    """Assert that two engines found the same, up to which of several shortest traces."""
+    """Assert that two engines have the same results, except for the choice of shortest traces."""
     for name in ("distinct", "generated", "depth", "levels", "deadlocks", "fired", "guards", "bounds", "complete"):
         assert getattr(one, name) == getattr(other, name), name
     assert lengths(one) == lengths(other)
@@ -251,7 +251,7 @@ def test_a_search_that_ends_before_spark_begins_says_that_nothing_is_kept(
 
 COMMAND = ["check", "kip320", "--set", "replicas=2", "--engine", "spark", "--json"]
 APART = pytest.mark.xdist_group("spark-processes")
-"""Tests that start Spark in processes of their own need not wait for those of this one."""
+"""Group of tests that start Spark in separate processes, which need not wait for those of this one."""
 CLUSTER = ["--master", "local-cluster[2,1,1024]", "--handover", "200"]
 EXPECTED = {"distinct": 5973, "generated": 11733, "depth": 18, "complete": True, "verdict": "holds"}
 
@@ -263,7 +263,7 @@ def told(text: str) -> dict[str, Any]:
 
 @contextmanager
 def started(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a search in a process of its own, and leave nothing of it behind."""
+    """Run a search in a separate process, and remove all of it afterwards."""
     with start(*COMMAND, *CLUSTER, "--checkpoint", str(folder), *options) as process:
         try:
             yield process

@@ -1,4 +1,4 @@
-"""Sweeps: the walks of `simulate`, the same on any cluster, kept in Parquet and gone on with."""
+"""Sweeps have the walks of `simulate`, the same on any cluster, stored in Parquet and resumable."""
 
 import json
 import shutil
@@ -62,8 +62,9 @@ def verdicts(sql: SparkSession, folder: str) -> list[Any]:
 
 
 def violated(found: Sample) -> dict[str, Any]:
-    """Return what `simulate` reports of each property that is violated: how many walks, the length of the shortest, and
-    its number."""
+    """Return what `simulate` reports of each violated property: the number of walks, the length of the shortest, and
+    its number.
+    """
     bad = [item for item in found.properties if item.result.verdict == "violated"]
     return {item.result.name: (item.walks, item.path.length if item.path else 0, item.walk) for item in bad}
 

@@ -1,1 +1,1 @@
-"""Mutants of the engines: one small change in a source file each, and whether tests notice."""
+"""Mutants of the engines: one small change in a source file each, and whether tests kill them."""

@@ -1,4 +1,4 @@
-"""Mutants of the engines, and who notices them: `tox -e mutants` runs it.
+"""Mutants of the engines, and the tests that kill them: `tox -e mutants` runs it.
 
 Each mutant meets a few random machines, then the tests of the suite that run the changed line, the quickest first.
 """
@@ -21,28 +21,28 @@ from tests.soak.mutants.session import Runs, Session, collected, forget_proofs, 
 
 UNIT = [f"tests/unit/{room}" for room in ("explorers", "model", "api", "counterexamples", "invariants")]
 TESTS = {"default": ["tests/agreement", "tests/catalogue", *UNIT], "all": ["tests/soak/test_theorems.py"]}
-"""By suite, where the tests are that a mutant meets; with `all` it meets those that are long, too."""
+"""By suite, the folders of tests for a mutant; `all` includes long ones."""
 SURVIVORS = Path(__file__).with_name("survivors.json")
-"""Mutants that nobody notices, each with the reason, and whether it means the same as what it was made from."""
+"""Surviving mutants, each with the reason, and whether it is equivalent to the original."""
 SEED = 0
-"""Of which mutants are drawn."""
+"""Files from which mutants are drawn."""
 NAMES = ("file", "function", "column", "what", "text")
-"""What names a mutant, also in a file that has changed elsewhere."""
+"""The identity of a mutant, even in a file that has changed elsewhere."""
 
 
 def rows_in(files: Iterable[Path]) -> list[dict[str, Any]]:
-    """Return the rows of mutants whose functions are as they were, the last of each."""
+    """Return the last row of each mutant whose function is unchanged."""
     present = {key for name in FILES for key in every(name)}
     return list({identity(row): row for row in kept_rows(files) if identity(row) in present}.values())
 
 
 def by_default(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows as they are without what only the long tests noticed."""
+    """Return the rows without kills by long tests only."""
     return [row if row.get("suite") != "all" else {**row, "noticed": ""} for row in rows]
 
 
 def known_survivors() -> dict[tuple[str, ...], dict[str, Any]]:
-    """Return what is known of mutants that nobody notices."""
+    """Return the known surviving mutants."""
     return {names_of(item): item for item in json.loads(SURVIVORS.read_text())}
 
 
@@ -51,12 +51,12 @@ def names_of(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def run(given: argparse.Namespace, runs: Runs) -> None:
-    """Try mutants until all are tried, or time is up."""
+    """Try mutants until all are done or time is up."""
     kept = {identity(row): row for row in rows_in([given.file, *given.beside])}
     mutants = drawn(SEED, given.count, kept.values())
     began = time.monotonic()
     sound: dict[str, bool] = {}
-    """Tests that noticed something: whether they pass where nothing is changed."""
+    """Whether killing tests pass on unchanged code."""
 
     def waiting() -> Iterator[Mutant]:
         first, parts = map(int, given.part.split("/"))
@@ -97,7 +97,7 @@ def run(given: argparse.Namespace, runs: Runs) -> None:
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return how many are noticed, by pass and by whom, and the survivors with what is known of them."""
+    """Return the numbers of killed mutants, by pass and by test, and the survivors with what is known of them."""
     known = known_survivors()
     unknown = {"why": "", "same": False}
     survivors = [

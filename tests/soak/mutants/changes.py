@@ -1,5 +1,4 @@
-"""What is changed: mutants are drawn by seed, the same number from every pass, and put into the functions that were
-imported."""
+"""The changes: mutants are drawn by seed, the same number from every pass, and applied to the imported functions."""
 
 import ast
 import copy
@@ -45,8 +44,7 @@ SUMS: dict[type[ast.operator], type[ast.operator]] = {
 
 
 def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
-    """Yield what can be changed in the bodies of functions, and how; what only types and messages are made of is left
-    out."""
+    """Yield the possible changes in the bodies of functions, without those of types and messages."""
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef):
             continue
@@ -90,7 +88,7 @@ def change(node: Any, how: str) -> None:
             node.test = ast.UnaryOp(ast.Not(), node.test)
         case "and, or":
             node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-        case _:  # what is never run still says which names a function has
+        case _:  # code that never runs still determines a function's names
             kept = copy.copy(node)
             node.__class__, node.__dict__ = (
                 ast.If,
@@ -100,8 +98,7 @@ def change(node: Any, how: str) -> None:
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: the pass, the file, the place's number among those of the file, and what names it wherever its
-    function stands."""
+    """One change: the pass, the file, the number of its place in the file, and its identity if its function moves."""
 
     name: str
     file: str
@@ -123,7 +120,7 @@ class Mutant:
 
 
 def identity(row: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what names a mutant as long as its function is as it was, wherever that stands."""
+    """Return the identity of a mutant as long as its function is unchanged, wherever that is."""
     return tuple(row[name] for name in ("file", "function", "digest", "column", "what", "text"))
 
 
@@ -132,7 +129,7 @@ def tree_of(file: str) -> ast.Module:
 
 
 def every(name: str) -> dict[tuple[Any, ...], Mutant]:
-    """Return the mutants of a pass by what names them."""
+    """Return the mutants of a pass by identity."""
     found = {}
     for file in FILES[name]:
         tree = tree_of(file)
@@ -148,8 +145,7 @@ def every(name: str) -> dict[tuple[Any, ...], Mutant]:
 
 
 def drawn(seed: int, count: int, kept: Iterable[dict[str, Any]]) -> list[Mutant]:
-    """Return mutants, as many from each pass: those that were tried count, as long as their functions are as they
-    were."""
+    """Return mutants, as many from each pass; earlier ones count while their functions are unchanged."""
     draw = random.Random(seed)  # noqa: S311 (no secret)
     known = {identity(row) for row in kept}
     rows = []
@@ -163,7 +159,7 @@ def drawn(seed: int, count: int, kept: Iterable[dict[str, Any]]) -> list[Mutant]
 
 
 def put(mutant: Mutant) -> int:
-    """Change the functions of this process; return how many are others now."""
+    """Change the functions of this process; return the number of changed ones."""
     tree = tree_of(mutant.file)
     change(*list(places(tree))[mutant.place])
     path = importlib.import_module(f"fencepost.{mutant.file.removesuffix('.py').replace('/', '.')}").__file__

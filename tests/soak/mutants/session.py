@@ -1,5 +1,6 @@
-"""A session of pytest that has collected its tests: they are run one by one, or a few of them in a forked process for
-each mutant."""
+"""A pytest session with collected tests, which are run one by one, or a few of them in a forked process for each
+mutant.
+"""
 
 import importlib
 import json
@@ -27,9 +28,9 @@ from tests.random_machines.run import look_at
 from tests.soak.mutants.changes import FILES, ROOT, Mutant, put
 
 Runs = dict[str, dict[str, Any]]
-"""By test: the seconds that it takes, and by file the lines of ours that it runs."""
+"""By test: its seconds, and by file the lines of ours that it runs."""
 MACHINES = (7, 26, 39, 30, 48, 80, 21, 11, 25, 14, 34)
-"""Random machines that mutants meet: some are searched without guards, some with optimized code."""
+"""Random machines for mutants: some are searched without guards, some with optimized code."""
 APART = {
     "masks": (comparisons.masks, (7, 26, 39, 30, 11, 25, 14)),
     "walks": (comparisons.walks, (7, 29)),
@@ -37,19 +38,19 @@ APART = {
     "constants": (comparisons.constants, (7, 26, 14)),
     "proof": (comparisons.proof, (4, 25, 50)),
 }
-"""Comparisons that are made of few machines else: they have names of their own."""
+"""Comparisons that few other machines get, under names of their own."""
 LONGEST = 20.0
 SLOWER = 3
-"""A mutant counts as noticed, since it does not end, after so many seconds of a processor and so many times what its
-tests take."""
+"""Limits after which a mutant counts as killed because it does not end: processor seconds, and a multiple of its
+tests' time."""
 LONGEST_TEST = 6.0
-"""Seconds of a processor, with coverage, that a test of mutants may take: others are left out."""
+"""Most processor seconds, with coverage, of a test for mutants."""
 MOST_MEMORY = 8 << 30
-"""Bytes of addresses that a mutant may have: one that asks for more and more is noticed too."""
+"""Address space of a mutant in bytes: one that allocates more and more is killed too."""
 
 
 class Session:
-    """A plugin of pytest: what is done with the tests once they are collected."""
+    """A pytest plugin that works with the collected tests."""
 
     def __init__(self, work: "Callable[[Session], None]") -> None:
         self.work, self.failed = work, ""
@@ -67,7 +68,7 @@ class Session:
             self.failed = report.nodeid
 
     def fails(self, name: str) -> bool:
-        """Ask one machine, or run one test by itself."""
+        """Run one test, or the comparisons of one machine; return whether it fails."""
         if name.startswith("machine "):
             return machine_differs(*name.split()[1:])
         self.failed, item = "", self.items[name]
@@ -89,7 +90,7 @@ def machine_differs(seed: str, name: str = "") -> bool:
 
 
 def machines() -> list[str]:
-    """Return the names of what random machines are asked."""
+    """Return the names of the comparisons of random machines."""
     apart = [f"machine {seed} {name}" for name, (_, seeds) in APART.items() for seed in seeds]
     return [*(f"machine {seed}" for seed in MACHINES), *apart]
 
@@ -105,8 +106,9 @@ def collected(files: list[str], work: Callable[[Session], None], *, long: bool =
 
 
 def measured(files: list[str], out: Path, *, begun: Runs | None = None, long: bool = False) -> None:
-    """Run every test with coverage, and write down which lines it runs and how long it takes: in a file that is there
-    once all ran."""
+    """Run every test with coverage, and write which lines it runs and how long it takes, to a file that appears after
+    all have run.
+    """
     import coverage
 
     beside = out.with_name(f"{out.name}.begun")
@@ -130,7 +132,7 @@ def measured(files: list[str], out: Path, *, begun: Runs | None = None, long: bo
                 failed = True
             signal.setitimer(signal.ITIMER_PROF, 0)
             seconds = time.process_time() - began
-            with warnings.catch_warnings(action="ignore"):  # most tests run nothing of what is measured
+            with warnings.catch_warnings(action="ignore"):  # most tests run none of the measured lines
                 watch.stop()
                 runs[name] = {"seconds": round(seconds, 2), "lines": {} if failed else dict(_lines(watch))}
                 watch.erase()
@@ -155,7 +157,7 @@ def _lines(watch: coverage.Coverage) -> Iterator[tuple[str, list[int]]]:
 
 
 def tests_of(mutant: Mutant, runs: Runs, most: float) -> list[str]:
-    """Return who runs the changed line, the quickest first, as many as there is time for."""
+    """Return the tests that run the changed line, the quickest first, as many as fit the time."""
     row = mutant.row
     found = sorted(
         (run["seconds"], name) for name, run in runs.items() if row["line"] in run["lines"].get(row["file"], ())
@@ -170,8 +172,9 @@ def tests_of(mutant: Mutant, runs: Runs, most: float) -> list[str]:
 
 
 def tried(session: Session, mutant: Mutant | None, names: list[str], seconds: float = 0.0) -> str:
-    """Try a mutant, or what it was made from, in a process of its own, with tests that take so many seconds; return
-    who notices, or an empty string."""
+    """Try a mutant, or its original, in a separate process, with tests that take this many seconds; return the killing
+    test, or an empty string.
+    """
     if not names:
         return ""
     most = LONGEST + SLOWER * seconds

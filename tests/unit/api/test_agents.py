@@ -1,4 +1,4 @@
-"""Ten questions of an agent that has `fencepost mcp` and nothing else, by a client of the library; and bad input."""
+"""Ten questions of an agent that has only `fencepost mcp`, asked by the library's client; and bad input."""
 
 import json
 import sys
@@ -45,7 +45,7 @@ QUESTIONS: dict[str, Question] = {
         {"a": "kip320", "b": "kip279", "constants": {"replicas": 2}},
     ),
 }
-"""Questions in words, with the tool that answers each, the key of its answer, and what it is asked with."""
+"""Questions in words, with the tool for each, the key of its answer, and its arguments."""
 
 
 def right(question: str, said: Any) -> bool:
@@ -66,7 +66,7 @@ def right(question: str, said: Any) -> bool:
 
 
 def asked(calls: Sequence[tuple[str, dict[str, Any]]]) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the tools of a server that is started, and its answers, by a session over the standard streams."""
+    """Return the tools of a started server, and its answers, from a session over the standard streams."""
     import anyio
     from mcp.client.stdio import stdio_client
 

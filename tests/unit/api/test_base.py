@@ -1,4 +1,4 @@
-"""A variant that does nothing is said to do nothing: a search beside that of the machine that it was made of."""
+"""A variant without effect is reported as such, after a search of its base."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Constants are set by Kafka's own names where they mean the same, and found by what they mean."""
+"""Constants can be set by Kafka's names for them, and are found by their meaning."""
 
 import pytest
 from fencepost.api.asking.constants import parse_setting

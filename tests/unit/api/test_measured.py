@@ -1,5 +1,6 @@
-"""Evidence belongs to what was executed: sentences on Kafka's classes and on crashes are of one machine and of the
-constants that were driven."""
+"""Evidence belongs to what was executed: sentences on Kafka's classes and on crashes apply to one machine and to the
+driven constants.
+"""
 
 import os
 import shutil
@@ -100,7 +101,7 @@ def test_a_helper_that_is_changed_in_its_module_takes_the_evidence_away(monkeypa
 
 
 def passes_epoch_checks(c: Any, image: Any, m: Any) -> bool:
-    """Take every request of the leader."""
+    """Accept every request of the leader."""
     return bool(m.leader == image.leader or c.request_epoch_checks)
 
 

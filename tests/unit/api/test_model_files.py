@@ -1,4 +1,4 @@
-"""A model and the modules beside it belong to one load: neither another model's nor an earlier text is ever taken."""
+"""A model and the modules beside it belong to one load: another model's or an earlier text is never used."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Operations and what was measured of them: each finding for those that have it."""
+"""Operations and their measurements: each release lists the findings that it has."""
 
 import json
 import re
@@ -45,11 +45,11 @@ def everywhere() -> Iterator[tuple[str, bool, int, int, list[Any]]]:
 
 
 class Created(Exception):  # noqa: N818 (a story is stopped, nothing is wrong)
-    """What a story creates first."""
+    """The topic that a story creates first."""
 
 
 class Stage:
-    """A stage on which a story comes as far as its topic, whose min ISR it names."""
+    """A stage that records a story up to its topic's creation."""
 
     control = False
 
@@ -96,7 +96,7 @@ def test_what_clusters_showed_is_said_of_the_settings_that_have_it_and_of_no_oth
 
 
 def on_page() -> Iterator[tuple[str, str, set[str], set[bool]]]:
-    """Yield the findings on docs/kafka/findings.md: what is lost, in which releases, with ELR or without."""
+    """Yield the findings on docs/kafka/findings.md: the loss, and the releases with ELR or without."""
     page = (ROOT / "docs" / "kafka" / "findings.md").read_text("utf-8")
     for name, lost, text in re.findall(r"^\| \[(HYP-\d+)\][^|]*\| ([^|]*) \| ([^|]*) \|", page, re.MULTILINE):
         numbers = re.findall(r"\d\.\d", text.partition(";")[0])
@@ -156,7 +156,7 @@ def test_a_finding_is_named_for_the_releases_and_settings_that_have_it_and_for_n
         assert {version for name, version in misplaced() if name == "HYP-17"} == {"kafka-4.3", "kafka-4.4"}
     left_out = [replace(item, scenarios={}) if item.name == "create-again" else item for item in OPERATIONS]
     monkeypatch.setattr(rows_of, "OPERATIONS", left_out)
-    assert {name for name, _ in misplaced()} == {"HYP-26"}  # the others are in other rows too
+    assert {name for name, _ in misplaced()} == {"HYP-26"}  # the others are also in other rows
 
 
 def test_no_two_places_count_findings_differently() -> None:
@@ -247,7 +247,7 @@ def test_no_cell_says_more_than_was_measured_of_its_settings(monkeypatch: pytest
                 or row["evidence"]
                 or row["operation"] in ("unclean-election", "lose-power")
             )
-    monkeypatch.setattr(rows_of, "load", lambda _: {})  # nothing was measured
+    monkeypatch.setattr(rows_of, "load", lambda _: {})  # no measurements
     monkeypatch.setattr(rows_of, "_played", lambda _: {})
     rows = advise(3, 2, kafka="4.1").to_dict()["operations"]
     assert {row["operation"] for row in rows if row["outcome"] != "not-measured"} == {"unclean-election", "lose-power"}

@@ -1,4 +1,4 @@
-"""The pytest plugin, in suites of its users."""
+"""The pytest plugin in its users' suites."""
 
 import inspect
 import subprocess

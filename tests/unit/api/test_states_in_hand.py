@@ -1,4 +1,4 @@
-"""States in hand: built by name, an action taken, why one is refused, what a property says."""
+"""States by hand: build one by name, take an action, explain a refusal, judge a property."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""`fencepost check`, `replay` and `show`: what they print, in which words, and how they end."""
+"""`fencepost check`, `replay` and `show`: their output, their words, and their exit status."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ MACHINE = Machine("lights", "it counts", State, C, initial, (count,), notes=NOTE
         "lights",
     )
 )
-"""A machine that violates two properties one after the other, and has a note."""
+"""A machine with a note that violates two properties one after the other."""
 
 
 def test_json_of_a_check_has_the_keys_of_the_contract() -> None:

@@ -1,4 +1,4 @@
-"""`fencepost ablate` says of every guard what it is for, keeps finished rows, and shows the trace of every cell."""
+"""`fencepost ablate` reports every guard's purpose, saves finished rows, and shows the trace of every cell."""
 
 import re
 from collections.abc import Callable
@@ -86,7 +86,7 @@ def test_the_page_names_steps_that_left_a_domain_and_are_not_followed(tmp_path: 
 
 
 def interrupt(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a signal end a matrix after so many rows."""
+    """End a matrix by a signal after this many rows."""
     whole, begun = Ablation.explore, []
 
     def cut(self: Ablation, row: Row) -> RowOutcome:
@@ -227,7 +227,7 @@ PROPERTIES = (place_exists, comes_home)
         "wanderer",
     )
 )
-"""A walk home, in which a guard keeps from walking to and fro for ever."""
+"""A walk home in which a guard prevents walking to and fro for ever."""
 
 
 def test_a_guard_that_protects_only_what_must_happen_in_the_end_is_told_apart() -> None:
@@ -264,7 +264,7 @@ def test_what_does_not_happen_in_the_end_of_the_whole_machine_is_told() -> None:
 
 
 def test_behaviours_of_the_whole_machine_are_judged_before_its_rows(tmp_path: Path) -> None:
-    """Rows take hours where the machine is large: what goes wrong without them is told at once."""
+    """Rows of a large machine take hours, so violations of the whole machine are reported first."""
     file = tmp_path / "far.py"
     file.write_text(Path(WANDERER).read_text().replace("s.place == c.far\n", "1 << (c.far - 1 - s.place) == 1\n"))
     found = fencepost("ablate", str(file), "--liveness")

@@ -1,11 +1,11 @@
-"""`check --junit`, `--sarif` and `--github`: what a build is told, in its own formats."""
+"""`check --junit`, `--sarif` and `--github`: reports in the formats of builds."""
 
 import json
 import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET  # what is read here was written here
+from xml.etree import ElementTree as ET  # only our own output is parsed
 
 import pytest
 from fencepost.api.asking.model_files import load_protocol
@@ -17,9 +17,7 @@ from junitparser import Error, Failure, JUnitXml
 from tests.helpers.commands import KIP101, data_of, fencepost
 from tests.helpers.places import MACHINES
 
-pytest.importorskip(
-    "fencepost.explorers.native.search"
-)  # now: what is imported beside `pytester` is forgotten after it
+pytest.importorskip("fencepost.explorers.native.search")  # imported now, as `pytester` forgets later imports
 MAILBOX = MACHINES / "mailbox.py"
 SMALL = ("--engine", "plain", "--quiet", "--set", "clients=1")
 BY_NAME = {item.name: item for item in runs()}
@@ -37,7 +35,7 @@ def cases(file: Path) -> dict[str, list[Any]]:
 
 
 def elements(file: Path) -> dict[tuple[str, str], set[str]]:
-    """Return the attributes of every kind of element in a file, by the element that it stands in and its own name."""
+    """Return the attributes of every kind of element in a file, by its parent and its own name."""
     found: dict[tuple[str, str], set[str]] = {}
     for parent in ET.parse(file).iter():  # noqa: S314 (our own file)
         for child in parent:
@@ -88,7 +86,7 @@ def sarif_of(file: Path) -> dict[str, Any]:
 
 
 def check(folder: Path, *args: str) -> tuple[int, dict[str, list[Any]], dict[str, Any]]:
-    """Run a check with both files; return its status and what they say."""
+    """Run a check with both files; return its status and their contents."""
     result = fencepost("check", *args, "--junit", str(folder / "j.xml"), "--sarif", str(folder / "s.sarif"))
     return result.exit_code, cases(folder / "j.xml"), sarif_of(folder / "s.sarif")
 

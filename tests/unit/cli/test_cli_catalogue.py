@@ -1,4 +1,4 @@
-"""`fencepost check` without a protocol: the catalogue's runs, compared with what they must find."""
+"""`fencepost check` without a protocol: the catalogue's runs, compared with their expectations."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Compiling as the command line shows it: its stages, its time and memory, and a machine that takes long."""
+"""Compiling on the command line: its stages, its time and memory, and a machine that takes long."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ VERBOSE = re.compile(
 
 @pytest.fixture
 def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is compiled, nor in memory because another test of this process holds on to it."""
+    """Start without compiled code, on disk or in the memory of this process."""
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
     monkeypatch.setattr(libraries, "_loaded", WeakValueDictionary())
 

@@ -1,4 +1,4 @@
-"""Whatever a user gets wrong ends as one message on stderr: what was given, why it is refused, what to write."""
+"""Every user error ends as one message on stderr: what was given, why it is refused, what to write."""
 
 import json
 import re
@@ -231,12 +231,12 @@ $ vacuity kip320 --trace x.trace
 $ vacuity kip320 --row 'follower-fetch 1' --trace /nowhere/x.trace
 /nowhere...
 """
-"""Commands, and below each its message, in which three dots stand for any text."""
+"""Commands, each followed by its message, in which three dots stand for any text."""
 
 
 @pytest.fixture
 def counter(tmp_path: Path) -> Any:
-    """Return a function that writes a machine that counts to three, with changes, and returns its path."""
+    """Return a function that writes a machine counting to three, with changes, and returns its path."""
 
     def write(*changes: str) -> str:
         text = COUNTER

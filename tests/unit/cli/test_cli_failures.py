@@ -1,4 +1,4 @@
-"""What goes wrong in Fencepost itself, or around it, ends as one message too."""
+"""Failures in or around Fencepost also end as one message."""
 
 import errno
 import os
@@ -71,7 +71,7 @@ def test_output_that_cannot_be_written_ends_with_status_2(command: list[str]) ->
 
 VAULT = str(MACHINES / "vault.py")
 TOLD = ["faults", VAULT, "--property", "a-copy-is-left"]
-"""A command that says on stderr what it does."""
+"""A command that reports its work on stderr."""
 
 
 @pytest.mark.parametrize("number", few([1, 0, 2], 3))
@@ -102,7 +102,7 @@ def test_a_name_that_the_system_refuses_is_bad_input() -> None:
 
 
 def full(most: int) -> Callable[[], None]:
-    """Let no file of a process grow over so many bytes, as on a disk that has only so much room."""
+    """Limit the size of a process's files, as on a disk with little free space."""
 
     def limited() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -212,7 +212,7 @@ def test_a_trace_that_goes_to_stdout_replaces_no_file(tmp_path: Path) -> None:
 
 
 def test_a_file_that_its_owner_may_not_write_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the system has it: root may write everything."""
+    """Simulate the error of the system, as root may write everything."""
     file = tmp_path / "a.trace"
     file.write_text("mine")
     file.chmod(0o444)

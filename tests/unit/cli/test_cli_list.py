@@ -1,4 +1,4 @@
-"""`fencepost list` and the command itself: what there is, at once, and on any terminal."""
+"""`fencepost list` and the command itself: complete, fast, and readable on any terminal."""
 
 import os
 import pty
@@ -62,7 +62,7 @@ def test_a_terminal_gets_colours_unless_it_wants_none(no_color: str, *, coloured
     while select.select([outer], [], [], 300)[0]:
         try:
             piece = os.read(outer, 4096)
-        except OSError:  # Linux says so when the other end is closed
+        except OSError:  # Linux raises this when the other end is closed
             break
         if not piece:
             break

@@ -1,4 +1,4 @@
-"""`fencepost check` tells loops and costs, for people and for machines, and writes traces of both."""
+"""`fencepost check` reports loops and costs, as text and as JSON, and writes traces of both."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A search that ends early says so, in its verdict, its words and its exit status."""
+"""A search that ends early reports that in its verdict, its text and its exit status."""
 
 import json
 import re
@@ -110,7 +110,7 @@ def test_a_checkpoint_of_another_question_is_refused_before_anything_is_compiled
 
 @pytest.mark.parametrize("number", few([signal.SIGINT, signal.SIGTERM, signal.SIGHUP], 3))
 def test_a_signal_ends_with_a_partial_result(number: signal.Signals) -> None:
-    fencepost("check", "kip320", "--max-depth", "1")  # compiles it
+    fencepost("check", "kip320", "--max-depth", "1")  # to compile it
     process = start(*ENDLESS, "--json", "--quiet")
     wait_for_work(process)
     process.send_signal(number)

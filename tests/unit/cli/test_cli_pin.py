@@ -1,4 +1,4 @@
-"""`fencepost check --pin`: figures that changed are written into the files of runs, verdicts are not."""
+"""`fencepost check --pin` writes changed figures into the files of runs, but not verdicts."""
 
 import json
 from functools import cache

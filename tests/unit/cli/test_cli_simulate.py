@@ -1,4 +1,4 @@
-"""`fencepost simulate`: what it prints, how it ends, and the trace that it writes."""
+"""`fencepost simulate`: its output, its exit status, and the trace that it writes."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""What a protocol, a file or a variant is called wrongly is answered with what to write."""
+"""A wrong name of a protocol, a file or a variant is answered with what to write."""
 
 from pathlib import Path
 

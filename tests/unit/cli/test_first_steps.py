@@ -1,4 +1,4 @@
-"""Small things that a first user stumbled over."""
+"""Small obstacles that first users met."""
 
 import re
 from pathlib import Path

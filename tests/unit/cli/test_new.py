@@ -1,4 +1,4 @@
-"""A model to begin with runs as it is, and so does its test."""
+"""The initial model of `new` runs unchanged, and so does its test."""
 
 import os
 import subprocess

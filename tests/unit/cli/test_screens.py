@@ -1,4 +1,4 @@
-"""First screens of commands, as text. `python -m tests.unit.cli.test_screens` writes them again."""
+"""First screens of commands, as text. `python -m tests.unit.cli.test_screens` rewrites them."""
 
 import io
 import json
@@ -64,7 +64,7 @@ SCREENS = {
 
 
 TITLES = (": the shortest trace has ", ": a trace of ", ", in what clients can see: ", "what happened to ")
-"""Words of the line above a trace."""
+"""Words in the line above a trace."""
 
 
 def histories(*differences: Difference) -> HistoriesReport:
@@ -78,13 +78,13 @@ def histories(*differences: Difference) -> HistoriesReport:
 
 
 def client(name: str, version: str) -> ClientReport:
-    """Return what rules a client keeps, as `conform leader-discovery --client` makes it."""
+    """Return the report on a client that obeys the rules, as made by `conform leader-discovery --client`."""
     outcome = ClientOutcome(Installed(name, version), 2_400, 2_390, exercised_in=Counter(dict.fromkeys(NAMES, 300)))
     return ClientReport(name, outcome)
 
 
 def deviating() -> ClientReport:
-    """Return the same with a broken rule."""
+    """Return such a report with a broken rule."""
     found, refusal = client("librdkafka", "2.6.1"), Event("request", 2, "produce", 0, 0)
     news = Event("metadata", 1, "metadata", 1, 0, leader=1, epoch=4)
     events = [Event("moved", 0, value="controller-elects-leader 0 1"), news, refusal]
@@ -105,7 +105,7 @@ def departures() -> HistoriesReport:
 
 
 def audited(name: str) -> Callable[[Console], None]:
-    """Return what prints the screen of an audit: of a log that a real cluster wrote."""
+    """Return the function that prints the screen of an audit of a real cluster's log."""
     return lambda console: print_screen(console, json.loads((FOLDER / f"{name}.json").read_text("utf-8")))
 
 
@@ -122,7 +122,7 @@ PAGES: dict[str, Callable[[Console], None]] = {
     "audit": audited("audit"),
     "audit-without": audited("audit-without"),
 }
-"""Screens of commands that need Kafka, from results of theirs."""
+"""Screens of commands that need Kafka, printed from stored results."""
 
 
 def page(name: str, width: int = COLUMNS, *, colours: bool = False) -> str:
@@ -142,7 +142,7 @@ def page(name: str, width: int = COLUMNS, *, colours: bool = False) -> str:
 
 
 def screen(command: str) -> str:
-    """Return what a command prints, with times that are always the same."""
+    """Return the output of a command, with fixed times."""
     words = shlex.split(command)
     fixed = ["--cross-check", "100"] if words[0] == "check" and "plain" not in words else []
     return TIME.sub("0.01 s", fencepost(*words, *fixed).stdout)
@@ -211,7 +211,7 @@ def test_a_screen_has_no_colours_but_those() -> None:
 
 
 def write() -> None:
-    """Write every screen, to be read as a diff."""
+    """Write every screen, for review as a diff."""
     FOLDER.mkdir(exist_ok=True)
     for name, command in SCREENS.items():
         (FOLDER / f"{name}.txt").write_text(screen(command), "utf-8")

@@ -1,4 +1,4 @@
-"""Warnings: what makes an answer look better than it is, each where it is shown and where it is gone."""
+"""Warnings: reasons why an answer looks better than it is, each in a model that has it and in one that does not."""
 
 from pathlib import Path
 
@@ -124,7 +124,7 @@ PROPERTIES = (bills_go_to_the_first, complaints_are_alone, gifts_go_to_somebody,
 """,
     "careless",
 )
-"""Parcels that a careless modeller sends: everything runs and holds, and nearly nothing of it says anything."""
+"""Parcels in a careless model: everything runs and holds, but almost nothing means anything."""
 LISTED = "initial, (sends, loses, complains))"
 SPENT = ("require(s.budget.losses > 0)\n", "require(s.budget.losses > 0)\n    s.budget.losses -= 1\n")
 
@@ -198,7 +198,7 @@ WARNINGS = {
         ("require(s.lost > 2)\n    s.complaints.add(by=by)", "require(s.lost > 1)"),
     ),
 }
-"""By kind and name: the text of the warning, and the change that mends the model."""
+"""By kind and name: the text of the warning, and the change that fixes the model."""
 
 
 def written(folder: Path, *changes: tuple[str, str]) -> Path:

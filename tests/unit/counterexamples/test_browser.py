@@ -37,7 +37,7 @@ def asking() -> tuple[Session, Any]:
     session = Session()
 
     def ask(what: str, **question: Any) -> Any:
-        """Ask about the setting that was opened last, if no other is named."""
+        """Send a request about the setting that was opened last, unless another is named."""
         if what in ("step", "refusals", "save", "measure"):
             question.setdefault("base", list(session.opened)[-1])
         return json.loads(session.answer(json.dumps({"ask": what, **question})))
@@ -50,13 +50,13 @@ def text_of(name: str) -> str:
 
 
 def opened(name: str) -> tuple[Any, Any]:
-    """Open an archived trace; return what was found, and how to go on asking."""
+    """Open an archived trace; return the answer, and a function for further requests."""
     _, ask = asking()
     return ask("open", link=ask("trace", text=text_of(name))["link"]), ask
 
 
 def ways_end(data: Any, steps: Any) -> Any:
-    """Return the arrival at which these steps of a book end."""
+    """Return the arrival at the end of these steps of a book."""
     last = data["arrivals"][0]
     for step in steps:
         last = data["arrivals"][data["states"][last["state"]]["leads"][step]]

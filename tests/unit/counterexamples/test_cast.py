@@ -1,4 +1,4 @@
-"""What a model says of its parties, and what diagrams make of it: who sends, who receives, what is lost."""
+"""The parties of a model, and their use in diagrams: who sends, who receives, what is lost."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -49,7 +49,7 @@ def told(made: Replay) -> Story:
 
 
 def ways(found: Story) -> list[tuple[str, str, str, str]]:
-    """Return each message with its sender, its receiver and what became of it."""
+    """Return each message with its sender, its receiver and its fate."""
     return [
         (item.name, item.sender.title if item.sender else "", item.receiver.title if item.receiver else "", item.fate)
         for item in found.flights
@@ -195,7 +195,7 @@ WITH_MESSAGES = {
 
 
 def histories(file: File) -> Iterator[Story]:
-    """Yield what a model's witnesses and violations show, of its nearest states."""
+    """Yield the histories of a model's witnesses and violations near the initial state."""
     found = load_protocol(file)
     constants = found.machine.set_constants({})
     asked = tuple(item for item in found.properties if not item.kind.over_behaviours)

@@ -1,4 +1,4 @@
-"""Shortest traces tell of faults as late as they can, and end where they ended."""
+"""Shortest traces show faults as late as possible, and keep their ends."""
 
 import pytest
 from fencepost.explorers import paths
@@ -46,7 +46,7 @@ def test_the_plain_search_tells_kip_903_in_its_own_order() -> None:
 
 
 def history(*names: str) -> tuple[Interpreter, Path]:
-    """Take the first step of each name that fits."""
+    """Take the first step of each name that is enabled."""
     plain = Interpreter(REPLICATION.machine, constants())
     (start,) = plain.initial_states()
     states, steps = [start], list[Step]()

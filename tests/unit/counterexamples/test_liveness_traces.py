@@ -1,5 +1,6 @@
-"""A trace of a whole behaviour tells its loop, and replay asks the plain semantics whether the loop closes, stays away
-and is fair."""
+"""A trace of a behaviour contains its loop, and replay checks on the plain semantics that the loop closes, avoids
+`then` and is fair.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whatever a model may hold is written into traces and read again: a walk over a machine of odd names and values."""
+"""Every value of a model can be written into traces and read again: walks over a machine of odd names and values."""
 
 import json
 import random
@@ -29,7 +29,7 @@ FOUND = Protocol(oddments.MACHINE, oddments.PROPERTIES)
 
 
 def walked(seed: int, **changed: Any) -> Trace:
-    """Return a history of a dozen steps, each taken at random, under constants that are drawn too."""
+    """Return a history of a dozen random steps, under random constants."""
     draw = random.Random(seed)  # noqa: S311 (reproducible, not secret)
     values = {
         "plätze": draw.randint(1, 3),
@@ -54,7 +54,7 @@ def walked(seed: int, **changed: Any) -> Trace:
 
 
 def goes_round(trace: Trace, file: Path) -> None:
-    """Assert that a trace is the same after writing and reading, in the states that every format tells too."""
+    """Assert that a trace survives writing and reading, with its states in every format."""
     made = write(file, trace)
     found = read(file, lambda _: FOUND).trace
     assert replace(found, steps=(), removed=trace.removed) == replace(trace, steps=())

@@ -1,4 +1,4 @@
-"""What prevents a history: the property is asked along the way, and a model that goes wrong prevents nothing."""
+"""Settings that prevent a history: the property is judged along the way, and an error of the model prevents nothing."""
 
 from dataclasses import replace
 from itertools import product
@@ -44,13 +44,13 @@ def never_to_two(before, after, c):
 def six(s, c):
     return s.number == 6
 """)
-"""A counter with a switch under which it comes sooner, and only on the way, to what must never be."""
+"""A counter with a switch that makes it reach a forbidden value sooner, only on the way."""
 NEVER_TWO = PROPERTIES[0]
 TWICE = (Step(HURRIED.action("count"), ()),) * 2
 
 
 def trace_of(prop: Property) -> Trace:
-    """Return the history of two steps at whose end the number is 2."""
+    """Return the history of two steps that ends with the number 2."""
     return Trace("Two", Protocol(HURRIED, PROPERTIES), HURRIED.set_constants({}), prop, TWICE)
 
 
@@ -61,7 +61,7 @@ def test_a_setting_that_violates_the_property_sooner_or_goes_wrong_prevents_noth
 
 
 def brute_force(prop: Property, values: dict[str, int]) -> bool:
-    """Return whether two steps under these constants neither go wrong nor come to 2."""
+    """Return whether two steps under these constants neither raise an error nor reach 2."""
     plain = Interpreter(HURRIED, HURRIED.set_constants(values))
     states = [plain.initial_states()[0]]
     try:

@@ -1,4 +1,4 @@
-"""Why the loop of a trace is fair: for each promise the step that keeps it, or the guard that refuses, and where."""
+"""Why the loop of a trace is fair: for each promise the step that fulfils it, or the refusing guard, and where."""
 
 import json
 from dataclasses import replace
@@ -134,7 +134,7 @@ def test_every_promise_of_an_archived_loop_is_explained_if_it_is_fair(file: obje
     literally = shown(made.trace.interpreter(), made.trace.prop, made.trace.args, made.path)
     if (
         isinstance(literally, Shown) and literally.reach is not Reach.NEVER
-    ):  # a round that costs more each time, and is left in the end
+    ):  # each round costs more, and a fair behaviour leaves it
         assert lines == []
         return
     for fair in made.trace.prop.behaviour.fair:
@@ -204,7 +204,7 @@ def served(s, c):
 is_served = leads_to("is-served", "Who asks is served.", when=waiting, then=served, fair=(weak(serve), weak(ask)))
 PROPERTIES = (is_served,)
 """)
-"""A server hands out numbered leases: it stops for want of numbers, or for want of will."""
+"""A server hands out numbered leases, and stops at the end of the numbers or on purpose."""
 
 
 @pytest.mark.parametrize("engine", ["plain", "native"])

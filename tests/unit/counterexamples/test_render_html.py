@@ -1,5 +1,4 @@
-"""The page of a trace: self-contained, and it says what the trace says. How it behaves is asked of a browser
-elsewhere."""
+"""The page of a trace is self-contained and shows the trace. Tests in a browser cover its behaviour."""
 
 import re
 from functools import cache
@@ -29,7 +28,7 @@ def made(name: str) -> Replay:
 
 
 class Page(HTMLParser):
-    """A page that was read: its tags in balance, its text, and what it refers to."""
+    """A parsed page: its balanced tags, its text, and its references."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Traces in the Informal Trace Format: what Apalache's description asks for, and what the states are."""
+"""Traces in the Informal Trace Format follow Apalache's description and contain the states."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A trace as a test to paste: it runs, and it fails when the protocol has changed."""
+"""A trace as a test to paste runs, and fails when the protocol has changed."""
 
 import inspect
 from pathlib import Path

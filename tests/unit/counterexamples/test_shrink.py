@@ -1,4 +1,4 @@
-"""Traces are shortened to a known size, and what is said of how far that was checked is so."""
+"""Traces are shortened to a known size, and the reported reach of the check is right."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -61,12 +61,12 @@ PLANTED: list[tuple[str, str, dict[str, int], dict[str, int], int]] = [
 
 @pytest.fixture(autouse=True)
 def every_shape(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let smaller shapes be searched whether they were compiled before or not, so that no test depends on the cache."""
+    """Search smaller shapes whether compiled before or not, so that no test depends on the cache."""
     monkeypatch.setattr("fencepost.counterexamples.shrink.is_cached", lambda _: True)
 
 
 def walked(name: str, prop: str, values: dict[str, int]) -> Trace:
-    """Return the trace of the first of random walks that decides a property: of any length."""
+    """Return the trace, of any length, of the first random walk that decides a property."""
     own = OWN.get(name)
     found = Protocol(own.MACHINE, own.PROPERTIES) if own else PROTOCOLS[name]
     constants = found.machine.set_constants(values)
@@ -175,7 +175,7 @@ def test_a_deadlock_and_a_witness_are_shortened_too() -> None:
     assert shrink(end, LIMITS).path.length == 5
     witness = walked("mailbox", "everyone-is-done", {})
     made = shrink(witness, LIMITS)
-    assert made.path.length == 4 < made.before  # one client is enough
+    assert made.path.length == 4 < made.before  # one client suffices
     assert made.shortest
 
 

@@ -1,6 +1,6 @@
-"""What the reader and replay refuse, each message in full.
+"""Refusals of the reader and of replay, each message in full.
 
-`refused_traces/*.txt` holds blocks: a title after `==`, lines of a good trace to take out (`-`) and to put in (`+`),
+`refused_traces/*.txt` holds blocks: a title after `==`, lines to remove from a good trace (`-`) and to add (`+`),
 `---`, the message.
 """
 
@@ -43,7 +43,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refused() -> list[Any]:
-    """Return (machine, what to take out, what to put in, message) of every block."""
+    """Return (machine, lines to remove, lines to add, message) of every block."""
     found = []
     for name in GOOD:
         for title, edit, expected in blocks(FOLDER / f"{name}.txt"):
@@ -120,7 +120,7 @@ def test_replay_says_that_a_message_is_not_in_flight(here: Path) -> None:
 
 
 def changed(text: str, machine: Machine) -> str:
-    """Return what replay says of a trace of the lamps under another model."""
+    """Return the message of replay for a trace of the lamps under another model."""
     with pytest.raises(UsageError) as caught:
         replay(text, lambda _: replace(LAMPS, machine=machine))
     return str(caught.value)

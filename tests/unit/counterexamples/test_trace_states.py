@@ -1,4 +1,4 @@
-"""States as text: the tables of a trace file, and what `show` makes of them."""
+"""States as text: the tables of a trace file, and the output of `show`."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Traces: the archive, and that what is written is read back."""
+"""Traces: the archive, and reading back what was written."""
 
 import re
 from pathlib import Path

@@ -25,7 +25,7 @@ FILES = sorted(
     for file in ARCHIVE.glob("*.trace")
     if "\nfairness: " not in (text := file.read_text()) and "\nverdict: violated\n" in text
 )
-"""All but those of whole behaviours, at whose end no one condition fails."""
+"""All properties except those of behaviours, at whose end no single condition fails."""
 
 
 def of_file(name: str) -> ViolatingBinding:
@@ -78,7 +78,7 @@ def test_a_witness_and_a_deadlock_have_none() -> None:
 
 
 def judged(prop: Property) -> ViolatingBinding:
-    """Return the culprit in the room with all lamps lit, of which the first was lit once."""
+    """Return the violating values in the room with all lamps lit, the first of which was lit once."""
     trace = lamps_trace(prop, (0b111, 0))
     found = violating_binding(trace, follow(trace).path)
     assert found is not None
@@ -215,7 +215,7 @@ def test_an_explanation_that_fails_hides_no_violation() -> None:
 def test_what_decides_a_property_is_found_through_helpers_loops_and_choices(
     prop: Property, values: str, condition: str, operands: str
 ) -> None:
-    """With the values that it had then; what is not come to is neither asked nor told."""
+    """With the values at that time; unevaluated parts are neither evaluated nor reported."""
     found = judged(prop)
     assert (str(found), found.condition, found.operands) == (values, condition, operands)
     assert found.is_so is (prop in (all_even, by_statements, none_twice, changed_afterwards))

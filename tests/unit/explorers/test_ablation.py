@@ -1,5 +1,4 @@
-"""A guard that is removed while compiled code runs is removed as the plain semantics removes it, and its purpose is
-found."""
+"""A guard removed at run time in compiled code acts as if removed by the plain semantics; its purpose is found."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -139,7 +138,7 @@ def test_a_machine_without_a_guard_can_be_read_and_checked_again() -> None:
         assert (len(texts) == len(before) - 1) if guard.part == 0 else (len(texts) == len(before) and texts != before)
 
 
-# -- what a guard is for
+# purposes of guards
 
 Matrix = dict[str, RowOutcome]
 

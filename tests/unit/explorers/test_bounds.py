@@ -1,5 +1,6 @@
-"""Bounds that a search reached: what cut off a step that was otherwise possible, on every engine alike, and what
-raising them shows."""
+"""Bounds that a search reached: those that cut off an otherwise possible step, alike on every engine, and the effect of
+raising them.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -111,7 +112,7 @@ MAY_SHRINK = ["0, 9 - C.n", "0, 9 - largest(C.n, 2)", "0, smallest(9, 9 - C.n)",
 def test_only_its_guards_read_a_bound_where_a_larger_value_closes_no_guard_and_narrows_no_domain(
     ends: str, guard: str, alone: bool
 ) -> None:
-    """Else a larger bound could change a verdict, though the bound was not reached."""
+    """Otherwise a larger bound could change a verdict although the bound was not reached."""
     machine, _ = machine_of(JUMPS.replace("ENDS", ends).replace("GUARD", guard))
     assert ("n" in unshared_bounds(translate(machine))) is alone
 

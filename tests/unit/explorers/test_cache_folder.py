@@ -1,4 +1,4 @@
-"""Files of other users are never executed: the folders that may hold the cache, and what happens with others."""
+"""Other users' files are never executed: the folders that may hold the cache, and the treatment of others."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ def mode(folder: Path) -> int:
 
 
 def asked_elsewhere(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Ask a process of its own for the folder; its temporary folders lie in `tmp_path`."""
+    """Ask a separate process for the folder; its temporary folders are in `tmp_path`."""
     kept = {name: value for name, value in os.environ.items() if name not in ("FENCEPOST_CACHE", "XDG_CACHE_HOME")}
     return subprocess.run(
         [sys.executable, "-c", FIND],

@@ -1,4 +1,4 @@
-"""A search that was stopped goes on from its checkpoint as if it had never stopped, or says why it cannot."""
+"""A stopped search continues from its checkpoint as if it had never stopped, or reports why it cannot."""
 
 import hashlib
 import json
@@ -123,7 +123,7 @@ def test_a_search_that_finishes_leaves_no_checkpoint(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-# -- what may be wrong with a folder
+# damaged folders
 
 STOPPED = replace(RUN, max_states=100)
 
@@ -136,12 +136,12 @@ def stopped(folder: Path, **options: Any) -> dict[str, Any]:
 
 
 def forge(folder: Path, manifest: dict[str, Any]) -> None:
-    """Write a manifest with a checksum that fits it."""
+    """Write a manifest with a matching checksum."""
     (folder / "manifest.json").write_bytes(sealed.seal({key: item for key, item in manifest.items() if key != "sum"}))
 
 
 def refusal(folder: Path, name: str = "grid", values: dict[str, int] | None = None, **options: Any) -> str:
-    """Return the message of a resume that is refused."""
+    """Return the message of a refused resume."""
     with pytest.raises(UsageError) as caught:
         ask(name, GRID if values is None else values, replace(RUN, checkpoint=str(folder), resume=True, **options))
     return str(caught.value)
@@ -348,7 +348,7 @@ def test_saving_follows_no_link_and_removes_nothing_that_only_looks_like_its_own
 
 
 class KilledError(BaseException):
-    """The process ends here."""
+    """The process is killed here."""
 
 
 CALLS = ("open", "fsync", "replace", "unlink", "mkdir", "rmdir", "fdopen")
@@ -385,7 +385,7 @@ def test_a_search_that_is_killed_at_any_point_of_saving_goes_on_from_the_checkpo
 
 
 def die_at(patch: pytest.MonkeyPatch, point: int) -> list[str]:
-    """End the process, as it were, at the call of this number that changes files; return the calls as they are made."""
+    """Simulate the death of the process at this call that changes files; return the calls made."""
     calls: list[str] = []
 
     def dying(real: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -1,5 +1,4 @@
-"""Two machines are compared by what is seen of them: the same as a comparison by sets on the plain semantics, and no
-more."""
+"""Two machines are compared by observations, with the result of a comparison by sets on the plain semantics."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -148,7 +147,7 @@ def graph(name: str, values: Mapping[str, int]) -> tuple[list[Key], dict[Key, se
 
 
 def by_sets(graphs: list[Any], see: list[Callable[[Key], Any]]) -> tuple[int, str] | None:
-    """Return how many sights the shortest behaviour of one side alone has; or None."""
+    """Return the number of observations in the shortest behaviour of only one side; or None."""
 
     def closed(side: int, states: set[Key]) -> frozenset[Key]:
         found, waiting = set(states), list(states)

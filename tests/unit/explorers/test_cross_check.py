@@ -1,4 +1,4 @@
-"""The cross-check of stored states sees code that is wrong in one state of a hundred."""
+"""The cross-check of stored states finds code that is wrong in one state of a hundred."""
 
 import pkgutil
 from dataclasses import replace
@@ -60,7 +60,7 @@ PLANTED = {
 def searched(
     found: Machine, options: Options | None = None, properties: tuple[object, ...] = (inside,)
 ) -> tuple[Search, Result]:
-    """Search with the code of one machine, and take it for the code of the true one."""
+    """Search with the code of one machine in place of the right one's."""
     constants = TRUE.set_constants({})
     kernels = begin(generate(found, constants, properties, normalize=True))  # type: ignore[arg-type]
     made = Search(TRUE, constants, (inside,), options or Options(workers=1), kernels=kernels)
@@ -137,7 +137,7 @@ BEHAVIOURS = (
 def test_a_state_that_differs_is_an_error_of_ours_whatever_is_found_of_behaviours(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is sought after these are judged, as no budget is for it, and also where that ends in an error."""
+    """The check runs after these are judged, outside of the budgets, and also if judging ends in an error."""
     order = []
     for where, name in (("explorers.liveness.engine.Engine", "judge"), ("explorers.cross_check", "cross_check")):
         true = getattr(pkgutil.resolve_name(f"fencepost.{where}"), name)

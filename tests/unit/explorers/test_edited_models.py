@@ -1,4 +1,4 @@
-"""A model that was edited between two runs is another one: nothing that was kept of the first answers for it."""
+"""A model edited between two runs is a new one: no cached result of the first applies to it."""
 
 import importlib
 import sys
@@ -65,7 +65,7 @@ def test_a_checkpoint_of_a_model_that_was_edited_is_refused(
 def test_a_helper_that_was_edited_after_its_import_is_refused(
     engine: str, edit: tuple[str, str], model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is read would not be what is executed: Python has it from before, as it is not beside the model."""
+    """The text read would differ from the code executed: Python imported it before, as it is not beside the model."""
     helper = tmp_path / "elsewhere" / "edited_helper.py"
     helper.parent.mkdir()
     helper.write_text(text := "def more(s):\n    s.x += 1\n")

@@ -1,4 +1,6 @@
-"""The fewest faults that break a property are found, all minimal ones and no others, and what settings tolerate."""
+"""The fewest faults that violate a property are found, all minimal ones and no others, and those that settings
+tolerate.
+"""
 
 from dataclasses import replace
 from itertools import product
@@ -36,7 +38,7 @@ def front(
 
 
 def by_definition(values: dict[str, int], prop: Any) -> set[tuple[int, ...]]:
-    """Return the minimal faults, every budget searched by the reference search."""
+    """Return the minimal faults by the reference search of every budget."""
     constants = vault.MACHINE.set_constants(values)
     found: set[tuple[int, ...]] = set()
     for faults in product(*(range(int(constants.values[name]) + 1) for name in KINDS)):
@@ -341,7 +343,7 @@ def test_what_cannot_be_meant_is_refused(asked: str, says: str) -> None:
 
 
 def end_after(searches: int, monkeypatch: pytest.MonkeyPatch, why: Reason = BY_KEYBOARD) -> None:
-    """Let every search but the first ones be one that ended at once for this reason."""
+    """Make all but the first searches end at once for this reason."""
     from fencepost.explorers.evidence import faults
 
     whole, seen = faults.search, []

@@ -1,4 +1,4 @@
-"""Fingerprints of kept proofs: they change with all that a model means, and with nothing else."""
+"""Fingerprints of cached proofs change with the meaning of a model, and with nothing else."""
 
 import importlib
 import sys
@@ -116,7 +116,7 @@ def _forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None
 
 
 def module(folder: Path, changes: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Return the model with some changes of its text, which stands in one of its modules: (old, new)."""
+    """Return the model with some changes of its text, in one of its modules: (old, new)."""
     parts = dict(PARTS)
     for old, new in changes:
         [name] = [name for name, text in parts.items() if text.count(old) == 1]

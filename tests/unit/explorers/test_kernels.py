@@ -1,4 +1,4 @@
-"""Each kernel that does not depend on the model, against the shortest way to say the same."""
+"""Each machine-independent kernel, against the shortest equivalent code."""
 
 import mmap
 import random

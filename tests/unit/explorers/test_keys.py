@@ -1,4 +1,4 @@
-"""States kept as keys are the states: a table against a dictionary, searches against rows, and a damaged node."""
+"""States stored as keys: a table against a dictionary, searches against rows, and a damaged node."""
 
 import errno
 import random
@@ -74,12 +74,12 @@ def searched(large: int, **options: Any) -> Search:
 
 @pytest.fixture(scope="module")
 def rows() -> Search:
-    """A search that keeps rows."""
+    """Return a search with rows."""
     return searched(1 << 40)
 
 
 def require_same(made: Search, rows: Search) -> None:
-    """Compare everything that two searches have found, and where they keep it."""
+    """Compare all states of two searches, and their numbers."""
     for one, other in zip(made.partitions, rows.partitions, strict=True):
         assert one.keys is not None
         assert (one.read() == other.read()).all()

@@ -1,5 +1,6 @@
-"""The native engine of whole behaviours: as the reference on larger machines, for any number of workers, and honest
-when cut short."""
+"""The native engine for properties of behaviours agrees with the reference on larger machines, for any number of
+workers, and reports an early end.
+"""
 
 import random
 from itertools import combinations
@@ -116,7 +117,7 @@ def test_messages_are_told_apart_by_arrays_shorter_than_their_room(items: int, e
 
 
 def told(item: Any) -> tuple[Any, ...]:
-    """Return what engines must agree on, and how far the loop is from the initial state."""
+    """Return what engines must agree on, and the distance of the loop from the initial state."""
     return item.name, item.verdict, item.cost, item.note
 
 
@@ -349,7 +350,7 @@ def _lasts(
     then: set[int],
     begins: set[int],
 ) -> bool:
-    """Try every set of states that may be visited for ever."""
+    """Return whether a behaviour lasts, by trying every set of states that may be visited for ever."""
     inside = set(begins)
     for _ in range(states):
         inside |= {t for n, t, _ in edges if n in inside and t not in then}

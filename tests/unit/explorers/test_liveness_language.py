@@ -1,4 +1,4 @@
-"""What a leads-to or at-most property may be made of, and what is refused with what to write instead."""
+"""The parts of leads-to and at-most properties, and refusals with what to write instead."""
 
 from dataclasses import replace
 from typing import Any

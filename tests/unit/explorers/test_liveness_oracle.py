@@ -1,5 +1,6 @@
-"""On hundreds of random graphs, and on thousands with `tox -e long`, with random fairness the engines say what brute
-force says."""
+"""The engines agree with brute force on hundreds of random graphs with random fairness, on thousands with `tox -e
+long`.
+"""
 
 import random
 from functools import cache
@@ -20,7 +21,7 @@ from tests.machines.maze import MACHINE, NODES
 ACTIONS = {"a": maze.a, "b": maze.b, "d": maze.d}
 GRAPHS = 2000
 BLOCKS = [pytest.param(block, marks=[pytest.mark.long] if block else []) for block in range(16)]
-"""Every sixteenth graph is in a block; one is looked at always."""
+"""Every sixteenth graph is in a block; one is always tested."""
 
 
 class Question:
@@ -105,7 +106,7 @@ def _fairness(promise: Promise) -> Fairness:
 
 @cache
 def kernels() -> Kernels:
-    """Return what every graph is searched with: all are constants of one machine."""
+    """Return the kernels for all graphs, which are constants of one machine."""
     return compiled(MACHINE, MACHINE.set_constants({}), ())
 
 
@@ -128,7 +129,7 @@ def test_reference_says_what_brute_force_says(block: int) -> None:
 
 
 def _judged(question: Question, properties: tuple[Property, ...]) -> list[PropertyResult]:
-    """Return what the reference says of a graph."""
+    """Return the reference's results for a graph."""
     plain = Interpreter(MACHINE, MACHINE.set_constants(question.values))
     starts = plain.initial_states()
     graph = {}

@@ -42,7 +42,7 @@ def constants(graph: str, when: Iterable[int], then: Iterable[int], starts: Iter
 def ask(
     engine: Engine, graph: str, prop: Property, *, when: Iterable[int] = (0,), then: Iterable[int] = (4,), **more: Any
 ) -> PropertyResult:
-    """Return what an engine says of a property on a graph."""
+    """Return an engine's result for a property on a graph."""
     return engine(MACHINE, constants(graph, when, then, **more), (prop,), Options(workers=1)).of(prop.name)
 
 
@@ -65,8 +65,9 @@ def nodes(found: PropertyResult) -> list[int]:
 
 
 class Trap(NamedTuple):
-    """A graph, a property, and what is found of it: the nodes of the path and of its loop, the first one twice (a set:
-    in any order)."""
+    """A graph, a property, and the expected result: the nodes of the path and of its loop, the first one twice (a set:
+    in any order).
+    """
 
     verdict: Verdict
     graph: str
@@ -75,7 +76,7 @@ class Trap(NamedTuple):
     loop: list[int] | set[int] | None = None
     about: dict[str, Any] | None = None
     found: dict[str, Any] | None = None
-    """What is found of the cost."""
+    """The expected cost."""
 
 
 def holds(graph: str, *fair: Fairness, without: tuple[Any, ...] = (), **about: Any) -> Trap:

@@ -1,4 +1,4 @@
-"""The back end on small texts: whatever LLVM does to them, they mean what Python says."""
+"""The back end on small texts: after all of LLVM's changes they mean what Python says."""
 
 import itertools
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Objects: for other processors, kept on disk, loaded and freed."""
+"""Objects: compiled for other processors, cached on disk, loaded and freed."""
 
 import ctypes
 import gc
@@ -52,8 +52,7 @@ from tests.random_machines.engines import load as load_machine
 TEXT = "@kernel\ndef more(a: I64) -> I64:\n    return a + {}\n"
 ARM = Target("aarch64-unknown-linux-gnu")
 SHAPES = 16
-"""Machines of which a process keeps the program at once; more than it keeps must be searched before memory can be
-flat."""
+"""Number of machines whose program a process keeps; memory can be flat only after more have been searched."""
 FLAT = 4 << 20
 """Bytes by which memory may vary."""
 
@@ -64,7 +63,7 @@ def source_of(name: str) -> Source:
 
 
 def undefined(code: bytes) -> list[str]:
-    """Return the symbols that an ELF file for 64 bits leaves to others."""
+    """Return the undefined symbols of an ELF file for 64 bits."""
     (sections,) = struct.unpack_from("<Q", code, 0x28)
     size, count = struct.unpack_from("<HH", code, 0x3A)
     heads = [struct.unpack_from("<IIQQQQIIQQ", code, sections + number * size) for number in range(count)]
@@ -120,7 +119,7 @@ def test_objects_of_other_content_have_other_names() -> None:
 
 
 def answer(unit: Unit) -> tuple[int, bool]:
-    """Return what the kernel of a unit says, and whether it was compiled for it."""
+    """Return the result of a unit's kernel, and whether it was compiled for that."""
     found, fresh = libraries.library(unit)
     return found.kernels()["more"](1), fresh
 
@@ -192,7 +191,7 @@ def test_what_cannot_be_translated_is_an_error_of_the_compiler() -> None:
 
 @pytest.fixture
 def few_objects() -> Iterator[None]:
-    """The garbage collector looks at what the test makes only: it is called hundreds of times."""
+    """Let the garbage collector see only the test's objects: it is called hundreds of times."""
     gc.collect()
     gc.freeze()
     yield
@@ -205,8 +204,10 @@ def resident() -> int:
 
 
 def grows(warm: int, count: int, work: Callable[[int], object], most: int) -> bool:
-    """Say whether memory grows each of three times that something is done again and again; the system alone makes it
-    grow once. What is done keeps so many of its results."""
+    """Return whether memory grows in each of three rounds of repeated work; the system alone makes it grow only once.
+
+    The work keeps this many of its results.
+    """
     numbers, kept = itertools.count(), deque[object](maxlen=most)
     kept.extend(work(next(numbers)) for _ in range(warm))
     for _ in range(3):
@@ -226,8 +227,9 @@ def with_module(number: int) -> object:
 
 
 def with_machine(number: int) -> object:
-    """Compile a machine both ways, and search with both: it is another one, since a constant's bounds are in its
-    code."""
+    """Compile a machine both ways, and search with both; each number gives different code, as a constant's bounds are
+    in it.
+    """
     aside.MOST, compiling.MOST_SHAPES, os.environ[NAMED] = 0, SHAPES, Tier.SWAP
     machine = replace(id_sequence.MACHINE, constants=with_bound(number + 10))
     constants = machine.set_constants({"max_id": 3})
@@ -242,7 +244,7 @@ def with_machine(number: int) -> object:
 def test_memory_stays_flat_unless_what_was_compiled_is_kept(
     work: str, warm: int, count: int, leaks: bool, folder: Path
 ) -> None:
-    """In a process of its own: what other tests left is freed at any time. A leak is planted too."""
+    """In a separate process, as other tests' objects are freed at any time. A leak is planted too."""
     asked = f"{warm // 8}, {count // 8}, {work}, 10**9" if leaks else f"{warm}, {count}, {work}, 0"
     code = f"from {__name__} import *; gc.freeze(); print(grows({asked}))"
     own = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -265,7 +267,7 @@ def spin(rounds: I64p, stop: I64p) -> I64:
 
 
 def test_code_stays_in_memory_as_long_as_a_call_of_it_runs() -> None:
-    """The call ends only after the code has been let go, and other code has been loaded where it could lie."""
+    """The call ends only after its code was released and other code was loaded where it could lie."""
     made = compiled(Unit(SPIN.format(7)))
     rounds, stop = np.zeros(1, np.int64), np.zeros(1, np.int64)
     with ThreadPoolExecutor(1) as pool:
@@ -359,7 +361,7 @@ def test_a_kernel_keeps_its_code_and_a_cycle_of_references_ends_in_order() -> No
 
 
 def load_scattered(made: Object) -> None:
-    """Load an object where one page is free near other code, and the next free memory is 3 GB away."""
+    """Load an object if one page is free near other code, and the next free memory is 3 GB away."""
     libc = ctypes.CDLL(None)
     reserve = libc.mmap
     reserve.restype, reserve.argtypes = (

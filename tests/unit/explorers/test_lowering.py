@@ -1,5 +1,6 @@
-"""Operators of the typed program as compiled code: equal to Python's on edge values, and what does not fit 64 bits
-leaves its code."""
+"""Operators of the typed program as compiled code: equal to Python's on edge values, with an error code for results of
+more than 64 bits.
+"""
 
 import itertools
 import operator
@@ -51,7 +52,7 @@ def local(slot: Slot) -> nodes.Local:
 
 
 def kernels_of(made: dict[str, nodes.Expression], level: int) -> Callable[[str, int, int], tuple[int, int]]:
-    """Return what asks a kernel of two numbers: its answer, and the code that it leaves."""
+    """Return a function that calls a kernel of two numbers: its result, and its error code."""
     module = Module(translate(id_sequence.MACHINE), layout_of(id_sequence.State, id_sequence.MACHINE.set_constants({})))
     for name, node in made.items():
         given = [("e", "Checks"), ("c", "Constants"), ("a", "I64"), ("b", "I64"), ("out", "I64p")]

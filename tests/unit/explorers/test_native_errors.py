@@ -1,5 +1,6 @@
-"""An error of a model ends as the plain semantics' error on every engine: compiled code notices, plain
-explains."""
+"""An error of a model ends as the plain semantics' error on every engine: compiled code detects it, the plain semantics
+explains it.
+"""
 
 import time
 from collections.abc import Callable
@@ -56,7 +57,7 @@ CODES = {
     checks.ABSENT: Fault.BAG_ABSENT,
     checks.NUMBER: Fault.PRODUCT_TOO_LARGE,
 }
-"""A fault for each code of compiled code; that of sums is in a machine of its own."""
+"""A fault for each error code of compiled code; that of sums is in a separate machine."""
 
 pytestmark = pytest.mark.xdist_group("faulty")
 
@@ -66,7 +67,7 @@ def kernels_at(level: int, machine: Machine, constants: Constants, properties: t
 
 
 def at_level(level: int) -> Callable[..., Result]:
-    """Return the search by code that LLVM has optimized so much."""
+    """Return the search with code at this level of LLVM's optimization."""
 
     def search(machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options) -> Result:
         return native(

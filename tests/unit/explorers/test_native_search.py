@@ -1,5 +1,4 @@
-"""The native search finds exactly what the plain search finds, for any number of workers, and says when it did not
-finish."""
+"""The native search gives the plain search's results, for any number of workers, and reports an early end."""
 
 from dataclasses import replace
 

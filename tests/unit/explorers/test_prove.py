@@ -1,4 +1,4 @@
-"""`fencepost prove`: what it proves, what it refuses, and how it ends."""
+"""`fencepost prove`: proofs, refusals, and exit status."""
 
 import importlib.util
 import os
@@ -156,7 +156,7 @@ def is_below_seven(s: shift_register.State, c: shift_register.C, more: int) -> b
 
 
 def kinds(count: int) -> type[IntEnum]:
-    """Return an enum of so many members: its name is always the same."""
+    """Return an enum of this many members, always with the same name."""
     return IntEnum("Kind", [(f"KIND_{number}", number) for number in range(count)])
 
 
@@ -270,7 +270,7 @@ def test_without_z3_there_is_one_message(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def interrupt_after(questions: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Ctrl-C end z3 after so many questions."""
+    """Simulate Ctrl-C in z3 after this many questions."""
     whole, asked = Asking.ask, []
 
     def cut(self: Asking, *flags: Any) -> Any:
@@ -419,7 +419,7 @@ def test_a_proof_that_lifts_a_bound_names_what_leaves_it_under_the_constants_as_
 
 
 def test_candidates_for_lemmas_say_nothing_of_what_is_inside_a_channel() -> None:
-    """Models cannot name that, and the whole proof was refused for such a candidate."""
+    """Models cannot name that inside; such a candidate once made the whole proof fail."""
     made = candidates(oddments.MACHINE)
     check(oddments.MACHINE, made)
     assert not [item.sentence for item in made if "items" in item.sentence]

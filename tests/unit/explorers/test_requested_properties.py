@@ -1,4 +1,4 @@
-"""Properties that are judged only where they are named are evaluated there: nothing holds because it was not judged."""
+"""Properties that are judged only on request are evaluated then: none holds because it was not judged."""
 
 import pytest
 from fencepost.api.asking import targets
@@ -18,8 +18,7 @@ from tests.helpers.commands import data_of, fencepost
 
 
 def violating() -> dict[str, Run]:
-    """Return the smallest run with an archived trace for each property of states and steps that is judged on
-    request."""
+    """Return the smallest run with an archived trace for each state or step property that is judged on request."""
     found: dict[str, Run] = {}
     for run in sorted(runs(), key=lambda run: run.distinct or 0):
         for item in PROTOCOLS[run.protocol].on_request:

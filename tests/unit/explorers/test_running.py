@@ -1,4 +1,4 @@
-"""Files are whole or absent, folders are locked, and JSON that is read back has the shape that a type says."""
+"""Files are whole or absent, folders are locked, and loaded JSON has the shape of its type."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A search that did not finish says so, and never that something holds."""
+"""An unfinished search reports that, and never that something holds."""
 
 from bisect import bisect_left
 from dataclasses import replace
@@ -150,7 +150,7 @@ def draw(s, c, ticket):
 def few_win(s, c):
     return s.won < 2
 """)
-"""What a step may choose from is much more than what it leads to."""
+"""The choices of a step, far more than its successors."""
 
 
 def test_a_step_may_choose_from_millions() -> None:

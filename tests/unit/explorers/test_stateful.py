@@ -107,7 +107,7 @@ def test_a_schedule_has_two_bytes_for_a_step_where_one_cannot_tell_all_steps_apa
 
 
 def test_a_machine_is_tested_in_one_line_and_its_failure_is_a_trace(tmp_path: Path) -> None:
-    machine_test(mailbox.MACHINE, mailbox.PROPERTIES, folder=tmp_path, use="ci")  # is only made, not run
+    machine_test(mailbox.MACHINE, mailbox.PROPERTIES, folder=tmp_path, use="ci")  # only made, not run
     test = machine_test(lamps.MACHINE, lamps.PROPERTIES[:1], folder=tmp_path, use=FIXED, lamps=2)
     with pytest.raises(AssertionError) as caught:
         test()

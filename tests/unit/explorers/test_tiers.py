@@ -1,4 +1,4 @@
-"""Whatever code a search runs, cheap or optimized or now this and now that, it finds the same, trace for trace."""
+"""Any code of a search, cheap or optimized or alternating, gives the same results, trace for trace."""
 
 import time
 from collections.abc import Iterator
@@ -28,12 +28,12 @@ LEVELS = (
     49422,
     32916, 19542, 9939, 3660, 834, 96,
 )  # fmt: skip
-"""Those of kip320 at its usual constants."""
+"""The results of kip320 at its usual constants."""
 
 
 @pytest.fixture(autouse=True, scope="module")
 def usual() -> Iterator[None]:
-    """Let code be optimized where nothing else is asked for, as it is outside of tests."""
+    """Optimize code by default, as outside of tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(load, "__defaults__", (LEVEL,))
         yield
@@ -85,7 +85,7 @@ def wait(_: object) -> None:
 
 @pytest.fixture
 def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is compiled, and every search seems worth optimized code."""
+    """Start without compiled code, and make every search seem worth optimized code."""
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(tiers, "WORTH", -1)
     monkeypatch.setattr(tiers, "ENOUGH", 0)

@@ -1,5 +1,6 @@
-"""Random walks are walks of the plain semantics, given by seed and number, chosen with the right odds, and judged like
-it."""
+"""Random walks are walks of the plain semantics, determined by seed and number, drawn with the right odds, and judged
+alike.
+"""
 
 import json
 import re
@@ -37,7 +38,7 @@ FAIR = 45.0
 
 
 def walker(name: str, **values: int) -> Walker:
-    """Return what walks a machine."""
+    """Return the walker of a machine."""
     found = SMALL.get(name)
     machine, properties = (
         (found.MACHINE, found.PROPERTIES) if found else (PROTOCOLS[name].machine, PROTOCOLS[name].properties)
@@ -48,7 +49,7 @@ def walker(name: str, **values: int) -> Walker:
 
 
 def decided_by(w: Walker, way: list[Key]) -> list[int]:
-    """Return after how many steps of a way the plain semantics says each property to be decided; -1 if it never is."""
+    """Return after how many steps of a path the plain semantics decides each property; -1 if it never does."""
     found = []
     for prop in w.properties:
         wanted = prop.kind is Kind.SOMETIMES
@@ -76,7 +77,7 @@ def squares(counted: np.ndarray[Any, Any], odds: list[float]) -> float:
 
 
 def fixed(found: Sample) -> Sample:
-    """Return what of a sample is the same on every run."""
+    """Return the part of a sample that is the same in every run."""
     return replace(found, seconds=0, workers=0, plan=Plan())
 
 
@@ -159,7 +160,7 @@ def test_actions_are_chosen_by_weight_and_then_their_steps_alike() -> None:
 def test_successive_choices_are_independent() -> None:
     w = walker("grid", width=120)
     made = w.walk(0, 16_000, seed=6, depth=4)
-    rights = made.fired[:, 0]  # of four steps, each to the right or down
+    rights = made.fired[:, 0]  # four steps, each to the right or down
     assert squares(np.bincount(rights, minlength=5), [1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16]) < FAIR
 
 
@@ -325,7 +326,7 @@ def not_two(s, c):
 def low(s, c):
     return s.b < 3
 """
-"""Walks that are fine violate the first property, those whose next step raises an error the second."""
+"""Walks without an error violate the first property, those whose next step raises an error the second."""
 
 
 @pytest.mark.parametrize("stop", [False, True])

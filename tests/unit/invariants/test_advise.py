@@ -1,4 +1,6 @@
-"""What settings mean for records: from the measured tables alone, and never safe where nobody has searched."""
+"""The effect of settings on records: only from the measured tables, and never reported as safe where nothing was
+searched.
+"""
 
 import json
 import re
@@ -206,7 +208,7 @@ class Answer:
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Put a library in the place of confluent-kafka that answers with one topic; return what is set there."""
+    """Replace confluent-kafka by a library that answers with one topic; return its settings."""
     values = {"min.insync.replicas": "2", "unclean.leader.election.enable": "true"}
     partitions = {0: SimpleNamespace(replicas=[1, 2, 3]), 1: SimpleNamespace(replicas=[1, 2])}
 

@@ -1,4 +1,4 @@
-"""Pinned figures are written into the files of runs, and nothing else of these files changes."""
+"""Pinned figures are written into the files of runs, and nothing else in these files changes."""
 
 from dataclasses import replace
 from importlib import resources
@@ -32,7 +32,7 @@ run."clock, ignored" = {set="empty_answers_raise_high_watermark=off", pin=[5, 6]
 
 
 def figures(name: str) -> Figures:
-    """Return what a run of the file above pins."""
+    """Return the pins of a run in the file above."""
     (run,) = (run for run in Runs({"a file": FILE}).all if run.name == f"quorum {name}")
     return Figures(run.distinct or 0, run.depth or 0, run.violated, run.worst)
 

@@ -1,4 +1,4 @@
-"""What an operator asks of a version: what it contains, what closes that, and what the question means."""
+"""Operators' questions about a version: its findings, their repairs, and the meaning of the question."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Files of runs and of claims: what they mean, and how mistakes in them are reported."""
+"""Files of runs and of claims: their meaning, and reports of mistakes in them."""
 
 import pytest
 from fencepost.invariants.catalogue import Profile

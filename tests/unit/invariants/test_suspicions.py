@@ -1,5 +1,6 @@
-"""Promises that cannot be broken, actions and guards that do nothing are reported, and so are guarantees without
-evidence."""
+"""Promises that cannot be violated, and actions and guards without effect, are reported, as are guarantees without
+evidence.
+"""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The audit without Kafka and Spark: records are judged by the model's rules, and what cannot be known is said."""
+"""The audit without Kafka and Spark: records are judged by the model's rules, and unknowns are reported."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_brokers_are_judged_by_the_models_predicates() -> None:
 
 
 class Log:
-    """Records of a log as they are written one after the other, two seconds apart."""
+    """Records of a log, written one after the other, two seconds apart."""
 
     def __init__(self, *, elr: bool = True, replicas: tuple[int, ...] = (1, 2, 3)) -> None:
         self.events: list[LogRecord] = []
@@ -566,7 +566,7 @@ def test_what_kafkas_own_tool_prints_is_audited_without_java(monkeypatch: pytest
 def test_every_sort_has_a_page_and_a_guarantee() -> None:
     assert {sort.severity for sort in SORTS.values()} == set(SEVERITIES)
     assert "replication" in PROTOCOLS
-    opened = SORTS["epoch-not-opened"]  # by metadata.version, whatever the controllers are
+    opened = SORTS["epoch-not-opened"]  # by metadata.version, for any controllers
     assert opened.rule_of("kafka-4.4", "kafka-3.5") != opened.rule == opened.rule_of("kafka-4.4", "kafka-3.7")
     assert SORTS["elr-emptied"].rule_of("kafka-4.2", "kafka-4.2").endswith("Kafka before 4.3 empties it.")
     for sort in SORTS.values():
@@ -671,7 +671,7 @@ BATCH = "baseOffset: 0 lastOffset: 9 count: 10 partitionLeaderEpoch: 1 isControl
 
 
 def audited(text: str, folder: Path) -> Reading:
-    """Return what is read of a dump, after its partitions were followed."""
+    """Return the reading of a dump, after its partitions were followed."""
     (folder / "dump.txt").write_text(text, encoding="utf-8", errors="surrogatepass")
     found = read([folder / "dump.txt"], folder / "read", None, None, resume=False)
     rows = table(found)

@@ -1,4 +1,4 @@
-"""Records judged by copies of logs: each rule by the smallest case, and by one in which it is silent."""
+"""Records judged by copies of logs: the smallest case in which each rule applies, and one in which it does not."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def partition(
 
 
 def tail(epochs: list[int], same: list[int], first: int = 5) -> list[Run]:
-    """All have offsets 0 to 4 of epoch 0; then comes what the copies differ in, five offsets."""
+    """Return runs with offsets 0 to 4 of epoch 0 everywhere, then five offsets in which the copies differ."""
     return [Run(0, first - 1, 0, 0, [0] * len(same), [0] * len(same)), Run(first, first + 4, 0, 0, epochs, same)]
 
 
@@ -101,7 +101,7 @@ def test_what_is_no_loss_is_silent() -> None:
 
 @pytest.mark.parametrize(("harm", "least"), [("", 1), ("unclean", 1), ("disk", 0.95)])
 def test_random_histories_are_judged_rightly(harm: Harm, least: float) -> None:
-    """A healthy one is not blamed, nothing is said to be acknowledged that was not, and what was lost is found."""
+    """A healthy history has no finding, lost records are found, and no other record is reported as acknowledged."""
     lost = found = 0
     for seed in range(400):
         played = Played(f"{harm} {seed}", harm)

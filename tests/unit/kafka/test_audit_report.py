@@ -1,4 +1,4 @@
-"""What the report of the audit tells an operator who has never seen Fencepost."""
+"""The audit's report for an operator who has never seen Fencepost."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ from tests.unit.kafka.test_audit import DATA, FOUND, STEP, Log
 
 
 def said(log: Log, sort: str) -> list[tuple[int, int, tuple[int, ...], str]]:
-    """Return what was found of a sort: from where to where, about whom, and the text."""
+    """Return the findings of a sort: their offsets, brokers, and texts."""
     return [(item.offset, item.end, item.brokers, item.text) for item in findings(log.rows()) if item.sort == sort]
 
 
@@ -107,7 +107,7 @@ LED = [change(8, 1, [1]), change(9, 2, [2], "unclean")]
 
 
 def history(*later: dict[str, Any], gaps: tuple[tuple[int, int], ...] = ()) -> dict[str, Any]:
-    """Return the history of a partition whose leader 1 lost it to 2 at offset 9, of a log that ends at offset 50."""
+    """Return a partition's history in which leader 1 gives way to 2 at offset 9, in a log that ends at offset 50."""
     return {"earlier": 28, "left_out": 28, **partition_story([*LED, *later], [FOUND], list(gaps), (50, 50_000))}
 
 

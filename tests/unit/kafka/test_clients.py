@@ -1,5 +1,6 @@
-"""Clients are judged by rules that the model has too; histories are kept as files; what cannot be played is refused in
-one message."""
+"""Clients are judged by rules that are also in the model; histories are stored as files; unplayable ones are refused in
+one message.
+"""
 
 import json
 from collections.abc import Iterable
@@ -399,7 +400,7 @@ def test_what_cannot_be_asked_of_brokers_is_one_message(words: tuple[str, ...], 
 
 
 class Ideal:
-    """A leader and a follower that answer as the model says; a subclass answers otherwise."""
+    """A leader and a follower that answer like the model; subclasses differ."""
 
     def __init__(self) -> None:
         self.epoch, self.log, self.racks = 0, [], ["a"]
@@ -444,7 +445,7 @@ class Ideal:
 
 
 class OldSnapshot(Ideal):
-    """A broker that answers by a snapshot without its last records (AutoMQ#2863)."""
+    """A broker that answers from a snapshot without its last records (AutoMQ#2863)."""
 
     def end_of(self, broker: int, epoch: int, asked: int) -> Said:
         found = super().end_of(broker, epoch, asked)

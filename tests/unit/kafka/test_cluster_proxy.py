@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from fencepost.kafka.clusters.proxy import FETCH, PRODUCE, Flow, Proxy
 
-pytestmark = pytest.mark.xdist_group("clusters")  # they look for free ports
+pytestmark = pytest.mark.xdist_group("clusters")  # they search for free ports
 SERVER = 7
 FETCHES = Flow(SERVER, "broker-2-fetcher", FETCH)
 SECONDS = 10.0

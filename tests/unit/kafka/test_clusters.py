@@ -1,4 +1,4 @@
-"""`fencepost reproduce` without Kafka: stories on stand-ins, what it refuses, and that nothing is left running."""
+"""`fencepost reproduce` without Kafka: stories on stand-ins, refusals, and no process left running."""
 
 import os
 import re
@@ -25,12 +25,12 @@ from tests.helpers.commands import data_of, fencepost, refused
 from tests.helpers.places import ROOT
 from tests.helpers.ports import first_of_free_ports
 
-pytestmark = pytest.mark.xdist_group("clusters")  # they look for free ports
+pytestmark = pytest.mark.xdist_group("clusters")  # they search for free ports
 FAKE = ROOT / "tests" / "helpers" / "fake_kafka.py"
 
 
 class FakeKit(Kit):
-    """A release whose programs are stand-ins, which behave as `version` says."""
+    """A release whose programs are stand-ins that behave as `version` says."""
 
     @property
     def number(self) -> tuple[int, int]:
@@ -199,7 +199,7 @@ def test_logs_settings_and_disks_are_kept_where_it_was_asked(tmp_path: Path) -> 
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """Return what runs the command on stand-ins, with one story, which loses a record if no other is given."""
+    """Return a function that runs the command on stand-ins with one story, by default one that loses a record."""
     monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: fake())
 
     def run(*words: str, play: Callable[[Stage], object] = loses) -> Result:

@@ -1,4 +1,4 @@
-"""Each guard of the bound models is classified: a check of Kafka, the nature of things, or a bound of the model."""
+"""Each guard of the bound models is classified: a check in Kafka, a physical condition, or a bound of the model."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What `fencepost conform` says where it cannot run: one message, exit status 2, and no process left."""
+"""`fencepost conform` where it cannot run: one message, exit status 2, and no process left."""
 
 import stat
 import sys
@@ -34,7 +34,7 @@ KAFKA_41 = dict(MACHINE.version("kafka-4.1").values)
 
 
 class Script(kafka.Release):
-    """A release whose driver is a few lines of Python: those of its `model`."""
+    """A release whose driver is a few lines of Python, given as its `model`."""
 
     def command(self, folder: str) -> list[str]:  # noqa: ARG002 (it writes no files)
         return [sys.executable, "-c", self.model]
@@ -70,7 +70,7 @@ def test_a_driver_that_dies_hangs_or_prints_garbage_is_one_message_and_no_proces
 
 
 def test_a_run_that_was_stopped_for_a_while_goes_on() -> None:
-    """As by Ctrl-Z: one wait has lasted too long, and the answer comes after that."""
+    """As with Ctrl-Z: one wait takes too long, and then the answer comes."""
     answers = GREETING + "input(); print('{\"state\": {}}', flush=True); input()"
     with Driver(Script(KAFKA, answers, Path(), Path()), patience=30) as driver:
         waits: list[Any] = [[]]

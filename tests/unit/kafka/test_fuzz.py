@@ -1,4 +1,4 @@
-"""Histories of `fencepost fuzz` as files, and their words."""
+"""Histories of `fencepost fuzz` as files and in words."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Histories of the client models told step by step, which no single property is about."""
+"""Histories of the client models, step by step, that no single property covers."""
 
 from fencepost.model.clients.tokens.store import store_latest
 

@@ -1,5 +1,4 @@
-"""Fail-overs of the active controller told step by step: what each rule is for, and that brokers come out of it
-well."""
+"""Fail-overs of the active controller, step by step: the need for each rule, and a good end for brokers."""
 
 import pytest
 from fencepost.invariants.protocols import protocol
@@ -11,7 +10,7 @@ NAME = "controller-failover"
 SAFETY = tuple(item for item in protocol(NAME).properties if item.kind == "always")
 EPOCHS = next(item for item in protocol(NAME).properties if item.kind == "step")
 ALONE_NO_MORE, BY_FIRST_TWO = 0b110, 0b011
-"""Who elects: controllers 1 and 2, so that 0 leads on in its own eyes, or 0 and 1, so that it gives up."""
+"""Electors: controllers 1 and 2, so that 0 still believes to lead, or 0 and 1, so that it gives up."""
 
 
 def story(**constants: int) -> Story:
@@ -31,7 +30,7 @@ def elect(told: Story, candidate: int, electors: int = ALONE_NO_MORE) -> Story:
 
 
 def commit(told: Story, leader: int) -> Story:
-    """Let controller 2 fetch what the leader wrote, and confirm it."""
+    """Let controller 2 fetch the leader's records and confirm them."""
     told.do("voter-fetches", follower=2, leader=leader, arrives=1)
     return told.do("voter-fetches", follower=2, leader=leader, arrives=1)
 
@@ -42,7 +41,7 @@ def apply(told: Story, broker: int, controller: int) -> Story:
 
 
 def asked(controller: int, **constants: int) -> Story:
-    """Return a history in which the leader asks for its follower, which is not in the ISR at the start."""
+    """Return a history in which the leader requests its follower, which starts outside the ISR, for the ISR."""
     told = story(initial_isr=1, **constants).do("follower-fetches", follower=1, leader=0)
     return told.do("leader-sends-request", leader=0, controller=controller)
 

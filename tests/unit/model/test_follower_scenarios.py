@@ -1,5 +1,4 @@
-"""Histories of consumers on followers told step by step, and what replicas answer, compared with a dumb second
-telling."""
+"""Histories of consumers on followers, step by step, and replicas' answers, compared with a second implementation."""
 
 from functools import cache
 from itertools import product
@@ -138,7 +137,7 @@ def test_a_follower_drops_what_the_leader_dropped_together_with_its_answer() -> 
 
 @cache
 def broken_with(**constants: int) -> frozenset[str]:
-    """Return what is violated in the newer text with two replicas and one record."""
+    """Return the violated properties in the newer text with two replicas and one record."""
     found = protocol("follower-reads")
     values = found.machine.set_constants({"replicas": 2, "records": 1, "design": NEWER, **constants})
     return frozenset(

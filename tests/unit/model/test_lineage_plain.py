@@ -1,4 +1,4 @@
-"""The plain semantics reproduces what TLC says of the published models and of the smaller specifications."""
+"""The plain semantics reproduces TLC's results for the published models and for the smaller specifications."""
 
 from itertools import product
 from typing import Any

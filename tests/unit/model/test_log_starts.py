@@ -1,4 +1,4 @@
-"""Logs that start above 0: epochs as Kafka's cache has them, and what is left of a log when it is loaded."""
+"""Logs that start above 0: epochs as in Kafka's cache, and the remaining log after loading."""
 
 from itertools import product
 from types import SimpleNamespace
@@ -9,7 +9,7 @@ from fencepost.model.cluster import log
 
 SIZE = 3
 LEADS = 2
-"""The leader epoch of who is asked: later than that of any record."""
+"""The leader epoch of the queried broker: later than that of any record."""
 
 
 def replica(epochs: tuple[int, ...], start: int = 0) -> Any:
@@ -32,7 +32,7 @@ def cached(epochs: tuple[int, ...], start: int) -> dict[int, int]:
 
 
 def end_offset_for(entries: dict[int, int], asked: int, end: int) -> tuple[int, int]:
-    """Return what LeaderEpochFileCache.endOffsetFor answers."""
+    """Return the answer of LeaderEpochFileCache.endOffsetFor."""
     if asked == max(entries):
         return asked, end
     higher = min(epoch for epoch in entries if epoch > asked)

@@ -1,4 +1,4 @@
-"""Numbers that no engine could hold are refused where they are declared, in one message and on every engine."""
+"""Numbers too large for engines are refused at their declaration, with one message, on every engine."""
 
 from collections.abc import Callable
 from pathlib import Path

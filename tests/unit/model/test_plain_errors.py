@@ -1,5 +1,4 @@
-"""The plain semantics is strict: whatever is outside the schema is an error that names the field, the value and the
-bound."""
+"""The plain semantics is strict: whatever is outside the schema raises an error with field, value and bound."""
 
 from typing import Annotated, Any
 
@@ -56,7 +55,7 @@ State.latest: Replica(log=LOG, end=0, ghost_acked=0) was stored where a Message 
 s.replica[0] = 1
 State.replica: 1 was stored where a Replica belongs.
 """.replace("LOG", f"[{', '.join(['Entry(id=0, epoch=0)'] * 3)}]")
-"""Statements, and below each its message."""
+"""Statements, each followed by its message."""
 LINES = REFUSED.strip().split("\n")
 
 

@@ -1,4 +1,4 @@
-"""The rules of the quorum model one by one, and histories told step by step."""
+"""The rules of the quorum model one by one, and histories step by step."""
 
 from itertools import product
 
@@ -27,7 +27,7 @@ class Story(stories.Story):
         return self.do("leader-handles-fetch", 0, follower).do("follower-appends", follower)
 
     def phase(self, node: int) -> Phase:
-        """Return how far the node's fetch has come."""
+        """Return the phase of the node's fetch."""
         return Phase(self.state.node[node].fetch.phase)
 
 
@@ -119,8 +119,7 @@ def test_without_completion_a_parked_replica_waits() -> None:
 
 
 def test_a_timeout_brings_the_high_watermark_of_the_arrival_so_an_old_replica_waits_twice() -> None:
-    """HYP-4, without a clock: the first timeout tells what was true when the fetch arrived, only the second the
-    news."""
+    """HYP-4, without a clock: the first timeout reports the state when the fetch arrived, only the second the news."""
     story = committed_while_parked(**OLD)
     story.do("parked-fetch-times-out", 2).do("follower-appends", 2)
     assert story.state.node[2].high_watermark == 1

@@ -1,4 +1,4 @@
-"""Histories of the replication model told step by step, in the order in which their sources tell them."""
+"""Histories of the replication model, step by step, in the order of their sources."""
 
 import pytest
 from fencepost.invariants import replication

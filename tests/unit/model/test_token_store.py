@@ -1,4 +1,4 @@
-"""The token store does what its documentation says: compared with a second implementation, for all small contexts."""
+"""The token store follows its documentation: compared with a second implementation, for all small contexts."""
 
 from itertools import product
 from typing import Any
@@ -23,7 +23,7 @@ class Store:
         self.context = context
 
     def store_latest(self, context: Any) -> bool:
-        """Keep the later context; throw if cluster ids do not match; tell whether the store changed."""
+        """Keep the later context; throw if cluster ids do not match; return whether the store changed."""
         if context is not UNKNOWN and self.context is not UNKNOWN and context[0] != self.context[0]:
             raise ValueError
         if context is UNKNOWN or (self.context is not UNKNOWN and context[1] <= self.context[1]):

@@ -1,4 +1,4 @@
-"""Syntax trees: threads that make them at the same time do not disturb each other."""
+"""Threads that make syntax trees at the same time do not disturb each other."""
 
 import gc
 import sys
