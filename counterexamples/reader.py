@@ -64,7 +64,7 @@ def read_lines(lines: Lines, lookup: Callable[[str], Protocol] = named_protocol)
 
 
 class _Reader:
-    """One reading of a file."""
+    """Parser of one trace file."""
 
     def __init__(self, lines: Lines, lookup: Callable[[str], Protocol]) -> None:
         self.lines, self.refuse, self.at, self.lookup = lines, lines.refuse, lines.at, lookup

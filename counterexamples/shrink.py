@@ -117,11 +117,12 @@ class _Shrinking:
     def __init__(self, trace: Trace, limits: Limits, tell: Callable[[str], None]) -> None:
         self.given, self.trace, self.limits, self.tell = trace, trace, limits, tell
         self.spent = 0.0
-        """Seconds of compiling, which do not count."""
+        """Seconds of compiling, which are not counted."""
         self.wide = trace
-        """The question under the given constants and a smaller shape: lower ones may exclude the shortest trace."""
+        """The question under the given constants and a smaller shape: lower constants may exclude the shortest
+        trace."""
         self.last: tuple[Constants, Result] | None = None
-        """The last search that came to a result, and the constants that it was under."""
+        """The last search with a result, and its constants."""
         self.wrong = ""
         """The error that the model raised in a search."""
         self.interrupted = self.certain_before = False

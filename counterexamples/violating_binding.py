@@ -103,9 +103,9 @@ class _Explained:
     def __init__(self, *, alternatives: bool = False) -> None:
         self.alternatives = alternatives
         self.values: dict[str, tuple[str, Any]] = {}
-        """Names with their values, as text and as they are."""
+        """Names with their values, as text and as objects."""
         self.is_hidden = False
-        """Whether a name of an inner scope has taken the place of an outer one."""
+        """Whether an inner name has replaced an outer one."""
         self.read: set[str] = set()
         """The names that the condition reads."""
         self.condition = self.operands = ""
@@ -148,7 +148,7 @@ class _Frame:
         self.loops: dict[str, str] = {}
         self.result: ast.expr | None = None
         self.test: tuple[ast.expr, Scope] | None = None
-        """The condition of the last `if` that returns, and its names: it decides a function that returns a constant."""
+        """Condition of the last `if` that returns, with its names; it decides a function that returns a constant."""
         self.left = ""
 
     def block(self, body: list[ast.stmt]) -> None:

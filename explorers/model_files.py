@@ -110,11 +110,11 @@ class _Neighbours(MetaPathFinder):
         while (self.root / "__init__.py").is_file():
             self.root = self.root.parent
         self.inside = folder.relative_to(self.root).parts
-        """The packages that the model is in."""
+        """The packages that contain the model."""
         self.texts: dict[str, bytes] = {}
         self.modules: list[ModuleType] = []
         self.found: set[str] = set()
-        """The first parts of the names that were found."""
+        """The first parts of the module names that were found."""
         self.usual: list[str] = []
         """The path of Python, to which the model may add."""
 

@@ -49,10 +49,11 @@ class PlainSearch(Stoppable):
         self.reached: Counter[str] = Counter()
         self.counting: set[str] = set()
         self.together: set[str] = set()
-        """Bounds that refused steps alone, by number of states; those of this level; those that did with others."""
+        """Bounds that alone refused steps, by number of states; those of this level; those that refused only with
+        others."""
         self.generated = 0
         self.steps = dict.fromkeys(self.fired, 0)
-        """By action the sum over the hashes of its steps."""
+        """By action the sum of the hashes of its steps."""
         self.ends: list[Key] = []
         self.levels: list[int] = []
         self.at: Key | None = None

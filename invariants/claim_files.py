@@ -1,6 +1,6 @@
 """Entries of the catalogue, read from `invariants/claims/`: TOML, and this is all of its schema.
 
-    [texts]                              # what several entries say, put where they write {rule}
+    [texts]                              # texts shared by entries, which write {rule}
     rule = "A rule that the model follows: nothing is left to judge."
 
     [[section]]                          # a heading of the catalogue; its entries have its `kind` and so on

@@ -15,7 +15,7 @@ from fencepost.model.language.trees import module_of
 
 
 def is_file(name: str) -> bool:
-    """Return whether the name of a protocol is that of a file."""
+    """Return whether a protocol's name is the path of a file."""
     return name.endswith(".py") or "/" in name or ".py:" in name
 
 

@@ -1,4 +1,4 @@
-"""A search on Spark, and the rows of a matrix there: in its own session."""
+"""A search, or the rows of a matrix, on Spark, each in a session of its own."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def question(operation: Operation, version: str, replicas: int, min_isr: int, *,
 
 
 def repairs(values: Mapping[str, int], findings: Sequence[str]) -> dict[str, int]:
-    """Return the constants that repair those of these findings that are not yet repaired."""
+    """Return the constants that repair these findings, except those already repaired."""
     lacking = [item for item in protocol(PROTOCOL).machine.missing(values) if item.finding in findings]
     return {name: int(value) for item in lacking for name, value in item.values.items()}
 

@@ -151,7 +151,7 @@ MEASURED_CORES = 2
 
 
 def spark_cost() -> Table:
-    """Return the measurements with their goals."""
+    """Return the measured cost of Spark, with the goals."""
     found = load("spark")
     search, spark, native = found["search"], found["search"]["spark"], found["search"]["native_seconds"]
     few, many = found["levels"]["partitions"].values()

@@ -69,7 +69,7 @@ class Position:
     """For each owner the number of the first state of the level that is being expanded."""
     ends: list[int] = field(default_factory=list)
     judged: list[int] = field(default_factory=list)
-    """For each owner how many states the properties were evaluated on."""
+    """For each owner the number of states on which the properties were evaluated."""
     levels: list[int] = field(default_factory=list)
     fired: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)

@@ -141,7 +141,7 @@ class Lock:
 
     def __init__(self, descriptor: int) -> None:
         self.release = weakref.finalize(self, os.close, descriptor)
-        """Let others have the folder."""
+        """Release the folder."""
 
     def __enter__(self) -> Self:
         return self

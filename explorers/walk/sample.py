@@ -108,7 +108,7 @@ class _Tally:
         self.walks = self.steps = self.stuck = self.longest = self.faults = self.log = 0
         self.count = np.zeros(properties, np.int64)
         self.first = np.full((properties, 2), NEVER, np.int64)
-        """For each property the fewest steps to decide it, and the first walk that took this many."""
+        """For each property the fewest deciding steps, and the first walk with that many."""
         self.fired = np.zeros(actions, np.int64)
         self.sketch = np.zeros(REGISTERS, np.uint8)
 

@@ -182,7 +182,7 @@ class _Search:
         self.best = 0
 
     def run(self) -> list[Node]:
-        """Return the path to the last place that was reached."""
+        """Return the path to the last place reached."""
         first = self.add(Node(self.plain.initial_states()[0], 0, 0, -1, None))
         assert first is not None
         self.push(self.chain(first, FIRST))

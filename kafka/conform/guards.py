@@ -63,7 +63,7 @@ class VariantRow:
 
     @property
     def sight(self) -> Sight:
-        """The verdict: a single difference is too many, a single notice suffices."""
+        """The verdict: any difference decides it, else any notice."""
         found = [sight for sight, _ in self.tries]
         return next((item for item in Sight if item in found), Sight.NOWHERE)
 

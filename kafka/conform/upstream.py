@@ -27,7 +27,7 @@ from fencepost.model.language.machine import Machine
 TEMPLATE = Path(__file__).parent / "PartitionHistoryTest.java.template"
 OF_CONTROLLER = TEMPLATE.with_name("ControllerHistoryTest.java.template")
 NEWEST = "99.0"
-"""The release of the template, whose packages it has."""
+"""The release whose packages the template uses."""
 MARK = re.compile(r" *// (until|since) \d+\.\d+$", re.MULTILINE)
 REPAIRS: dict[str, tuple[str, int]] = {
     "hyp-1": ("reset_followers_on_reelection", 1),

@@ -18,7 +18,7 @@ REPLICA = {name: place for place, (name, _) in enumerate(fields(Replica))}
 ENTRIES = len(fields(Entry))
 NO_ANSWER = (0,) * len(fields(FetchAnswer))
 MISSING = 6
-"""The field of an image with the brokers without a replica."""
+"""The field of an image that lists brokers without a replica."""
 SENT, STRAY = "", "STRAY"
 STATUS = {SENT: Status.SENT, STRAY: Status.STRAY, "NONE": Status.APPLIED, "INELIGIBLE_REPLICA": Status.INELIGIBLE}
 """The status of an AlterPartition by the answer's error code; any other code is REFUSED."""

@@ -148,7 +148,10 @@ def has_session(s: State, c: C) -> bool:
 
 
 def fail(s: State, c: C) -> None:
-    """Plan the next heartbeat after a failure (scheduleNextCommunicationAfterFailure): later each time, or not."""
+    """Schedule the next heartbeat after a failure, with or without a growing delay.
+
+    After BrokerLifecycleManager.scheduleNextCommunicationAfterFailure.
+    """
     b = s.broker
     b.waiting = False
     b.lost = False

@@ -158,7 +158,7 @@ class Library:
 
     def __init__(self, made: Object) -> None:
         self.seconds, self.memory = made.seconds, made.memory
-        """Seconds of compiling it, if that was not done by an earlier process."""
+        """Seconds of compiling; 0 if an earlier process compiled it."""
         machine = machine_of(native(), 0)
         empty = llvm.parse_assembly(f'target triple = "{machine.triple}"', llvm.create_context())
         # In one piece: sections out of each other's reach, as in a process of some GB, would make LLVM abort.

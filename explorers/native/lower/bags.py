@@ -15,7 +15,7 @@ class Bags:
         self.checks, self.texts = checks, texts
         self.names: dict[tuple[str, int], str] = {}
         self.kept: list[Memory] = []
-        """Things named by their identities, so that no other type takes it."""
+        """Types named by their ids, kept alive so that ids stay unique."""
 
     # -- in place
 

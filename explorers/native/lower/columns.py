@@ -45,7 +45,7 @@ class Columns(Lanewise):
         self.base = ""
         self.active = number(0)
         self.inside: Mask | None = None
-        """The lanes that are evaluated just now, among those that are active."""
+        """The lanes under evaluation, among the active ones."""
         self.slots: dict[Slot, Thing] = {}
 
     def state(self) -> Places:

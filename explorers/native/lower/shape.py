@@ -30,7 +30,7 @@ class Shape:
         self.records = Records()
         self._slots: dict[object, int] = {}
         self.depends: list[Depending] = []
-        """The meaning of the numbers of `e` behind the first ones."""
+        """The meaning of the numbers of `e` after the first ones."""
 
     # -- memory
 

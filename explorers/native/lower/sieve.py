@@ -86,9 +86,9 @@ class Sieve:
         self.words = -(-self.most // BITS)
         self.chosen: list[tuple[Parameter, Value]] = []
         self.rest = 0
-        """The first step that is left to be done state by state."""
+        """The first step that is executed state by state."""
         self.group = number(0)
-        """The first state of the group, as a place in the block."""
+        """The first state of the group, by its index in the block."""
 
     def extent(self, parameter: Parameter) -> int:
         """Return the most values that a parameter has."""

@@ -71,7 +71,7 @@ class Expressions:
         self.scope = Scope(functions.checked, made)
         self.slots: list[nodes.Slot] = []
         self.named: dict[tuple[str, Type], nodes.Slot] = {}
-        """The slots of the function's own names: one for each type that a name has had."""
+        """Slots of the function's names, one for each type of a name."""
         self.bound: list[dict[str, Made]] = []
         """The meanings of generators' variables, the innermost generator last."""
 

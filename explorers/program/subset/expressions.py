@@ -54,10 +54,10 @@ class Expressions:
     def __init__(self, scope: Scope) -> None:
         self.scope, self.made, self.places, self.refuse = scope, scope.made, scope.places, scope.refuse
         self.whole: ast.expr | None = None
-        """The call that makes up the statement, where it is one."""
+        """The call that is the whole statement, if it is one."""
         self.folding = ""
         self.coming: frozenset[str] = frozenset()
-        """Variables of the generators around that a later clause binds: Python takes them for unassigned until then."""
+        """Outer generators' variables that a later clause binds: Python treats them as unassigned until then."""
 
     def declare(self, node: ast.AST, name: str) -> None:
         if name.startswith("_") and name != "_":

@@ -119,13 +119,13 @@ class Places:
         self.scope = scope
         self.of: dict[str, frozenset[str]] = {name: frozenset([name]) for name in scope.made.params}
         self.added: set[str] = set()
-        """The bags that a message was added to on the way here."""
+        """The bags to which a message was added on this path."""
         self.gone: set[str] = set()
-        """Parameters that may be messages of a bag from which one was removed, as the caller knows."""
+        """Parameters that may be messages of a bag from which the caller has removed one."""
         self.held: list[frozenset[str]] = []
-        """Where the references live that were evaluated, and are used after what is evaluated now."""
+        """Places of references that were evaluated and are used later."""
         self.loops: list[tuple[str, str]] = []
-        """(bag, variable) of the loops around the statement; no variable if it may be another item."""
+        """(bag, variable) of the enclosing loops; no variable if it may be another item."""
         machine = scope.program.machine
         self.received = {
             name

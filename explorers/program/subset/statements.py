@@ -29,7 +29,7 @@ class Statements:
         self.expressions = Expressions(scope)
         self.returned: list[Type] = []
         self.jumped: list[Known] = []
-        """The knowledge where a `break` or `continue` leaves the body of the innermost loop."""
+        """The knowledge at each `break` or `continue` of the innermost loop."""
 
     def body(self) -> None:
         node = self.made.node

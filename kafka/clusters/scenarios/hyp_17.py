@@ -16,7 +16,7 @@ RECORDS = 100
 NOTICES_SECONDS = 30
 """Seconds that a broker may take to notice that its disk is gone."""
 SESSION_SECONDS = 10
-"""Longer than a dead broker stays unfenced."""
+"""Seconds after which a dead broker is fenced."""
 
 
 def only_disk(stage: Stage) -> None:
