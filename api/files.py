@@ -190,7 +190,7 @@ class Kept:
             write_file(file, sealed.seal({"format": FORMAT, "row": name, "mark": self._mark(own), "found": found}))
         except OSError as error:
             raise UnkeptError(
-                f"{file} cannot be written: {error.strerror or error}. Name a folder with room."
+                f"{file} cannot be written: {error.strerror or error}. Name a folder with free space."
             ) from error
 
     def _mark(self, own: str) -> str:

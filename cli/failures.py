@@ -49,7 +49,7 @@ def explain(error: BaseException) -> tuple[Exit, str]:
     if isinstance(error, MemoryError):
         return Exit.UNDETERMINED, NO_MEMORY
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
-        return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Send it to a place with room."
+        return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Send it to a place with free space."
     if isinstance(error, OSError) and error.errno in _NAMED and isinstance(error.filename, str | bytes):
         name = os.fsdecode(error.filename)
         return Exit.BAD_INPUT, f"{name[:LONGEST]} cannot be used: {error.strerror}. Name another file or folder."

@@ -94,8 +94,8 @@ def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], Non
         )
     if trace.prop is not None:
         why = (
-            "its trace is a way and a loop, and steps cannot be left out of it one by one. "
-            "A check shows the shortest way to a loop"
+            "its trace is a path and a loop, and steps cannot be left out of it one by one. "
+            "A check shows the shortest path to a loop"
         )
         refuse_behaviours((trace.prop,), why)
     return _Shrinking(trace, limits or Limits(), tell or (lambda _: None)).run()

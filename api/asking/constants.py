@@ -120,7 +120,7 @@ def _by_meaning(machine: Machine, name: str, said: str) -> str:
     best = max(scores.values(), default=0)
     close = [found for found, score in scores.items() if score == best > 0][:3]
     known = any(f"mean {item!r}" in said for item in close)
-    return f" By its meaning it may be {' or '.join(close)}." if close and not known else ""
+    return f" A constant of similar meaning is {' or '.join(close)}." if close and not known else ""
 
 
 def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) -> Constants:

@@ -260,7 +260,7 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
             f"states kept as 64-bit fingerprints; probability that one was omitted at most {result.omission:.1e}",
         )
     if result.deadlocks:
-        hint = "" if result.deadlock else "; --deadlock shows the way to one"
+        hint = "" if result.deadlock else "; --deadlock shows the path to one"
         yield (
             "ends",
             f"{counted(result.deadlocks, 'state')} without a successor, normal where budgets are used up{hint}",

@@ -115,7 +115,7 @@ def client_runs() -> Table:
         "client": "{client}",
         "histories": "{histories:,}",
         "judged": "{counted:,}",
-        "begun again": lambda row: _counts(row["begun_again"]),
+        "restarted": lambda row: _counts(row["begun_again"]),
         "not played": lambda row: _counts(row["not_played"]),
         "a second": "{rate:.0f}",
         "load": "{load:.0f}",

@@ -108,7 +108,7 @@ class Engine(Stoppable):
         answer = analyse(self.rows, terms, marks, begins, self.depth, self.pause, partial(self.refuse, number, prop))
         if MOST_COST in (answer.worst, answer.best):
             raise DomainError(
-                f"property {prop.name!r}: a way costs 2**63 - 1 or more, which the native engine cannot add up in 64 "
+                f"property {prop.name!r}: a path costs 2**63 - 1 or more, which the native engine cannot add up in 64 "
                 "bits. Keep costs small, or ask with `engine='plain'`."
             )
         path = self.path(prop, args, answer) if answer.begin >= 0 else None

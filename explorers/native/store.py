@@ -107,8 +107,8 @@ class Buffers:
             )
         except (MemoryError, OSError) as error:
             raise UsageError(
-                f"there is no memory for {batches * room:,} successors of {row.itemsize} bytes, which a round of the "
-                "search may have. Give the parameters of actions smaller domains, or ask with `engine='plain'`."
+                f"a round of the search may have {batches * room:,} successors of {row.itemsize} bytes, which do not "
+                "fit in memory. Give the parameters of actions smaller domains, or ask with `engine='plain'`."
             ) from error
         self.words = self.rows.view(np.uint64).reshape(batches, room, row.itemsize // WORD)
         self.starts = np.zeros((batches, packed.OWNERS + 1), np.int64)

@@ -196,7 +196,7 @@ class Explore:
         except Exception as error:
             kept = "With `checkpoint=DIR` what was searched before it would be kept."
             if self.options.checkpoint:
-                kept = f"What was searched before it is kept in {work.store}; `resume=True` continues from there."
+                kept = f"The search before it is saved in {work.store}; `resume=True` continues from there."
             raise UsageError(f"a Spark job failed at level {work.level}: {first_cause(str(error))} {kept}") from error
 
     def _take(self, manifest: Manifest, answers: list[Received], native: Search) -> None:

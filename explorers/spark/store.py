@@ -221,7 +221,7 @@ class Store:
                 file.write(text)
             self.system.move(aside, path)
         except OSError as error:
-            raise UsageError(f"{path} could not be written: {error}. Name a folder with room.") from error
+            raise UsageError(f"{path} could not be written: {error}. Name a folder with free space.") from error
 
     def read(self, name: str, most: int | None = None) -> bytes:
         """Return a file's content; raise DamagedError if it is missing or larger than any that was written."""

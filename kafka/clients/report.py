@@ -359,7 +359,7 @@ class ClientReport:
         yield f"{count_histories(outcome.histories)}, {outcome.counted:,} of them judged, {rate:.0f} a second"
         if outcome.deaths:
             yield f"the process of the client died {many(outcome.deaths, 'time')}"
-        for reasons, verb in ((outcome.begun_again, "begun again alone"), (outcome.undone, "not played to the end")):
+        for reasons, verb in ((outcome.begun_again, "restarted alone"), (outcome.undone, "not played to the end")):
             for why, times in sorted(reasons.items()):
                 yield f"{count_histories(times)} {verb}: {why}"
         yield from map(str, self.changes)

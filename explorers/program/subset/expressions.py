@@ -178,7 +178,7 @@ class Expressions:
         if name in self.scope.env:
             return self.scope.env[name]
         if name in self.scope.locals:
-            self.refuse(node, f"{name!r} may be unassigned here", "assign it on every way that leads here")
+            self.refuse(node, f"{name!r} may be unassigned here", "assign it on every path that leads here")
         found = self.scope.static(node)
         if found is None:
             module = self.made.python.__globals__

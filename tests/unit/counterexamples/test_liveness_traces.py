@@ -145,5 +145,5 @@ def test_what_judges_finite_runs_refuses_whole_behaviours() -> None:
         Walker(MACHINE, chosen, (COMES,))
     with pytest.raises(UsageError, match="induction is about states and single steps"):
         prove(MACHINE, chosen, (COMES,), None)
-    with pytest.raises(UsageError, match="its trace is a way and a loop"):
+    with pytest.raises(UsageError, match="its trace is a path and a loop"):
         shrink(trace(COMES, ROUND))

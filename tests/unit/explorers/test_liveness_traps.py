@@ -264,7 +264,7 @@ def test_an_unfinished_search_says_nothing(engine: Engine) -> None:
     assert (result.verdict, result.of("comes").verdict) == (Verdict.UNDETERMINED, Verdict.UNDETERMINED)
 
 
-TOO_LARGE = "property 'costs': a way costs 2\\*\\*63 - 1 or more, which the native engine cannot add up in 64 bits"
+TOO_LARGE = "property 'costs': a path costs 2\\*\\*63 - 1 or more, which the native engine cannot add up in 64 bits"
 
 
 @pytest.mark.parametrize(

@@ -179,5 +179,5 @@ def test_an_initial_action_with_more_values_than_are_tried_is_refused(search: An
 
 
 def test_memory_that_the_system_does_not_give_is_said_so() -> None:
-    with pytest.raises(UsageError, match=r"there is no memory for 35,184,372,088,832 successors of 8 bytes"):
+    with pytest.raises(UsageError, match=r"may have 35,184,372,088,832 successors of 8 bytes, which do not fit"):
         store.Buffers(np.dtype([("words", "<u8", (1,))]), 1, 1 << 45)
