@@ -377,13 +377,13 @@ class BuildsReport:
         for method in list(dict.fromkeys(item["method"] for item in self.one_way))[:SHOWN]:
             ways = [item for item in self.one_way if item["method"] == method]
             where = ["" if len(item["sides"]) > 1 else f" in {item['sides'][0].upper()}" for item in ways]
-            rows = [
+            shown = [
                 f"line {item['line']}, {item['condition']}, {item['went']}{side}"
                 for item, side in list(zip(ways, where, strict=True))[:SHOWN]
             ]
             more = f"; and {len(ways) - SHOWN:,} more" if len(ways) > SHOWN else ""
             name = f"{many(len(ways), 'condition')} of {method.partition(' ')[0]} that went one way"
-            yield f"not exercised: {name}: {'; '.join(rows)}{more}"
+            yield f"not exercised: {name}: {'; '.join(shown)}{more}"
         if any(item.owner.startswith(RAFT) for item in self.missed):
             yield "  `conform` of the protocol quorum executes the raft client's, and compares them with the model"
         figure = load(FIGURE)
