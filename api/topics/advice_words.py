@@ -193,6 +193,8 @@ def _observed(item: Json) -> list[str]:
     lines = [_seen(seen) for seen in shown]
     if item["outcome"] == "not-measured" or not lines:
         lines.append(f"Not measured with these settings{': ' + item['unmodelled'] if item['unmodelled'] else ''}.")
+    elif item["measure"]:
+        lines.insert(1, f"Not measured with these settings: {item['unmodelled']}.")
     return lines
 
 

@@ -66,6 +66,8 @@ class Operation:
     against: Mapping[str, str] = field(default_factory=dict)
     constants: str = ""
     three: str = ""
+    also: str = ""
+    also_has: str = ""
     kinds: tuple[str, ...] = ()
     elr: bool = False
     unclean: bool | None = None
@@ -89,10 +91,12 @@ OPERATIONS = tuple(Operation(**item) for item in _FILE["operation"])
 # searches in the model
 
 
-def question(operation: Operation, version: str, replicas: int, min_isr: int, *, elr: bool) -> dict[str, int]:
+def question(
+    operation: Operation, version: str, replicas: int, min_isr: int, *, elr: bool, also: bool = False
+) -> dict[str, int]:
     """Return the constants of an operation's search; constants without effect keep their declared values."""
     machine = protocol(PROTOCOL).machine
-    own = _own(operation, replicas, min_isr)
+    own = _own(operation, replicas, min_isr, also=also)
     values = {name: int(value) for name, value in {**machine.version(version).values, "elr": elr, **own}.items()}
     unused = ("log_start_flushed", *(() if operation.moves else ("completion",)))
     unused += () if elr and "directories" in own else ("assignment_keeps_elr",)
@@ -107,10 +111,11 @@ def repairs(values: Mapping[str, int], findings: Sequence[str]) -> dict[str, int
     return {name: int(value) for item in lacking for name, value in item.values.items()}
 
 
-def _own(operation: Operation, replicas: int, min_isr: int) -> Mapping[str, int]:
-    """Return the constants that an operation sets in any release."""
+def _own(operation: Operation, replicas: int, min_isr: int, *, also: bool = False) -> Mapping[str, int]:
+    """Return the constants that an operation sets in any release, or those of its second search."""
     sizes = {"replicas": replicas, "fewer": replicas - 1, "more": replicas + 1}
-    constants = f"{operation.constants} {operation.three if replicas > 2 else ''}".format(**sizes)
+    more = operation.also if also else operation.three if replicas > 2 else ""
+    constants = f"{operation.constants} {more}".format(**sizes)
     return dict(_read(f"{COMMON} {constants} min_isr={min_isr}"))
 
 
@@ -165,6 +170,7 @@ def _row(operation: Operation, asked: Settings) -> Json:
     instead = next((operation.against[name] for name in cause if name in operation.against), operation.instead)
     avoided = [(name, evidence()[name].avoid) for name in names if name in evidence()]
     harm = shown[0]["outcome"] if shown else ""
+    half = bool(exact) and _lacks_second(operation, asked)
     after = AFTER["lost"] if harm == "lost" else next((AFTER[name] for name in names if name in AFTER), None)
     return {
         "operation": operation.name,
@@ -178,8 +184,10 @@ def _row(operation: Operation, asked: Settings) -> Json:
         "after": after if harm in HARMFUL else None,
         "show": shown[0]["show"] if shown else None,
         "page": f"docs/kafka/findings/{names[0].lower()}.md" if names and names[0].startswith("HYP-") else None,
-        "measure": None if exact or outcome == "impossible" else _measure(operation, asked),
-        "unmodelled": f"its search has no {apart[0]}" if apart else _unmodelled(operation, asked),
+        "measure": None if not half and (exact or outcome == "impossible") else _measure(operation, asked, also=half),
+        "unmodelled": (
+            operation.also_has if half else f"its search has no {apart[0]}" if apart else _unmodelled(operation, asked)
+        ),
     }
 
 
@@ -187,6 +195,13 @@ def _without_bystanders(item: Json) -> Json:
     """Return an observation without brokers that take no part: a lost record stays lost if there are more of them."""
     few = item["outcome"] in HARMFUL and item["brokers"] == item["replicas"]
     return {**item, "differs": [name for name in item["differs"] if name != "brokers"]} if few else item
+
+
+def _lacks_second(operation: Operation, asked: Settings) -> bool:
+    """Return whether the second search of an operation was not made with these settings."""
+    mine = {"operation": operation.name, "also": True, "replicas": asked.replicas, "min_isr": asked.min_isr}
+    rows = (row for row in load("operations").get("rows", ()) if row.items() >= {**mine, "elr": asked.elr}.items())
+    return bool(operation.also) and asked.replicas > 2 and not any(asked.version in row["versions"] for row in rows)
 
 
 def _unmodelled(operation: Operation, asked: Settings) -> str | None:
@@ -284,13 +299,16 @@ def _on_classes(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 def _in_model(operation: Operation, asked: Settings) -> Iterator[Json]:
     """Yield the results of searches of this release, for each number of replicas and min ISR."""
-    for row in load("operations").get("rows", ()):
+    firsts: list[dict[str, int]] = []  # a second search is not safe without the first
+    for row in sorted(load("operations").get("rows", ()), key=lambda row: "also" in row):
         if row["operation"] != operation.name or asked.version not in row["versions"] or row["elr"] != asked.elr:
             continue
         front = [item for item in row["front"] if any(item["faults"].get(name) for name in operation.kinds)]
-        values = question(operation, asked.version, row["replicas"], row["min_isr"], elr=row["elr"])
-        own = _own(operation, row["replicas"], row["min_isr"])
+        also = row.get("also", False)
+        values = question(operation, asked.version, row["replicas"], row["min_isr"], elr=row["elr"], also=also)
+        own = _own(operation, row["replicas"], row["min_isr"], also=also)
         sizes = {"replicas": row["replicas"], "min_isr": row["min_isr"], "brokers": values["brokers"]}
+        firsts += [] if also else [sizes]
         made: Json = {
             **_blank("model", asked.version, asked, operation, elr=row["elr"], **sizes),
             "states": row["states"],
@@ -298,7 +316,7 @@ def _in_model(operation: Operation, asked: Settings) -> Iterator[Json]:
             "repaired": row.get("repaired", []),
             "show": _search(asked.version, {"elr": row["elr"], **own, **repairs(values, row.get("repaired", ()))}),
         }
-        if not row["front"] and not row["undetermined"]:
+        if not row["front"] and not row["undetermined"] and not (also and sizes not in firsts):
             yield {**made, "outcome": "safe", "faults": row["most"]}
         for item in front:
             yield _lost(made, item, [name for name in item["by"] if name in _known(asked)])
@@ -427,7 +445,7 @@ def _blank(
     }
 
 
-def _measure(operation: Operation, asked: Settings) -> str | None:
+def _measure(operation: Operation, asked: Settings, *, also: bool = False) -> str | None:
     """Return the call that measures a cell, None if it cannot be measured."""
     sizes, release = [asked.replicas, asked.min_isr], asked.release or patches_read(asked.version)[0]
     story = next((name for name, own in operation.scenarios.items() if own == sizes), None)
@@ -441,7 +459,7 @@ def _measure(operation: Operation, asked: Settings) -> str | None:
         or asked.min_isr > asked.replicas
     ):
         return None
-    own = _own(operation, asked.replicas, asked.min_isr)
+    own = _own(operation, asked.replicas, asked.min_isr, also=also)
     return _search(asked.version, {"elr": asked.elr, **own, "unclean_election": asked.unclean_election})
 
 

@@ -213,7 +213,8 @@ def kept_to(change: Callable[[str, str], str] = lambda _, instead: instead) -> s
             if not any(item["faults"].get(name) for name in operation.kinds) or row["operation"] == "slow-metadata":
                 continue
             instead = next((operation.against[name] for name in item["by"] if name in operation.against), None)
-            values = question(operation, row["versions"][-1], *sizes, elr=row["elr"])
+            also = row.get("also", False)
+            values = question(operation, row["versions"][-1], *sizes, elr=row["elr"], also=also)
             constants = machine.set_constants({**values, **repairs(values, row.get("repaired", ()))})
             asked = {"protocol": "replication", "property": {"name": LOSS}}
             path = history_of_faults(asked, {"constants": constants.shown}, item).path
@@ -253,6 +254,21 @@ def test_no_cell_says_more_than_was_measured_of_its_settings(monkeypatch: pytest
     assert {row["operation"] for row in rows if row["outcome"] != "not-measured"} == {"unclean-election", "lose-power"}
 
 
+def test_a_second_search_that_was_not_made_is_named_and_proves_nothing_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(rows: list[dict[str, Any]]) -> dict[str, Any]:
+        monkeypatch.setattr(rows_of, "load", lambda name: {"rows": rows} if name == "operations" else load(name))
+        (row,) = (one for one in advise(3, 1, kafka="3.5").to_dict()["operations"] if one["operation"] == "fail-a-disk")
+        return row
+
+    found = {"replicas": 3, "min_isr": 1, "elr": False, "versions": ["kafka-3.5"], "most": {}, "states": 7}
+    first = {"operation": "fail-a-disk", **found, "undetermined": False, "front": []}
+    only, both = failing([first]), failing([{**first, "also": True}, first])
+    assert (only["outcome"], both["outcome"], both["measure"]) == ("safe", "safe", None)
+    assert lines_of(only)[1] == "Not measured with these settings: a disk that fails under a running broker."
+    assert "directory_failures=1" in only["measure"]
+    assert failing([{**first, "also": True}])["outcome"] == "not-measured"
+
+
 def test_a_patch_that_was_not_read_says_so() -> None:
     data = advise(3, 2, kafka="4.1.0").to_dict()
     assert {row["outcome"] for row in data["operations"]} == {"not-measured"}
@@ -278,11 +294,12 @@ def test_searches_of_operations_are_of_these_constants_and_their_histories_lose_
     counts: Counter[str] = Counter()
     for row in load("operations")["rows"]:
         operation = by_name[row["operation"]]
-        groups = list(grouped(operation, row["replicas"], row["min_isr"], elr=row["elr"]))
+        also = row.get("also", False)
+        groups = list(grouped(operation, row["replicas"], row["min_isr"], elr=row["elr"], also=also))
         mine = [group for group in groups if {*group} & {*row["versions"]}]
         assert sorted(name for group in mine for name in group) == row["versions"]
         for (version, *_), item in product(mine, row["front"]):
-            values = question(operation, version, row["replicas"], row["min_isr"], elr=row["elr"])
+            values = question(operation, version, row["replicas"], row["min_isr"], elr=row["elr"], also=also)
             values.update(repairs(values, row.get("repaired", ())))
             counts[row["operation"]] += 1
             point = {"constants": machine.set_constants(values).shown}
