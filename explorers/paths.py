@@ -30,7 +30,7 @@ def values_of(schema: Schema, domain: Domain) -> range:
 
 
 def with_way(plain: Interpreter, properties: Iterable[Property], path: Path, error: DomainError) -> DomainError:
-    """Return an error with the history that leads to it; with symmetry, the one that the machine raises at its end."""
+    """Return an error with the path to it; with symmetry, the error that the machine raises at its end."""
     found, end = error, path.states[-1]
     try:
         for prop in properties if plain.symmetry is not None else ():

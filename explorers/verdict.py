@@ -340,7 +340,7 @@ class Result:
     """The code that the search used, in order."""
     levels: tuple[int, ...] = ()
     symmetry: str = ""
-    """The interchangeable things, if states that differ only in which of them is which were one."""
+    """The interchangeable things, if states were merged by symmetry."""
     omission: float = 0.0
     notes: tuple[str, ...] = field(default=())
     problems: tuple[Problem, ...] = ()
@@ -408,7 +408,7 @@ class Options:
     compact: bool = False
     normalize: bool = True
     symmetry: bool = False
-    """Whether states that differ only in which of the interchangeable things is which are one."""
+    """Whether states that are equal up to renaming interchangeable things are merged."""
     stop_on_violation: bool = False
     deadlock: bool = False
     max_depth: int | None = None

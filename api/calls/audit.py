@@ -46,7 +46,7 @@ VERDICTS = {
     "undetermined": "no violation was found, but parts of the log could not be read",
     "nothing-found": "no broken rule and no state in which records are at risk was found",
 }
-"""What each verdict says."""
+"""The sentence for each verdict."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class AuditResult(Answer):
 
     @property
     def answer(self) -> str:
-        """The verdict as a sentence: which records are lost, may be, or are at risk."""
+        """Return the verdict as a sentence on records that are lost, may be lost, or are at risk."""
         sentence = headline(self.to_dict())
         return f"{sentence[0].upper()}{sentence[1:]}."
 

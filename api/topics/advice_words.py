@@ -59,7 +59,7 @@ MAY = {
 }
 """Whether an operation may be done, by its outcome."""
 EVENTS = ("fail-a-disk", "lose-power", "slow-metadata")
-"""What happens to a cluster, without an operator who might take care."""
+"""Events in a cluster that no operator starts."""
 DIFFERS = {
     "replicas": "RF {replicas}",
     "min_isr": "min ISR {min_isr}",
@@ -145,7 +145,7 @@ def answer_of(data: Json, item: Json) -> str:
 
 
 def facts_of(item: Json, most: int) -> Iterator[tuple[str, str]]:
-    """Yield what to do, what was seen (at most so many sentences), what to do afterwards, and the commands."""
+    """Yield what to do, at most this many observations, what to do afterwards, and the commands."""
     yield "do", " ".join([f"{item['instead'][0].upper()}{item['instead'][1:]}.", *item["avoid"]])
     lines = _observed(item)
     for number, line in enumerate(lines[:most]):
@@ -187,7 +187,7 @@ def lines_of(item: Json) -> list[str]:
 
 
 def _observed(item: Json) -> list[str]:
-    """Return what was seen of an operation, and whether that is of these settings."""
+    """Return an operation's observation, and whether it is for these settings."""
     here = {name for seen in item["evidence"] for name in seen["findings"]}
     shown = [*item["evidence"], *_nearest(seen for seen in item["elsewhere"] if not here.issuperset(seen["findings"]))]
     lines = [_seen(seen) for seen in shown]

@@ -323,7 +323,7 @@ def about(data: Json, operation: str) -> Json:
 
 
 def assumptions(settings: Settings, data: Json) -> Iterator[str]:
-    """Yield what the answer takes for granted: the patch, the findings that no operation has, and defaults."""
+    """Yield the assumptions of the answer: the patch, findings outside of all operations, and defaults."""
     patches = patches_read(settings.version)
     read = " and ".join(patches)
     patch = patch_with_own_rules(settings.release)

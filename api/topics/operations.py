@@ -128,7 +128,7 @@ def _read(settings: str) -> Mapping[str, int]:
 
 
 def operation_named(name: str) -> str:
-    """Return the name of an operation, given that or its title; raise UsageError for any other."""
+    """Return the name of an operation, given its name or title; raise UsageError for anything else."""
     by = {word: item.name for item in OPERATIONS for word in (item.title, item.name)}
     if name.strip().lower() not in by:
         names = ", ".join(item.name for item in OPERATIONS)

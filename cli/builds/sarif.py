@@ -170,9 +170,9 @@ BUILD_RULES = {
 
 
 def compare_sarif(data: dict[str, Any]) -> str:
-    """Return two builds compared: changed methods where they differ, and what no history exercised, at Kafka's lines.
+    """Return two builds compared: changed methods where they differ, and those that no history exercised, with lines.
 
-    Files are those of Kafka's source tree, if it is the current folder.
+    Files are relative to Kafka's source tree if that is the current folder.
     """
     names = list(BUILD_RULES)
     rules = [

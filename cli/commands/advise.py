@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STYLES = {"lost": "bold red", "leaderless": "red", "out": "red", "safe": "green"}
 SEEN = 3
-"""The most observations shown of an operation."""
+"""Most observations of an operation that are shown."""
 ON_OFF = click.Choice(["on", "off"])
 
 
@@ -139,12 +139,12 @@ def _write(file: Path, data: Any) -> None:
 
 
 def _data(made: AdviceResult, operation: str) -> Json:
-    """Return the advice; of one operation alone if it is named."""
+    """Return the advice, or that on one operation if it is named."""
     return about(made.to_dict(), operation) if operation else made.to_dict()
 
 
 def print_operation(console: Console, data: Json, *, verbose: bool) -> None:
-    """Print whether the only operation may be done, what to do, and what was seen."""
+    """Print whether the named operation may be done, what to do, and the observations."""
     (item,) = data["operations"]
     print_lines(console, advice_words.answer_of(data, item), style="bold")
     print_answer(console, advice_words.facts_of(item, sys.maxsize if verbose else SEEN), hint="")

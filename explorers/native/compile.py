@@ -308,7 +308,7 @@ def generate(
 ) -> Source:
     """Return the module for a machine in the shape of these constants; `masked`: its guards can be turned off.
 
-    With `symmetry`, new states are made their canonical forms.
+    With `symmetry`, new states are canonicalized.
     """
     properties = tuple(item for item in properties if not item.kind.over_behaviours)
 

@@ -217,7 +217,7 @@ def _read(number: int, place: Any) -> Any:
 
 
 def packing_size(layout: Layout) -> int:
-    """Return the most numbers of the check array that the packing data need."""
+    """Return the size of the packing data in the check array."""
     return HEAD + ENTRY * (layout.wide.itemsize // WORD)
 
 

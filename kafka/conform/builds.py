@@ -39,7 +39,7 @@ COMPARE_SECONDS = 120
 FIGURE = "builds"
 """The figure of planted changes to a release, and the number of them that are found."""
 WAYS = {"+": "always jumps", "-": "never jumps"}
-"""The ways of a conditional jump, as the agent marks them."""
+"""The branches of a conditional jump, as the agent marks them."""
 DID = "did"
 """Key of a driver's answer with the command's success, or why it failed."""
 RAFT = "org.apache.kafka.raft."
@@ -280,7 +280,7 @@ class BuildsReport:
     unseen: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """By executed method, the differing lines that no history executes, if the builds agree."""
     one_way: list[dict[str, Any]] = field(default_factory=list)
-    """The conditional jumps of differing lines that went one way in all histories, if the builds agree."""
+    """The conditional jumps in differing lines that took one branch in all histories, if the builds agree."""
     driven: set[str] = field(default_factory=set)
     """Classes with a method that a history executes."""
     histories: int = 0
@@ -552,9 +552,9 @@ def _lines_of(methods: list[ChangedMethod], side: str) -> dict[str, str]:
 def _look_at_lines(
     report: BuildsReport, histories: list[History], order: list[int], end: float | None, conditions: set[str]
 ) -> None:
-    """Execute histories on A until all its differing lines and both ways of their conditions were executed.
+    """Execute histories on A until all its differing lines and both branches of their conditions have run.
 
-    Keep the lines that were executed in neither build, and the conditions, those of B given, that went one way.
+    Keep the lines that ran in neither build, and the conditions, given those of B, that took one branch.
     """
     lines = {f"{item.before}:{line}" for item in report.methods if item.key in report.executed for line in item.lines_a}
     seen: set[str] = set()
@@ -576,9 +576,9 @@ def _look_at_lines(
 
 
 def _one_way(report: BuildsReport, sides: dict[str, tuple[set[str], set[str]]]) -> Iterator[dict[str, Any]]:
-    """Yield the conditions, given by side with what was executed there, that went at most one way.
+    """Yield the conditions, given by side with what ran there, that took at most one branch.
 
-    One whose line was not executed is left out, as the line is named.
+    Conditions on unexecuted lines are left out, as those lines are named.
     """
     keys = {item.before: item.key for item in report.methods}
     found: dict[tuple[str, str, str], list[str]] = {}

@@ -59,7 +59,7 @@ WIDE_WALKS = 250
 MOST = 20_000
 """States of a ground that are searched for steps that Kafka refuses."""
 PART = 1_000
-"""The number of executed histories that are kept in one file."""
+"""Executed histories per file."""
 TRIES = 3
 """The number of histories for each check and rule."""
 REFUSALS = 5
@@ -101,7 +101,8 @@ def grounds(bound: Binding, model: str) -> list[Constants]:
 def suite(bound: Binding, release: Release, tell: Callable[[str], None], until: float | None = None) -> list[History]:
     """Return the histories of a release's line, cached; this release executes them the first time.
 
-    Those of further sets of constants are left to the next call `until` a time is over.
+    Those of further sets of constants Histories of further sets of constants are left to the next call after the time
+    `until`. `until` a time is over.
     """
     known = (EDITION, release.model, release.classes.name, *texts(bound.machine, ()), *ends(bound.machine, ()))
     stem = f"suite-{hashlib.sha256(repr(known).encode()).hexdigest()[:16]}"
@@ -146,7 +147,7 @@ def _tuples(item: Any) -> Any:
 def _made(
     bound: Binding, driver: Driver, constants: Constants, place: int, found: Counter[str], *, wide: bool
 ) -> Iterator[History]:
-    """Yield the histories of one ground; `found` counts those that each check and rule has so far, and is changed."""
+    """Yield the histories of one ground; `found` counts those of each check and rule, and is updated."""
     plain = Interpreter(bound.machine, constants)
     graph = state_graph(plain, MOST) if place == 0 else None
     drawn = walks(plain, WIDE_WALKS if wide else WALKS, DEPTH, 1)

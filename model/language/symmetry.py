@@ -1,8 +1,8 @@
-"""Symmetry: states that differ only in which of some interchangeable things is which are one state.
+"""Symmetry: states that are equal up to renaming interchangeable things are one state.
 
 A machine declares an `Index` whose things are interchangeable. A permutation renames them everywhere: in numbers of
-that index, in sets of them, and as the places of arrays `Per` them. The canonical form of a state is the least of its
-permutations: first by what things have that names none of them, thing by thing, then by the whole key.
+that index, in sets of them, and as the indices of arrays `Per` them. The canonical form of a state is the least of its
+permutations: compared first by the values of each thing that name no thing, in order, then by the whole key.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Renaming = Callable[[Any, tuple[int, ...]], Any]
 
 MOST = 5
-"""The most interchangeable things: each state is compared with up to 120 others."""
+"""Most interchangeable things: each state is compared with up to 120 others."""
 
 
 class Things:
@@ -84,12 +84,12 @@ class Symmetry:
         return f"{self.things.count!r}{'' if alike else ' (some are not alike in the initial states)'}"
 
     def renamed(self, key: Key, to: tuple[int, ...]) -> Key:
-        """Return a state in which thing n is called to[n]."""
+        """Return a state in which thing n becomes to[n]."""
         found: Key = key if self._rename is None else self._rename(key, to)
         return found
 
     def order(self, key: Key) -> tuple[Any, ...]:
-        """Return by what states are compared: the numbers that each thing has and that name none, then the key."""
+        """Return a state's sort key: the numbers of each thing that name no thing, then the key."""
         traits = tuple(tuple(leaf for trait in self._traits for leaf in trait(key, n)) for n in range(self.count))
         return traits, key
 

@@ -1,4 +1,4 @@
-"""Whether renaming things commutes with every step of a machine, and changes no property: tried out, state by state."""
+"""Test that renaming things commutes with every step of a machine and changes no property, state by state."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -43,7 +43,7 @@ class Wanted:
     bounds: Bounds | None = None
     """Where the bounds that are reached are counted."""
     canonical: str = ""
-    """The function that makes a state its canonical form, where things are interchangeable."""
+    """The function that canonicalizes a state with interchangeable things."""
     code: Callable[[Builder, Module, Action, dict[Slot, Value]], Value] | None = None
     """Computes the number of a step, where steps are numbered."""
 

@@ -1,6 +1,7 @@
 """The canonical form of a state in memory: the least of its permutations of interchangeable things, as in `Symmetry`.
 
-Where what the things have differs, one permutation puts them in order; where some are alike, a few are compared.
+If all things differ, one permutation sorts them; if some are alike, a few are compared., one permutation puts them in
+order; where some are alike, a few are compared.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -22,14 +23,14 @@ than by moving it with the one thing that it belongs to."""
 
 
 class Canonical:
-    """Writer of the function `canonical`; what a permutation makes of NONE, things and sets is in the check array."""
+    """Writer of the function `canonical`; the check array has each permutation's images of NONE, things and sets."""
 
     def __init__(self, module: Module, symmetry: Symmetry) -> None:
         self.module, self.things, self.count = module, symmetry.things, symmetry.count
         self.permutations = symmetry.permutations
         self.state = Nested(module.program.machine.state)
         self.sets = self.count + 1
-        """The place of the empty set in the line of a permutation: NONE and the things come before."""
+        """The index of the empty set in a permutation's line, after NONE and the things."""
         lines = [
             (
                 -1,
@@ -71,7 +72,7 @@ class Canonical:
         return NAME
 
     def _try(self, build: Builder, place: int, given: tuple[Value, Value], best: Value, found: str) -> None:
-        """Keep what a permutation makes of a state, if it is the first or the least so far."""
+        """Keep a permuted state if it is the first or the least so far."""
         e, state = given
         other = self.module.scratch(build)
         table = Value(build.offset(e.text, WORD * (self.first + place * self.width)), CHECKS)
@@ -130,7 +131,7 @@ class Canonical:
         return [(first, size if bytewise else -size) for first, size, bytewise in found]
 
     def _key(self, build: Builder, state: Value, offset: int, size: int) -> Value:
-        """Return a run as one number of the same order: of its bytes the first counts most, and each has a sign."""
+        """Return a run of signed bytes as one number with the same order; the first byte counts most."""
         address = build.offset(state.text, offset)
         if size < 0:
             return build.load(address, Cell(-size, signed=True))
@@ -142,7 +143,7 @@ class Canonical:
         return build.bitwise("^", swapped, word(signs))
 
     def _at_most(self, build: Builder, ours: list[Value], theirs: list[Value]) -> Value:
-        """Return whether what a thing has comes before what another one has, or is the same."""
+        """Return whether one thing's values are at most another's."""
         found = flag(value=True)
         for one, other in reversed(list(zip(ours, theirs, strict=True))):
             before, same = build.compared("<", one, other), build.compared("==", one, other)
@@ -150,7 +151,7 @@ class Canonical:
         return found
 
     def _write_less(self) -> None:
-        """Write `less`: compare two permutations of a state in both of which the things are in order."""
+        """Write `less`: compare two permutations of a state with sorted things."""
         state = self.module.state
         build = Builder(LESS, [state, state], attributes=PLAIN)
         build.result = Sort.FLAG
@@ -173,7 +174,7 @@ class Canonical:
                 return self.things.is_by_thing(kind) or self._names(kind.element)
 
     def _write_renamed(self) -> None:
-        """Write `renamed`: make another state of a state, with its things renamed by a line of the check array."""
+        """Write `renamed`: rename the things of a state by a line of the check array."""
         state = self.module.state
         build = Builder(RENAMED, [CHECKS, state, state, CHECKS], attributes=PLAIN)
         e, source, target, table = build.arguments
@@ -182,7 +183,7 @@ class Canonical:
         self.module.finish(build)
 
     def _rename(self, build: Builder, given: tuple[Value, Value], kind: FieldType, both: tuple[Value, Value]) -> None:
-        """Write what becomes of a part of the state over its copy."""
+        """Write the renamed part of a state over its copy."""
         (e, table), (source, target) = given, both
         match kind:
             case Scalar():

@@ -1,6 +1,6 @@
-"""Whether the rounds of a loop may come in any order: each writes to what it goes through, or adds to a total.
+"""Loops whose rounds may run in any order: each round writes only to its own item, or adds to a total.
 
-This rather says no. It looks at names of fields, not at what else may lie in the same place.
+The analysis is conservative: it looks at names of fields only.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
 def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: bool) -> tuple[Node, str] | None:
-    """Return what is written in expressions; or what may fail in those that are not all evaluated, as one `stops`."""
+    """Return a write in expressions; if `stops` (not all of them are evaluated), also a possible failure."""
     for item in inside(block):
         if isinstance(item, nodes.Call) and functions[item.function].effects.writes:
             return item, f"{IN_ORDER}a helper writes"
@@ -32,7 +32,7 @@ class Rounds:
         self.functions, self.function, self.loop = functions, function, loop
         self.body = list(inside(loop.body))
         self.own = {loop.slot}
-        """The slots that hold what a round goes through, or a part of it."""
+        """The slots with a round's item, or a part of it."""
         for item in self.body:
             if isinstance(item, nodes.Assign) and item.slot.type != INT and self.is_own(item.value):
                 self.own.add(item.slot)
@@ -41,7 +41,7 @@ class Rounds:
                 self.own.discard(item.slot)
 
     def why_not(self) -> tuple[Node, str] | None:
-        """Return a node by which the order of rounds matters, and why; None if it does not."""
+        """Return a node that makes the order of rounds matter, and why; None if it does not matter."""
         return next(self._found(), None)
 
     def _found(self) -> Iterator[tuple[Node, str]]:
@@ -75,7 +75,7 @@ class Rounds:
     # -- writes and reads
 
     def is_own(self, node: Expression) -> bool:
-        """Return whether a place is what the round goes through, or a part of it."""
+        """Return whether a place is the round's item, or a part of it."""
         match node:
             case Local():
                 return node.slot in self.own and node.slot.type != INT
@@ -117,7 +117,7 @@ class Rounds:
                     yield from (last(path) for _, path in self.functions[item.function].effects.writes)
 
     def _reads(self, block: Iterable[Node], written: set[str]) -> Iterator[tuple[Node, str]]:
-        """Yield what is read of others that a round may have written."""
+        """Yield reads of other items that a round may have written."""
         for item in block:
             match item:
                 case nodes.Add():
@@ -142,12 +142,12 @@ class Rounds:
         return [item for item in self.body if isinstance(item, nodes.Assign) and item.slot is slot]
 
     def _is_fresh(self, slot: Slot) -> bool:
-        """Return whether each round gives a local a value before it reads it, and nothing reads it later."""
+        """Return whether each round assigns a local before reading it, and nothing reads it later."""
         later = [item for item in around(self.function.body, None, self.loop) if isinstance(item, Local)]
         return all(item.slot is not slot for item in later) and begins(self.loop.body, slot)
 
     def _is_total(self, slot: Slot) -> bool:
-        """Return whether rounds only add to a local, in one way, or all give it the same value."""
+        """Return whether rounds only accumulate in a local by one operation, or all assign the same value."""
         values = [item.value for item in self._assigns(slot)]
         reads = [item for item in self.body if isinstance(item, Local) and item.slot is slot]
         if all(isinstance(item, Literal) for item in values):
@@ -160,7 +160,7 @@ class Rounds:
 
 
 def total_of(value: Expression, slot: Slot) -> object:
-    """Return how a value adds to a local, None if it does something else."""
+    """Return the operation by which a value accumulates in a local, or None."""
     match value:
         case nodes.Binary() if value.operator in COMMUTES:
             operands: tuple[Expression, ...] = (value.left, value.right)
@@ -188,7 +188,7 @@ def extreme_of(node: nodes.Select) -> nodes.Extreme | None:
 
 
 def begins(block: Block, slot: Slot) -> bool:
-    """Return whether a block gives a local a value before it reads it."""
+    """Return whether a block assigns a local before reading it."""
     uses = [item for item in block if any(mentions(part, slot) for part in inside([item]))]
     if not uses:
         return True
@@ -209,7 +209,7 @@ def mentions(node: Node, slot: Slot) -> bool:
 
 
 def breaks(block: Block) -> Iterator[Node]:
-    """Yield where a loop with this body is left."""
+    """Yield the points at which a loop with this body ends early."""
     for item in block:
         if isinstance(item, nodes.Break):
             yield item
@@ -237,7 +237,7 @@ def indices(node: Expression) -> Iterator[Expression]:
 
 
 def name_of(place: Expression) -> str:
-    """Return the name of the field that a place is in, an empty text if it is not known."""
+    """Return the name of the field that contains a place, or an empty string."""
     return (
         place.name
         if isinstance(place, nodes.Field)

@@ -1,4 +1,4 @@
-"""Whether the things that a machine declares interchangeable are: shown by its typed program, or refused with a line.
+"""Proof from the typed program that things declared interchangeable are so, or refusal with a line.
 
 A number is looked at by what becomes of it when the things are renamed: it stays the same, it is a thing and is renamed
 with them, or it is a set of things. All that is done with a thing is to compare it for equality, to look up what an
@@ -26,7 +26,7 @@ from fencepost.model.language.symmetry import things_of
 
 
 class Kind(IntFlag):
-    """A number by what renaming makes of it. It may be several: -1 names nothing, and as a set it has every thing."""
+    """Kinds of numbers under renaming. A number may have several: -1 names nothing, and as a set it has every thing."""
 
     SAME = 1
     THING = 2
@@ -54,7 +54,7 @@ class Refused(Exception):  # noqa: N818 (never leaves this module)
 
 
 def require_interchangeable(program: Program) -> None:
-    """Raise ModelError at the first line by which the things may be distinguished; UsageError if none are declared."""
+    """Raise ModelError at the first line that distinguishes the things; raise UsageError if none are declared."""
     shown = Shown(program)
     for action in program.actions:
         shown.root(action.function, [parameter.domain for parameter in action.parameters])
@@ -76,14 +76,14 @@ class Shown:
         return THING if self.things.is_thing(domain) else SET if self.things.is_set(domain) else SAME
 
     def root(self, number: int, domains: Iterable[Domain | InFlight]) -> None:
-        """Look at a function that is called from outside: of states, and of parameters with these domains."""
+        """Check a function called from outside, with states and with parameters of these domains."""
         function = self.program.functions[number]
         kinds = [REFERENCE if isinstance(item, InFlight) else self.kind_of(item) for item in domains]
         states = [REFERENCE] * (len(function.parameters) - len(kinds))
         self.call(number, (*states, *kinds))
 
     def call(self, number: int, kinds: tuple[Kind, ...]) -> Kind:
-        """Return what a function gives; raise ModelError at what singles things out in it."""
+        """Return the kind of a function's result; raise ModelError if it singles things out."""
         function = self.program.functions[number]
         if function.python is bits.size and kinds == (SET,):
             return SAME  # it takes out member after member, the least first, and counts them
@@ -98,7 +98,7 @@ class Shown:
         return self.known[number, kinds]
 
     def leaves_out(self, kind: FieldType) -> bool:
-        """Return whether a part that is cleared has a thing in it, which 0 then names."""
+        """Return whether a cleared part contains a thing, which 0 would then name."""
         match kind:
             case Scalar():
                 return self.things.is_thing(kind.domain)
@@ -122,7 +122,7 @@ class Shown:
 
 
 class Look:
-    """One function with parameters of known kinds. It is looked at until what is known of its locals stays."""
+    """One function with parameters of known kinds, examined until the kinds of its locals are stable."""
 
     def __init__(self, shown: Shown, function: Function, kinds: tuple[Kind, ...]) -> None:
         self.shown, self.function, self.things = shown, function, shown.things
@@ -189,7 +189,7 @@ class Look:
             raise Refused(node, f"{said(kind)} is stored in {into}")
 
     def loop(self, item: nodes.For) -> None:
-        """Look at a loop: in any order through things; in that of its numbers where these are used as such."""
+        """Check a loop: over things in any order, or over numbers in order."""
         before = dict(self.slots)
         unordered = self.bind(item, item.slot, item.source)
         try:
@@ -227,18 +227,18 @@ class Look:
     # -- expressions
 
     def truth(self, node: Expression) -> None:
-        """Look at a condition."""
+        """Check a condition."""
         if not self.value(node) & (SAME | SET | TRUTH):
             raise Refused(node, "it is asked whether one of them is 0, the first one")
 
     def same(self, node: Expression, what: str) -> None:
-        """Look at a number that must stay the same."""
+        """Check that a number stays the same."""
         kind = self.value(node)
         if not kind & SAME:
             raise Refused(node, f"{said(kind)} is {what}")
 
     def value(self, node: Expression) -> Kind:
-        """Return what a number is; look at a reference."""
+        """Return the kind of a number; check a reference."""
         kind = self.part(node)
         return kind | COUNT if node.type == INT and kind & SAME and self.is_count(node) else kind
 
@@ -301,7 +301,7 @@ class Look:
         raise Refused(node, "this is not known to keep them alike")
 
     def place(self, node: nodes.Field | nodes.Element) -> Kind:
-        """Return what a place holds, if that is a number."""
+        """Return the kind of a place, if it is a number."""
         field: FieldType
         if isinstance(node, nodes.Field):
             self.value(node.owner)
