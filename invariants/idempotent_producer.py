@@ -1,4 +1,4 @@
-"""Idempotence: each batch is in the log once and in its order, and none that is acknowledged is missing."""
+"""Idempotence: the log has each batch once and in order, and every acknowledged batch."""
 
 from fencepost.model.idempotence.machine import (
     Answer,

@@ -17,7 +17,7 @@ def is_kept(s: State, r: Replica, offset: int) -> bool:
 
 
 def is_read(s: State, r: Replica, offset: int) -> bool:
-    """Return whether a reader gets a record: from the local log start on from disk, before it from the tier."""
+    """Return whether a reader gets a record: from the local log start on from disk, below it from the tier."""
     return offset >= r.first if offset >= r.local else in_tier(s, r.log[offset].epoch, offset)
 
 
@@ -119,7 +119,7 @@ def has_forgotten(s: State, c: C, broker: int) -> bool:
 
 
 def has_not_forgotten(s: State, c: C, broker: int) -> bool:
-    """Return the opposite."""
+    """Return whether the leader knows of all segments of its log in the tier, or leads no more."""
     return not has_forgotten(s, c, broker)
 
 

@@ -33,7 +33,7 @@ BROKERS = 2
 
 
 class Stage(IntEnum):
-    """Where a batch is: without a sequence; on a connection; handled by the broker; to be sent again; over."""
+    """The stage of a batch: without a sequence; on a connection; handled by the broker; to be sent again; over."""
 
     WAITING = 0
     SENT = 1
@@ -96,7 +96,7 @@ Offset = Annotated[int, Range(0, C.log_size)]
 
 
 class Batch(Record):
-    """A batch of the application, with producer epoch and sequence once it was sent. `reset`: it was numbered anew.
+    """A batch of the application, with producer epoch and sequence once it was sent. `reset`: it was renumbered.
 
     `offset` is where the broker that handled it has it.
     """
@@ -188,9 +188,10 @@ def knows_producer(s: State, broker: int) -> bool:
 
 
 def duplicate_of(s: State, c: C, broker: int, epoch: int, sequence: int) -> int:
-    """Return where a leader has a batch, among the last that it knows, or NONE (ProducerStateEntry.findDuplicateBatch).
+    """Return the offset of a batch among the last ones that a leader knows, or NONE
+    (ProducerStateEntry.findDuplicateBatch).
 
-    Another epoch forgets the batches of the one before.
+    A new epoch forgets the batches of the previous one.
     """
     found = NONE
     for place in range(c.log_size):
@@ -201,7 +202,7 @@ def duplicate_of(s: State, c: C, broker: int, epoch: int, sequence: int) -> int:
 
 
 def answer_to(s: State, c: C, broker: int, epoch: int, sequence: int) -> Answer:
-    """Return how a leader answers a batch that is no duplicate (ProducerAppendInfo.checkSequence)."""
+    """Return a leader's answer to a batch that is not a duplicate (ProducerAppendInfo.checkSequence)."""
     if not c.checks_sequences:
         return Answer.NONE
     if not knows_producer(s, broker):
@@ -220,9 +221,9 @@ def answer_to(s: State, c: C, broker: int, epoch: int, sequence: int) -> Answer:
 
 
 def next_request(s: State, c: C, broker: int) -> int:
-    """Return the place of the first request on a connection that the broker has yet to handle, or NONE.
+    """Return the index of the first request on a connection that the broker has yet to handle, or NONE.
 
-    The broker reads on once it has answered: there is none while a batch waits to be committed.
+    The broker handles no further request until it has answered: none while a batch waits to be committed.
     """
     place = 0
     for request in s.connection[broker]:
@@ -236,7 +237,7 @@ def next_request(s: State, c: C, broker: int) -> int:
 
 
 def is_there(s: State, c: C, end: int, request: Request) -> bool:
-    """Return whether what a broker has for a request is in the log, and below an offset."""
+    """Return whether a broker's batch for a request is in the log, below an offset."""
     offset = s.batch[request.batch].offset
     entry = s.log[min(offset, c.log_size - 1)]
     return offset < end and entry.epoch == request.epoch and entry.sequence == request.sequence
@@ -330,7 +331,7 @@ def first_unfinished(s: State, c: C) -> int:
 
 
 def number_anew(s: State, c: C, epoch: int) -> None:
-    """Give all unfinished batches sequences from 0 on in an epoch (TxnPartitionEntry.startSequencesAtBeginning)."""
+    """Renumber all unfinished batches from 0 on in an epoch (TxnPartitionEntry.startSequencesAtBeginning)."""
     sequence = 0
     for number in range(c.batches):
         batch = s.batch[number]
@@ -346,13 +347,13 @@ def number_anew(s: State, c: C, epoch: int) -> None:
 
 
 def open_epoch(s: State, c: C) -> None:
-    """Open a producer epoch, which begins at sequence 0 (TransactionManager.bumpIdempotentProducerEpoch)."""
+    """Start a producer epoch at sequence 0 (TransactionManager.bumpIdempotentProducerEpoch)."""
     s.epoch += 1
     number_anew(s, c, s.epoch)
 
 
 def fail_all(s: State, c: C, number: int) -> None:
-    """Fail a batch and all that are to be sent again, and begin with another producer id, as until KIP-360."""
+    """Fail a batch and all that are to be sent again, and get a new producer id, as before KIP-360."""
     for other in range(c.batches):
         if other == number or s.batch[other].stage == Stage.RETRYING:
             s.batch[other].stage = Stage.FAILED
@@ -360,7 +361,7 @@ def fail_all(s: State, c: C, number: int) -> None:
 
 
 def retry(s: State, c: C, number: int) -> None:
-    """Put a batch back into the queue; until KIP-360 it fails if the producer has another id by now."""
+    """Put a batch back into the queue; before KIP-360 it fails if the producer has a new id."""
     is_of_another = not c.bumps_epoch and s.batch[number].epoch != s.epoch
     s.batch[number].stage = Stage.FAILED if is_of_another else Stage.RETRYING
 

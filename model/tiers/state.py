@@ -77,7 +77,7 @@ Offsets = Annotated[int, BitSet(C.log_size)]
 
 
 class Entry(Record):
-    """A record, or what the epoch cache has of one that is in the tier alone."""
+    """A record, or the epoch cache's entry for one that is only in the tier."""
 
     epoch: Epoch
 
@@ -173,7 +173,7 @@ def leads(s: State, broker: int) -> bool:
 
 
 def has_epoch(r: Replica, epoch: int) -> bool:
-    """Return whether a log, as its epoch cache has it, holds records of an epoch."""
+    """Return whether a log, by its epoch cache, holds records of an epoch."""
     return end_of_epoch(r, epoch) > 0
 
 
@@ -199,7 +199,7 @@ def restart_at(r: Replica, c: C, start: int, end: int) -> None:
 
 
 def move_start(r: Replica, start: int) -> None:
-    """Move the log start up, and the local one with it (maybeIncrementLogStartOffset)."""
+    """Raise the log start, and the local one with it (maybeIncrementLogStartOffset)."""
     for offset in range(r.start, start):
         r.log[offset].epoch = 0
     r.start = max(r.start, start)
@@ -207,14 +207,14 @@ def move_start(r: Replica, start: int) -> None:
 
 
 def stop_copy(r: Replica) -> None:
-    """Forget a copy, which has ended."""
+    """Forget a finished copy."""
     r.copying = NONE
     r.copying_end = 0
     r.copying_epoch = 0
 
 
 def leave_copy(s: State, r: Replica) -> None:
-    """Give up a copy, if there is one: it stays in the tier as it is."""
+    """Give up a copy, if any: what was copied stays in the tier."""
     if r.copying != NONE:
         s.tier[r.copying_epoch].segment[r.copying].begun = r.copying_end
         stop_copy(r)

@@ -1,4 +1,4 @@
-"""A leader and its followers at the tier: segments are copied, and deleted here and there.
+"""A leader and its followers at the tier: segments are copied, and deleted on either side.
 
 After RemoteLogManager (RLMCopyTask, RLMExpirationTask, RLMFollowerTask), RemoteLogMetadataCache and UnifiedLog.
 """
@@ -34,7 +34,7 @@ def find_tiered(s: State, c: C, r: Replica) -> int:
 
 
 def find_log_start(s: State, c: C, r: Replica) -> int:
-    """Return where the first segment of the earliest epoch begins, finished or not (findLogStartOffset)."""
+    """Return the offset of the earliest epoch's first segment, finished or not (findLogStartOffset)."""
     found = NONE
     for epoch in range(c.leader_epochs):
         for offset in range(c.log_size):
@@ -45,7 +45,7 @@ def find_log_start(s: State, c: C, r: Replica) -> int:
 
 
 def first_in_tier(s: State, r: Replica) -> int:
-    """Return the first offset of a log of which the tier has the record, NONE if there is none."""
+    """Return the first offset of a log whose record is in the tier, NONE without one."""
     found = NONE
     for offset in range(r.start, r.end):
         if found == NONE and in_tier(s, r.log[offset].epoch, offset):
@@ -173,7 +173,7 @@ def is_valid(r: Replica, epoch: int, start: int, end: int) -> bool:
 
 
 def size_of(s: State, c: C, r: Replica) -> int:
-    """Return the size of a log: what is on disk alone, and what is in the tier (buildRetentionSizeData)."""
+    """Return the size of a log: the part that is only on disk, and the part in the tier (buildRetentionSizeData)."""
     size = r.end - max(r.first, r.tiered, r.start) if r.end > max(r.first, r.tiered, r.start) else 0
     for epoch in range(c.leader_epochs):
         for start in range(c.log_size):

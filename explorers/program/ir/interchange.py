@@ -1,10 +1,15 @@
 """Proof from the typed program that things declared interchangeable are so, or refusal with a line.
 
-A number is looked at by what becomes of it when the things are renamed: it stays the same, it is a thing and is renamed
-with them, or it is a set of things. All that is done with a thing is to compare it for equality, to look up what an
-array has of it, and to put it into a set; all that goes through the things does so in any order. Then renaming the
-things of a state and taking a step is the same as taking the step with renamed parameters, and then renaming. Initial
-states may name things: what can be reached from a renamed one is what can be reached from it, renamed.
+A number is classified by the effect of renaming the things: it stays the same, it is a thing and is renamed with them,
+or it is a set of things. A thing may only be compared for equality, used as an index of an array, and put into a set;
+loops over the things must work in any order. Then renaming the things of a state and taking a step is the same as
+taking the step with renamed parameters, and then renaming. Initial states may name things: the states reachable from a
+renamed one are the renamed states reachable from it. of it when the things are renamed: it stays the same, it is a
+thing and is renamed with them, or it is a set of things. All that is done with a thing is to compare it for equality,
+to look up what an array has of it, and to put it into a set; all that goes through the things does so in any order.
+Then renaming the things of a state and taking a step is the same as taking the step with renamed parameters, and then
+renaming. Initial states may name things: what can be reached from a renamed one is what can be reached from it,
+renamed.
 
 This rather says no: what is refused may be symmetric all the same. That it never says yes in error is tested on whole
 machines: by the plain semantics, every permutation commutes with every step.
