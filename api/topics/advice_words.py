@@ -53,7 +53,7 @@ MAY = {
     "leaderless": "{care}a partition can stay without a leader",
     "out": "{care}a broker can stay out",
     "not-measured": "not measured",
-    "kept": "as far as is known, clusters kept all records",
+    "kept": "{care}runs on clusters kept all records",
     "safe": "yes, a complete search lost nothing",
     "impossible": "no, no broker is free",
 }
