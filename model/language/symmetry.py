@@ -90,12 +90,18 @@ class Symmetry:
 
     def order(self, key: Key) -> tuple[Any, ...]:
         """Return a state's sort key: the numbers of each thing that name no thing, then the key."""
-        traits = tuple(tuple(leaf for trait in self._traits for leaf in trait(key, n)) for n in range(self.count))
-        return traits, key
+        return self.own(key), key
+
+    def own(self, key: Key) -> tuple[tuple[int, ...], ...]:
+        """Return the numbers of each thing that name no thing."""
+        return tuple(tuple(leaf for trait in self._traits for leaf in trait(key, n)) for n in range(self.count))
 
     def canonical(self, key: Key) -> Key:
-        """Return the least of the permutations of a state."""
-        return min((self.renamed(key, to) for to in self.permutations), key=self.order)
+        """Return the least of the permutations of a state by `order`: one that sorts the things' numbers."""
+        own = self.own(key)
+        least = tuple(sorted(own))
+        sorting = (to for to in self.permutations if all(least[to[n]] == own[n] for n in range(self.count)))
+        return min(self.renamed(key, to) for to in sorting)
 
     # -- renaming: None where nothing inside names a thing
 

@@ -23,6 +23,9 @@ def distinguished(
         after = {end for key in waiting for end in seen[key][0] if isinstance(end, tuple)}
         waiting = [key for key in _renamed(symmetry, after) if key not in seen]
     for key, (ends, said) in seen.items():
+        renamed = [symmetry.renamed(key, to) for to in symmetry.permutations]
+        if symmetry.canonical(key) != min(renamed, key=symmetry.order):
+            return f"{key}: another permutation is less", len(seen)
         for to in symmetry.permutations:
             other = symmetry.renamed(key, to)
             if other in seen:
