@@ -93,7 +93,7 @@ def fuzz(
     if release.warning:
         watch.note(release.warning)
     began = time.monotonic()
-    with Fuzzer(release) as fuzzer, Repaired(release, kit(kafka, folder_of_jars)) as repaired:
+    with Fuzzer(release) as fuzzer, Repaired(release, kit(release.version, release.jars)) as repaired:
         found = _Found(release, profile, seed, folder, watch)
         found.pieces.read(found.alarms)
         try:

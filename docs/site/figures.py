@@ -72,6 +72,19 @@ def releases_compared() -> Table:
     )
 
 
+def recalled() -> Table:
+    """Return the table of defects that random histories find in old releases, each with its first history."""
+    columns: dict[str, Column] = {
+        "defect": "{name}: {what}",
+        "found in": "{release}",
+        "profile": "{profile}",
+        "first history": lambda row: f"{row['seed']:,}" if row["seed"] else "not found",
+        "steps, shortened": "{steps}",
+        "not in": "{repaired}",
+    }
+    return table_of(load("recall").get("rows", []), columns)
+
+
 def explorer() -> Table:
     """Return the waiting times of the explorer's page, one row each."""
     return table_of(load("explore").get("rows", []), {name: f"{{{name}}}" for name in ("what", "measured", "wanted")})

@@ -350,6 +350,7 @@ _WORDS: dict[str, Callable[[], Table]] = {
     "audit-runs": figures.audit,
     "builds": figures.builds,
     "releases-compared": figures.releases_compared,
+    "recalled": figures.recalled,
     "explore": figures.explorer,
     "clusters": lambda: played.clusters(as_they_are=True),
     "clusters-kept": lambda: played.clusters(as_they_are=False),

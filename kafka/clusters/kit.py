@@ -20,12 +20,16 @@ from fencepost.kafka.driver.releases import (
 from fencepost.model.language.errors import UsageError
 
 SOURCES = Path(__file__).parent / "java"
+EDITS = Path(__file__).parent / "edits"
+"""Programs that edit Kafka's classes, also those of releases whose clusters are not driven."""
 LOGGING = SOURCES / "log4j2.xml"
 REPAIRS = Path(__file__).parent / "repairs"
 JAVASSIST = "3.30.2-GA"
 """The library that edits classes for repairs; kafka-tools has the same one."""
 TOOLS_OF = {"4.4.0": "4.3.1"}
 """Releases whose kafka-tools is missing from Maven Central, with the one whose tools are used instead."""
+OLDEST = (3, 9)
+"""The first line of releases whose clusters are driven."""
 LOG4J = "2.25.3"
 """Logging libraries that jars before 4.1 lack; they are needed only to compile."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m")
@@ -79,9 +83,8 @@ def kit(version: str | None, jars: Path | None = None) -> Kit:
     """Return the files that a cluster of a release needs; Maven downloads missing ones."""
     version, jars, warning = locate_release(version, jars)
     more = _more(version, jars)
-    return Kit(
-        version, jars, more, _tools(version, jars), compile_driver(version, jars, (SOURCES,), more), None, warning
-    )
+    sources = (SOURCES, EDITS) if line_of(version) >= OLDEST else (EDITS,)
+    return Kit(version, jars, more, _tools(version, jars), compile_driver(version, jars, sources, more), None, warning)
 
 
 def _more(version: str, jars: Path) -> Path:

@@ -189,7 +189,7 @@ COMPILER_SECONDS = 120
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx1g", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
 """JVM options: the optimizing compiler pays off only after about a hundred thousand steps."""
 NAMED = re.compile(r"\b(?:org\.apache\.kafka|kafka)(?:\.[a-z][a-z0-9]*)+\.([A-Z]\w*)")
-MARKED = re.compile(r"// (until|since) (\d+)\.(\d+)$")
+MARKED = re.compile(r"// ((?:(?:until|since) \d+\.\d+ ?)+)$")
 
 
 @dataclass(frozen=True)
@@ -390,14 +390,15 @@ def _written(sources: dict[Path, Path], folder: Path, version: str, classes: dic
 def select_lines(text: str, version: str) -> str:
     """Return the driver's text without the lines for other releases.
 
-    A line that ends in `// until 4.1` is for 4.1 and earlier, one that ends in `// since 4.3` for 4.3 and later.
+    A line that ends in `// until 4.1` is for 4.1 and earlier, one that ends in `// since 4.3` for 4.3 and later, and
+    one that ends in `// since 3.8 until 3.9` for the releases between.
     """
     release = line_of(version)
     kept = []
     for line in text.splitlines(keepends=True):
         mark = MARKED.search(line.rstrip())
-        bound = (int(mark[2]), int(mark[3])) if mark else release
-        if mark is None or (release <= bound if mark[1] == "until" else release >= bound):
+        bounds = re.findall(r"(until|since) (\S+)", mark[1]) if mark else []
+        if all(release <= line_of(bound) if word == "until" else release >= line_of(bound) for word, bound in bounds):
             kept.append(line)
     return "".join(kept)
 

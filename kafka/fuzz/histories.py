@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
@@ -19,7 +19,8 @@ from fencepost.kafka.driver.releases import BROKERS, KAFKA, RELEASES, Harness, R
 from fencepost.kafka.driver.releases import release as release_of
 from fencepost.model.language.errors import UsageError
 
-FUZZ = Harness(RELEASES, "fencepost.Fuzz", (*BROKERS.sources, KAFKA / "fuzz" / "java"))
+OLDER = {"3.7.2": "kafka-3.7", "3.8.1": "kafka-3.8"}
+FUZZ = Harness({**OLDER, **RELEASES}, "fencepost.Fuzz", (*BROKERS.sources, KAFKA / "fuzz" / "java"))
 PROFILES = {
     "mixed": "each seed draws one of the others",
     "disks": "a directory fails, is taken out of log.dirs or replaced by an empty one",
@@ -29,16 +30,29 @@ PROFILES = {
 }
 REPAIRS = (
     *("hyp-16", "hyp-17", "hyp-12", "hyp-18", "hyp-13", "hyp-3", "hyp-10", "hyp-11", "hyp-14", "hyp-1", "hyp-21"),
-    *("reassigned-twice", "hyp-24", "hyp-25", "hyp-26"),
+    *("reassigned-twice", "hyp-24", "hyp-25", "hyp-26", "moved-empty"),
 )
 """Findings whose repair edits Kafka's classes, the most frequent first."""
-SWITCHES = {"late-epoch-flush": "-Dfencepost.flush-at-once=true", "hyp-11": "-Dfencepost.settings-first=true"}
+SWITCHES = {
+    "late-epoch-flush": "-Dfencepost.flush-at-once=true",
+    "hyp-11": "-Dfencepost.settings-first=true",
+    "failed-while-moved": "-Dfencepost.revert-moves=true",
+}
 """Findings whose repair replaces a class in the driver. A late flush of a deleted log's epoch cache may empty that
 of the new log with its name."""
 TOGETHER = 2
 """Repairs that are tried together if no single one prevents a violation."""
 FLAGS = ("-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2")
 """Kafka iterates maps by identity hash: this option makes it the same in each process."""
+REPAIRED_IN = {
+    "3.7.1": "KAFKA-16814",
+    "3.8.0": "KAFKA-15665",
+    "4.0.1": "KAFKA-19383",
+    "4.0.2": "KAFKA-19571",
+    "4.1.0": "KAFKA-18106",
+    "4.1.2": "KAFKA-19571",
+}
+"""Releases that repaired a defect which histories find in the releases before."""
 HEAD = "fencepost fuzz 1"
 
 
@@ -142,6 +156,11 @@ WORDS = {
     "produce": "a client writes to partition {1} on broker {0}, with acks=all",
     "fetch": "broker {0} fetches from broker {1}",
     "send": "broker {0} sends a fetch to broker {1}",
+    "reread": "broker {1} sends the bytes of its answer to broker {0} only now",
+    "retry": "a client sends its last write to partition {1} again, to broker {0}, with the same sequence",
+    "move": "an operator moves the replica of partition {1} on broker {0} to directory d{2}",
+    "copy": "broker {0} copies replicas between its directories",
+    "fail-over": "another controller becomes active",
     "serve": "a fetch under way reaches its leader",
     "follow": "broker {0} handles the answer of broker {1}",
     "publish": "broker {0} reads the metadata log",
@@ -237,6 +256,7 @@ class Repaired:
     kit: Kit
     _stack: ExitStack = field(default_factory=ExitStack)
     _running: dict[tuple[str, ...], Fuzzer | None] = field(default_factory=dict)
+    _later: dict[str, Fuzzer] = field(default_factory=dict)
     _latest: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The findings behind the latest violation of a kind."""
 
@@ -270,7 +290,7 @@ class Repaired:
         A repair that prevents the violation of the whole history explains it; if none does, single repairs and pairs
         are tried on the shortest history.
         """
-        fit = [(name,) for name in (*REPAIRS, "late-epoch-flush") if self._process((name,)) is not None]
+        fit = [(name,) for name in dict.fromkeys((*REPAIRS, *SWITCHES)) if self._process((name,)) is not None]
         tried = [self._latest[alarm.kind]] if alarm.kind in self._latest else []
         for names in (*tried, *fit):
             if self._ends(names, alarm.script):
@@ -278,7 +298,19 @@ class Repaired:
                 return names, alarm
         short = self.shortened(alarm)
         pairs = [first + second for first, second in combinations(fit, TOGETHER)]
-        return next((names for names in (*fit, *pairs) if self._ends(names, short.script)), None), short
+        found = next((names for names in (*fit, *pairs) if self._ends(names, short.script)), None)
+        return found or self._repaired_in(short.script), short
+
+    def _repaired_in(self, script: Script) -> tuple[str, ...] | None:
+        """Return the defect that the first later release without this violation has repaired; None if all have it."""
+        for version, name in REPAIRED_IN.items():
+            if version > self.release.version:
+                with suppress(UsageError):
+                    if version not in self._later:
+                        self._later[version] = self._stack.enter_context(Fuzzer(fuzz_release(version, None)))
+                    if self._later[version].replayed(script) is None:
+                        return (name,)
+        return None
 
     def shortened(self, alarm: Alarm) -> Alarm:
         """Return the shortest history with the same violation; unchanged if it does not recur."""

@@ -131,11 +131,20 @@ PLANTS = (
     *(Plant(REPAIR, name) for name in ("reassigned-twice", "hyp-24", "late-epoch-flush")),
 )
 """Checks, effects and repairs of Kafka 4.4.0 that can be left out, one at a time, excluding uncalled code."""
+OF_VERBS = (
+    Plant(_PARTITION, "maybeReplaceCurrentWithFutureReplica", value="false"),
+    Plant(_PARTITION, "runCallbackIfFutureReplicaCaughtUp", value="false"),
+    Plant(_UNIFIED, "hasHigherPartitionLeaderEpoch", value="false"),
+    Plant(f"{LOG}.log.ProducerStateManager", "isProducerExpired", value="true"),
+    Plant(f"{CONTROLLER}.ClusterControlManager", "activate", "register"),
+    *(Plant(REPAIR, name) for name in ("moved-empty", "failed-while-moved")),
+)
+"""Mistakes in what only moves of replicas, late bytes, repeated writes and fail-over of controllers use."""
 
 
 def drawn_plants() -> tuple[Plant, ...]:
     """Return the planted mistakes of the table."""
-    return tuple(random.Random(SEED).sample(PLANTS, DRAWN))  # noqa: S311 (no secret)
+    return (*random.Random(SEED).sample(PLANTS, DRAWN), *OF_VERBS)  # noqa: S311 (no secret)
 
 
 def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant, int | None, str]]:

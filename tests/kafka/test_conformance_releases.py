@@ -62,6 +62,8 @@ def test_the_builder_of_every_release_makes_the_same_of_every_change_on_every_im
 def test_lines_are_kept_for_the_releases_that_they_are_marked_for() -> None:
     text = "one\ntwo,  // until 4.1\nthree,  // since 4.3\n"
     assert select_lines(text, "4.1.2") == "one\ntwo,  // until 4.1\n"
+    between = "one  // since 3.8 until 3.9\n"
+    assert [select_lines(between, version) for version in ("3.7.2", "3.9.2", "4.0.0")] == ["", between, ""]
     assert select_lines(text, "4.2.1") == "one\n"
     assert select_lines(text, "4.3.0-SNAPSHOT") == select_lines(text, "trunk") == "one\nthree,  // since 4.3\n"
 

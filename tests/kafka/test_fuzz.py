@@ -4,6 +4,7 @@ from pathlib import Path
 
 import fencepost.api as f
 import pytest
+from fencepost.invariants.figures.store import load
 from fencepost.kafka.clusters.kit import kit
 from fencepost.kafka.fuzz.histories import Alarm, Fuzzer, Progress, Repaired, Script, fuzz_release
 
@@ -38,6 +39,13 @@ KNOWN = {
             *("stop 1", "recreate 0", "publish 0", "start 1", "kill 1", "produce 0"),
         ),
     ),
+    "moved-empty": Script(
+        "brokers=2 disks=2 partitions=2 replicas=2 min-isr=2 elr=1 faults=2",
+        ("move 1 1 1", "stop 1", "kill 0", "boot 0"),
+    ),
+    "failed-while-moved": Script(
+        f"brokers=2 disks=2 {SHAPE} faults=1", ("move 1 0 1", "copy 1", "fence 0", "publish 1 0", "fail 1 0")
+    ),
 }
 """Histories of 4.4.0 that are findings, as `fencepost fuzz` shortened them."""
 
@@ -71,6 +79,14 @@ def test_a_last_leader_with_a_new_disk_loses_where_the_assignment_empties_the_el
         alarm = fuzzer.replayed(LAST_LEADER)
     assert (alarm is not None) == loses
     assert alarm is None or "without record 1, which was acknowledged" in alarm.message
+
+
+def test_a_defect_that_a_later_release_repaired_is_known_by_this_release() -> None:
+    release = fuzz_release("4.1.1", None)
+    row = next(row for row in load("recall")["rows"] if row["name"] == "KAFKA-19571")
+    shape, _, steps = row["script"].partition("|")
+    with Repaired(release, kit("4.1.1")) as repaired:
+        assert repaired._repaired_in(Script(shape, tuple(steps.split(";")))) == ("KAFKA-19571",)
 
 
 def test_a_seed_is_the_same_history_in_another_process() -> None:

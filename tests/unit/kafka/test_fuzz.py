@@ -2,13 +2,16 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.invariants.figures.store import load
 from fencepost.kafka.driver.releases import KAFKA
-from fencepost.kafka.fuzz.histories import PROFILES, WORDS, Alarm, Script, Step, words
+from fencepost.kafka.fuzz.histories import PROFILES, REPAIRED_IN, WORDS, Alarm, Script, Step, words
 from fencepost.kafka.fuzz.sight import PLANTS, UNFIT, drawn_plants, sight
 from fencepost.model.language.errors import UsageError
+
+from benchmarks.figures.recall import DEFECTS
 
 SHAPE = "brokers=2 disks=1 partitions=1 replicas=2 min-isr=2 elr=1 faults=1"
 ALARM = Alarm(7, "lost", "record 1 is lost", "", SHAPE, (Step("produce 0 0 0"), Step("kill 1 0 0", "leader 0")), 90)
@@ -47,6 +50,18 @@ def test_every_verb_of_the_driver_has_its_words() -> None:
     known = re.findall(r'case "([a-z-]+)"', (JAVA / "Cluster.java").read_text().partition("void act(Step step)")[2])
     assert set(known) == set(WORDS)
     assert words("lag 0 1 2") == "follower 2 of partition 1 is too slow for leader 0"
+
+
+def test_each_defect_of_an_old_release_was_found() -> None:
+    rows = load("recall")["rows"]
+    assert [row["name"] for row in rows] == [defect.name for defect in DEFECTS]
+    assert all(row["seed"] and len(Script(*split(row)).steps) == row["steps"] for row in rows)
+    assert {defect.name for defect in DEFECTS} >= set(REPAIRED_IN.values())
+
+
+def split(row: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+    shape, _, steps = row["script"].partition("|")
+    return shape, tuple(steps.split(";"))
 
 
 def test_the_profiles_are_those_of_the_driver() -> None:

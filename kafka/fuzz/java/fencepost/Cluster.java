@@ -1,6 +1,5 @@
 package fencepost;
 
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -10,14 +9,11 @@ import java.util.TreeMap;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.message.AlterPartitionResponseData;
 import org.apache.kafka.common.message.ListOffsetsRequestData;
 import org.apache.kafka.common.message.ListOffsetsResponseData;
 import org.apache.kafka.common.protocol.Errors;
-import org.apache.kafka.common.record.MemoryRecords;
-import org.apache.kafka.common.record.SimpleRecord;
 import org.apache.kafka.common.requests.AbstractRequest;
 import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.requests.FetchRequest;
@@ -74,13 +70,17 @@ final class Cluster {
     static final class Write {
         final int value;
         final int partition;
-        final Broker leader;
+        Broker leader;
         ProduceResponse.PartitionResponse answer;
 
-        Write(int value, int partition, Broker leader) {
+        Write(int value, int partition) {
             this.value = value;
             this.partition = partition;
-            this.leader = leader;
+        }
+
+        /** The first answer that acknowledges it counts; the producer waits for no other. */
+        void take(ProduceResponse.PartitionResponse answer) {
+            this.answer = acknowledged() ? this.answer : answer;
         }
 
         boolean acknowledged() {
@@ -93,7 +93,7 @@ final class Cluster {
 
     final Shape shape;
     final Path root;
-    final FencepostController controller;
+    FencepostController controller;
     final Broker[] up;
     final List<List<String>> dirs = new ArrayList<>();
     final List<Alteration> alterations = new ArrayList<>();
@@ -145,7 +145,7 @@ final class Cluster {
         for (int b = 0; b < shape.brokers; b++) {
             dirs.add(new ArrayList<>());
             answers.add(new TreeMap<>());
-            written.add(Map.of());
+            written.add(new TreeMap<>());
             Broker.remove(root.resolve("broker-" + b));
             for (int d = 0; d < shape.disks; d++) {
                 dirs.get(b).add("d" + lastDir[b]++);
@@ -253,7 +253,7 @@ final class Cluster {
                     found.add(new Step(verb, i, 0, 0));
                 }
                 return found;
-            case "balance": case "recreate": case "elr-off": found.add(new Step(verb, 0, 0, 0)); return found;
+            case "balance": case "recreate": case "elr-off": case "fail-over": found.add(new Step(verb, 0, 0, 0)); return found;
             case "min-isr":
                 for (int n = 1; n <= shape.replicas; n++) {
                     if (n != minIsr && shape.faults == 0) {
@@ -347,6 +347,21 @@ final class Cluster {
                     add(found, connected(leader) != null && !isOut(b, leader), verb, b, leader, 0);
                 }
                 break;
+            case "move":
+                for (int p = 0; p < shape.partitions; p++) {
+                    for (String dir : dirs.get(b)) {
+                        boolean isOther = log(b, p) != null && !log(b, p).parentDirFile().getName().equals(dir);
+                        add(found, isOther && !up[b].offline.contains(Broker.directoryId(b, dir)), verb, b, p, number(dir));
+                    }
+                }
+                break;
+            case "copy": add(found, up[b].isMoving(), verb, b, 0, 0); break;
+            case "retry":
+                for (int p = 0; p < shape.partitions; p++) {
+                    add(found, leads(b, p) && latest(p) != null, verb, b, p, 0);
+                }
+                break;
+            case "reread": answers.get(b).keySet().forEach(leader -> found.add(new Step(verb, b, leader, 0))); break;
             case "follow": answers.get(b).keySet().forEach(leader -> found.add(new Step(verb, b, leader, 0))); break;
             case "lag":
                 for (int p = 0; p < shape.partitions; p++) {
@@ -403,6 +418,7 @@ final class Cluster {
             case "answer": answer(alteration(step)); break;
             case "balance": controller.balance(); break;
             case "recreate": recreate(); break;
+            case "fail-over": controller = controller.successor(); break;
             case "elr-off": hasElr = false; controller.turnElrOff(); break;
             case "min-isr": minIsr = step.a; controller.setMinIsr("t", minIsr); break;
             case "elect": expect(controller.elect("t", step.a, false)); break;
@@ -429,7 +445,7 @@ final class Cluster {
             case "stop": stop(b); break;
             case "kill": hurt = b; halt(b, 0); break;
             case "crash": hurt(b); halt(b, step.b); break;
-            case "fail": hurt(b); failed[b] = "d" + step.b; up[b].fail(failed[b]); break;
+            case "fail": hurt(b); failed[b] = "d" + step.b; fail(b, failed[b]); break;
             case "take": lose(b, "d" + step.b); dirs.get(b).remove("d" + step.b); break;
             case "replace": lose(b, "d" + step.b); replace(b, "d" + step.b); break;
             case "publish": publish(b, step.b == 0 ? ends.size() - 1 : up[b].applied + 1); break;
@@ -437,6 +453,10 @@ final class Cluster {
             case "assign": assign(b); break;
             case "shrink": Reflect.call(up[b].manager, "maybeShrinkIsr"); up[b].act(); break;
             case "produce": produce(b, step.b); break;
+            case "retry": send(b, latest(step.b)); break;
+            case "move": up[b].move(partitions.get(step.b), "d" + step.c); break;
+            case "copy": copy(b); break;
+            case "reread": reread(b, step.b); break;
             case "delete": delete(b, step.b); break;
             case "send": send(b, step.b); break;
             case "serve": serve(fetches.remove(step.a)); break;
@@ -453,7 +473,7 @@ final class Cluster {
     }
 
     private static boolean isOfBroker(String verb) {
-        return !List.of("balance", "elect", "elect-unclean", "cancel", "reassign", "min-isr", "elr-off", "recreate", "serve", "late-heartbeat").contains(verb);
+        return !List.of("balance", "fail-over", "elect", "elect-unclean", "cancel", "reassign", "min-isr", "elr-off", "recreate", "serve", "late-heartbeat").contains(verb);
     }
 
     /** Return whether the controller did as it was asked; an answer that no operator understands is a defect. */
@@ -467,6 +487,15 @@ final class Cluster {
     private void hurt(int b) {
         faults++;
         hurt = b;
+    }
+
+    private void fail(int b, String dir) {
+        List<TopicPartition> moved = partitions.stream().filter(p -> up[b].future(p) != null && up[b].log(p).parentDirFile().getName().equals(dir)).toList();
+        up[b].fail(dir);
+        for (TopicPartition p : REVERTS_MOVES ? moved : List.<TopicPartition>of()) {
+            Object place = new org.apache.kafka.server.common.TopicIdPartition(up[b].image().topics().getTopic("t").id(), p.partition());
+            up[b].assignments.add(new Object[] {place, Broker.directoryId(b, dir), (Runnable) () -> { }});
+        }
     }
 
     private void lose(int b, String dir) {
@@ -560,6 +589,8 @@ final class Cluster {
         });
     }
 
+    /** The repair of FAILED-WHILE-MOVED: a move that its directory ends is taken back in the metadata as well. */
+    private static final boolean REVERTS_MOVES = Boolean.getBoolean("fencepost.revert-moves");
     private static final String[] NAMED = {"high watermark", "recovery point", "log start"};
 
     private Map<String, long[]> offsets(int b) {
@@ -645,22 +676,51 @@ final class Cluster {
         Errors answer = controller.assign(b, epoch, of, partition, (Uuid) next[1]);
         refuse("an AssignReplicasToDirs", b, epoch, answer);
         if (answer == Errors.NONE) {
-            ((Runnable) next[3]).run();
+            try {
+                ((Runnable) next[next.length - 1]).run();
+            } catch (NullPointerException e) {
+                return;  // AssignmentsManager logs it: the replica moves no more
+            }
         } else if (answer == Errors.STALE_BROKER_EPOCH && up[b].image().cluster().broker(b).epoch() != up[b].epoch) {
             up[b].assignments.add(0, next);  // it tries again
         }
     }
 
     private void produce(int b, int partition) {
-        Write write = new Write(++values, partition, up[b]);
+        Write write = new Write(++values, partition);
         writes.add(write);
-        TopicIdPartition named = new TopicIdPartition(up[b].image().topics().getTopic("t").id(), partitions.get(partition));
-        Calls.append(up[b].manager, named,
-            MemoryRecords.withRecords(Compression.NONE, new SimpleRecord(("" + write.value).getBytes(StandardCharsets.US_ASCII))),
-            answer -> write.answer = answer);
+        send(b, write);
+    }
+
+    /** A write as its producer sends it, again with the same sequence. */
+    private void send(int b, Write write) {
+        write.leader = up[b];
+        TopicIdPartition named = new TopicIdPartition(up[b].image().topics().getTopic("t").id(), partitions.get(write.partition));
+        Calls.append(up[b].manager, named, Calls.firstBatch(write.value), answer -> write.take(answer));
         up[b].act();
         if (!named.topicId().equals(topic)) {
             writes.remove(write);
+        }
+    }
+
+    /** The last write to a partition, which its producer may send again; null if there is none. */
+    private Write latest(int partition) {
+        return writes.stream().filter(w -> w.partition == partition).reduce((before, last) -> last).orElse(null);
+    }
+
+    /** Copies records of a replica that moves; one that has replaced the other has new checkpoints. */
+    private void copy(int b) {
+        up[b].copy();
+        written.get(b).keySet().retainAll(offsets(b).keySet());
+    }
+
+    /** The leader sends the bytes of an answer late: what is in the same place of its files by now. */
+    private void reread(int b, int leader) throws Exception {
+        Fetching.Answer answer = answers.get(b).get(leader);
+        if (answer.isWhole()) {
+            answer.read();
+        } else {
+            answers.get(b).remove(leader);
         }
     }
 

@@ -31,16 +31,16 @@ public final class Fuzz {
         Map.entry("answer", 8.0), Map.entry("assign", 8.0), Map.entry("heartbeat", 8.0), Map.entry("fence", 2.0), Map.entry("stop", 1.5),
         Map.entry("kill", 0.5), Map.entry("boot", 1.0), Map.entry("register", 6.0), Map.entry("start", 3.0), Map.entry("lag", 2.0),
         Map.entry("work", 8.0), Map.entry("shrink", 3.0), Map.entry("send", 2.0), Map.entry("serve", 3.0), Map.entry("resend", 1.0), Map.entry("late-heartbeat", 0.5),
-        Map.entry("checkpoint", 1.0)));
+        Map.entry("checkpoint", 1.0), Map.entry("reread", 1.0), Map.entry("retry", 1.0), Map.entry("copy", 6.0), Map.entry("fail-over", 0.5)));
     private static final Map<String, Map<String, Double>> PROFILES = Map.of(
-        "disks", Map.of("fail", 2.0, "take", 3.0, "replace", 1.0),
+        "disks", Map.of("fail", 2.0, "take", 3.0, "replace", 1.0, "move", 2.0),
         "crashes", Map.of("crash", 2.0),
         "operators", Map.ofEntries(Map.entry("reassign", 2.0), Map.entry("cancel", 1.0), Map.entry("elect", 1.0), Map.entry("elect-unclean", 0.2),
             Map.entry("balance", 1.0), Map.entry("recreate", 0.6), Map.entry("delete", 2.0), Map.entry("min-isr", 1.0), Map.entry("elr-off", 0.1),
-            Map.entry("roll", 2.0), Map.entry("retain", 1.0), Map.entry("unregister", 0.5)),
+            Map.entry("roll", 2.0), Map.entry("retain", 1.0), Map.entry("unregister", 0.5), Map.entry("move", 1.0)),
         "all", Map.ofEntries(Map.entry("fail", 1.0), Map.entry("take", 2.0), Map.entry("replace", 1.0), Map.entry("crash", 1.0),
             Map.entry("reassign", 1.0), Map.entry("cancel", 0.5), Map.entry("elect", 0.5), Map.entry("balance", 0.5), Map.entry("recreate", 0.2),
-            Map.entry("delete", 1.0), Map.entry("unregister", 0.6), Map.entry("roll", 1.0), Map.entry("retain", 0.5)));
+            Map.entry("delete", 1.0), Map.entry("move", 1.0), Map.entry("unregister", 0.6), Map.entry("roll", 1.0), Map.entry("retain", 0.5)));
     private static final List<String> DRAWN = List.of("disks", "crashes", "operators", "all");
     private static final int REPLAYS = 400;
     private static final com.sun.management.OperatingSystemMXBean SYSTEM =
@@ -251,7 +251,7 @@ public final class Fuzz {
     private static String kind(Throwable e) {
         String where = e instanceof Judge.Violation ? "" : " at " + Arrays.stream(e.getStackTrace())
             .filter(f -> f.getClassName().contains("kafka") && !f.getClassName().contains("Fencepost")).findFirst().map(f -> f.getClassName() + "." + f.getMethodName()).orElse("");
-        return (message(e) + where).replaceAll("[0-9]+", "#");
+        return (message(e) + where).replaceAll("(/[^ ,]+|[0-9a-f]{32}|[0-9])+", "#");
     }
 
     private static String message(Throwable e) {

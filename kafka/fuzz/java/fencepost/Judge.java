@@ -51,6 +51,10 @@ final class Judge {
             return offset < Math.max(start, first) || offset >= first + count ? 0 : values[(int) (offset - first)];
         }
 
+        boolean contains(int value) {
+            return IntStream.range(0, count).anyMatch(i -> values[i] == value);
+        }
+
         int epoch(long offset) {
             return epochs[(int) (offset - first)];
         }
@@ -95,6 +99,9 @@ final class Judge {
         }
         records = c.controller.log.size();
         for (int b = 0; b < c.shape.brokers(); b++) {
+            if (c.up[b] != null && (c.touched & 1 << b) != 0 && c.up[b].failure() != null) {
+                throw new Violation("broker " + b + " takes a directory for failed that works, since " + c.up[b].failure());
+            }
             for (int p = 0; p < c.shape.partitions(); p++) {
                 if ((c.touched & 1 << b) != 0) {
                     UnifiedLog log = c.log(b, p);
@@ -182,7 +189,11 @@ final class Judge {
                 if (cached != epoch) {
                     throw new Violation(where(b, p) + "offset " + r.offset() + " has epoch " + epoch + ", and the epoch cache has " + cached);
                 }
-                found.add(Broker.record(r.value()), epoch);
+                int value = Broker.record(r.value());
+                if (!c.excused && found.contains(value)) {
+                    throw new Violation(where(b, p) + "record " + value + " of an idempotent producer is there twice");
+                }
+                found.add(value, epoch);
                 before = epoch;
             }
         }
@@ -356,6 +367,7 @@ final class Judge {
                 step("work", b, 0);
                 step("heartbeat", b, 0);
                 step("assign", b, 0);
+                step("copy", b, 0);
                 step("publish", b, 0);
                 while (step("serve", 0, 0)) {
                     continue;
@@ -388,6 +400,8 @@ final class Judge {
             for (int p = 0; p < c.shape.partitions(); p++) {
                 UnifiedLog log = c.log(b, p);
                 out.append(' ').append(log == null ? -1 : log.highWatermark());
+                UnifiedLog future = log == null ? null : c.up[b].future(c.partitions.get(p));
+                out.append(log == null ? "" : log.parentDirFile().getName()).append(future == null ? "" : "+" + future.logEndOffset());
             }
             out.append(c.up[b] == null ? "" : "/" + c.up[b].applied + "/" + c.up[b].tasks.size() + "/" + c.up[b].assignments.size() + "/" + c.up[b].epoch);
         }
@@ -440,6 +454,9 @@ final class Judge {
             Copy copy = copies[b][p];
             if (!isOnline(b, r)) {
                 continue;
+            }
+            if (isWhole && c.up[b].isMoving()) {
+                throw new Violation(of + "is still moved between directories of broker " + b);
             }
             if (copy == null) {
                 throw new Violation(of + "has no log on broker " + b + ", whose directory is online");

@@ -36,7 +36,7 @@ import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.MetadataProvenance;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.common.DirectoryEventHandler;
-import org.apache.kafka.server.common.KRaftVersion;
+import org.apache.kafka.server.common.KRaftVersion;  // since 3.9
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.internals.log.LogSegment;
 import kafka.log.UnifiedLog;  // until 4.0
@@ -56,7 +56,8 @@ final class Broker {
         .max(Comparator.comparingInt(Constructor::getParameterCount)).orElseThrow();
     private static final Type[] GENERIC = LARGEST.getGenericParameterTypes();
     private static final Metrics METRICS = new Metrics();
-    private static final BrokerTopicStats STATS = new BrokerTopicStats(false);  // until 3.9
+    private static final BrokerTopicStats STATS = new BrokerTopicStats(Optional.empty());  // until 3.7
+    private static final BrokerTopicStats STATS = new BrokerTopicStats(false);  // since 3.8 until 3.9
     private static final BrokerTopicStats STATS = new BrokerTopicStats();  // since 4.0
     private static final Map<String, Object> CONFIGS = new HashMap<>();
     private static final Map<Object, Object> QUOTAS = new HashMap<>();
@@ -77,6 +78,15 @@ final class Broker {
     final Fetching fetching;
     final Object logs;
     final Object alterations;
+    /** Moves replicas between its directories; no thread of it runs. */
+    private Moving moving;
+    private IOException failure;
+    private final LogDirFailureChannel failures = new LogDirFailureChannel(9) {
+        @Override public void maybeAddOfflineLogDir(String dir, String message, IOException cause) {
+            failure = cause;
+            super.maybeAddOfflineLogDir(dir, message, cause);
+        }
+    };
     private final Object cache;
     private final Object topics;
     private MetadataImage image = MetadataImage.EMPTY;
@@ -100,9 +110,9 @@ final class Broker {
         Fakes.Clock clock = new Fakes.Clock();
         kafka.server.KafkaConfig config = config(id, minIsr, directories);
         Object scheduler = Fakes.scheduler(tasks);
-        LogDirFailureChannel failures = new LogDirFailureChannel(9);
         Class<?> caches = Reflect.type("org.apache.kafka.metadata.KRaftMetadataCache", "kafka.server.metadata.KRaftMetadataCache");
-        cache = caches.getConstructors()[0].newInstance(id, (Supplier<KRaftVersion>) () -> KRaftVersion.KRAFT_VERSION_1);
+        cache = caches.getConstructors()[0].newInstance(id);  // until 3.8
+        cache = caches.getConstructors()[0].newInstance(id, (Supplier<KRaftVersion>) () -> KRaftVersion.KRAFT_VERSION_1);  // since 3.9
         logs = logManager(config, cache, scheduler, clock, failures, unreadable == null ? List.of() : List.of(directory(unreadable)));
         previousEpoch = ((java.util.OptionalLong) Reflect.call(logs, "readBrokerEpochFromCleanShutdownFiles")).orElse(-1L);
         Object quotas = quotas(config, clock);
@@ -110,6 +120,8 @@ final class Broker {
         manager = manager(config, scheduler, clock, failures, quotas, alterations);
         fetching = new Fetching(this, config, Reflect.call(quotas, "follower"), METRICS, clock, holding);
         Reflect.set(manager, MANAGER, "replicaFetcherManager", fetching.manager);
+        moving = new Moving(config, manager, Reflect.call(quotas, "alterLogDirs"), STATS, events());
+        Reflect.set(manager, MANAGER, "replicaAlterLogDirsManager", moving);
         topics = Reflect.type("kafka.server.TopicConfigHandler").getConstructors()[0].newInstance(manager, config, quotas
             , scala.Option.empty()  // until 3.9
         );
@@ -269,6 +281,11 @@ final class Broker {
 
     /** Start LogManager: Kafka's recovery reads the segment, unless the metadata has no such replica. */
     private void loadLogs() {
+        if (Arrays.stream(logs.getClass().getMethods()).noneMatch(m -> m.getName().equals("startup") && m.getParameterCount() == 2)) {  // until 3.7
+            Reflect.call(logs, "startup", scala.collection.immutable.Set$.MODULE$.<Object>empty().incl("t"));  // until 3.7
+            Reflect.call(logs, "deleteStrayKRaftReplicas", id, image.topics());  // until 3.7
+            return;  // until 3.7
+        }  // until 3.7
         Method startup = Reflect.method(logs.getClass(), "startup", 2);
         Object topics = startup.getParameterTypes()[0] == Set.class
             ? Set.of("t") : scala.collection.immutable.Set$.MODULE$.<Object>empty().incl("t");
@@ -517,6 +534,33 @@ final class Broker {
             sizes.put(segment.log().file().toPath(), isFirst || segment.baseOffset() <= end ? size : -1L);
             isFirst = false;
         }
+    }
+
+    /** An operator moves a replica to another directory (AlterReplicaLogDirs). */
+    void move(TopicPartition partition, String dir) {
+        Reflect.call(manager, "alterReplicaLogDirs",
+            scala.collection.immutable.Map$.MODULE$.empty().updated(partition, directory(dir).getAbsolutePath()));
+        act();
+    }
+
+    boolean isMoving() {
+        return moving.isBusy();
+    }
+
+    void copy() {
+        moving.work();
+        act();
+    }
+
+    /** The log that will be that of a partition, in another directory; null if there is none. */
+    UnifiedLog future(TopicPartition partition) {
+        kafka.cluster.Partition found = found(partition);
+        return found == null ? null : (UnifiedLog) Scala.value(found.futureLog());
+    }
+
+    /** Why Kafka takes a directory for failed that works; null if it does not. */
+    IOException failure() {
+        return failure;
     }
 
     /** LogDirFailureHandler hears of a directory. */

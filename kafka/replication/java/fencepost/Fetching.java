@@ -104,7 +104,7 @@ final class Fetching {
     static final class Answer {
         final Request to;
         final LinkedHashMap<TopicIdPartition, FetchResponseData.PartitionData> data = new LinkedHashMap<>();
-        private Records records;
+        private final Map<TopicIdPartition, Records> records = new LinkedHashMap<>();
         /** Where to truncate, once AbstractFetcherThread has looked at the answer and let go of its lock. */
         private scala.collection.Map<TopicPartition, EpochEndOffset> judged;
 
@@ -116,7 +116,7 @@ final class Fetching {
             FetchResponseData.PartitionData to = new FetchResponseData.PartitionData().setPartitionIndex(partition.partition())
                 .setErrorCode(found.error.code()).setHighWatermark(found.highWatermark).setLogStartOffset(found.logStartOffset)
                 .setRecords(copy(found.records));
-            records = found.records;
+            records.put(partition, found.records);
             found.divergingEpoch.ifPresent(to::setDivergingEpoch);
             data.put(partition, to);
         }
@@ -132,7 +132,23 @@ final class Fetching {
 
         /** The leader reads the records when it sends them: from the same place of the file as it is now. */
         void read() throws IOException {
-            only().setRecords(copy(records));
+            for (Map.Entry<TopicIdPartition, Records> of : records.entrySet()) {
+                data.get(of.getKey()).setRecords(copy(of.getValue()));
+            }
+        }
+
+        /** Whether the files still are as long as when the fetch was served: a leader ends the connection otherwise. */
+        boolean isWhole() throws IOException {
+            for (Records of : records.values()) {
+                if (of instanceof FileRecords && ((FileRecords) of).sizeInBytes() > 0) {
+                    FileRecords file = (FileRecords) of;
+                    long start = Reflect.number(Reflect.get(file, "start"));
+                    if (!file.channel().isOpen() || file.channel().size() < start + file.sizeInBytes()) {
+                        return false;
+                    }
+                }
+            }
+            return true;
         }
 
         FetchResponseData.PartitionData only() {

@@ -1,6 +1,5 @@
 package fencepost;
 
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -8,7 +7,6 @@ import java.util.Map;
 import java.util.Optional;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.AlterPartitionResponseData;
@@ -19,7 +17,6 @@ import org.apache.kafka.common.message.ListOffsetsResponseData.ListOffsetsTopicR
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.MemoryRecords;
 import org.apache.kafka.common.record.Records;
-import org.apache.kafka.common.record.SimpleRecord;
 import org.apache.kafka.common.requests.AbstractRequest;
 import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.requests.FetchRequest;
@@ -557,10 +554,8 @@ final class World {
         write.record = writes.size() + 1;
         write.leader = b;
         TopicIdPartition partition = new TopicIdPartition(topic, Broker.PARTITION);
-        MemoryRecords records = MemoryRecords.withRecords(Compression.NONE,
-            new SimpleRecord(("" + write.record).getBytes(StandardCharsets.US_ASCII)));
         write.offset = b.manager.getLog(Broker.PARTITION).isDefined() ? b.log().logEndOffset() : 0;
-        Calls.append(b.manager, partition, records, answer -> write.answer = answer);
+        Calls.append(b.manager, partition, Calls.batch(write.record), answer -> write.answer = answer);
         b.act();
         if (write.answer != null && write.answer.error != Errors.NONE && b.log().logEndOffset() == write.offset) {
             throw new Refused(write.answer.error.name());

@@ -67,9 +67,31 @@ public final class FencepostController {
     private final ClusterControlManager cluster;
     private final ReplicationControlManager replication;
     private final Time time;
+    private final int minIsr;
+    private final boolean unclean;
 
     public FencepostController(int minIsr, boolean elr, boolean unclean, Time time) {
+        this(minIsr, unclean, time);
+        replay(new FeatureLevelRecord().setName("metadata.version")
+            .setFeatureLevel(MetadataVersion.latestProduction().featureLevel()));
+        if (elr) {
+            replay(new FeatureLevelRecord().setName(ELR).setFeatureLevel((short) 1));
+        }
+        cluster.activate();
+    }
+
+    /** Another controller that has read the same metadata log, and becomes the active one. */
+    public FencepostController successor() {
+        FencepostController next = new FencepostController(minIsr, unclean, time);
+        log.forEach(next::replay);
+        next.cluster.activate();
+        return next;
+    }
+
+    private FencepostController(int minIsr, boolean unclean, Time time) {
         this.time = time;
+        this.minIsr = minIsr;
+        this.unclean = unclean;
         features = new FeatureControlManager.Builder().setSnapshotRegistry(snapshots)
             .setQuorumFeatures(new QuorumFeatures(0, QuorumFeatures.defaultFeatureMap(true), List.of(0))).build();  // until 3.9
             .setQuorumFeatures(new QuorumFeatures(0, QuorumFeatures.defaultSupportedFeatureMap(true), List.of(0))).build();  // since 4.0
@@ -80,25 +102,20 @@ public final class FencepostController {
         cluster = new ClusterControlManager.Builder().setClusterId("c").setTime(time).setSnapshotRegistry(snapshots)
             .setSessionTimeoutNs(SESSION_NS).setReplicaPlacer(new StripedReplicaPlacer(new Random(1)))
             .setFeatureControlManager(features)
-            .setBrokerUncleanShutdownHandler(this::uncleanShutdown).build();  // until 3.9
+            .setBrokerUncleanShutdownHandler(this::uncleanShutdown)  // since 3.8 until 3.9
+            .build();  // until 3.9
             .setBrokerShutdownHandler(this::shutdown).build();  // since 4.0
         replication = new ReplicationControlManager.Builder().setSnapshotRegistry(snapshots).setConfigurationControl(configs)
             .setClusterControl(cluster).setFeatureControl(features).build();
-        replay(new FeatureLevelRecord().setName("metadata.version")
-            .setFeatureLevel(MetadataVersion.latestProduction().featureLevel()));
-        if (elr) {
-            replay(new FeatureLevelRecord().setName(ELR).setFeatureLevel((short) 1));
-        }
-        cluster.activate();
     }
 
     private void shutdown(int broker, boolean clean, List<ApiMessageAndVersion> records) {  // since 4.0
         replication.handleBrokerShutdown(broker, clean, records);  // since 4.0
     }  // since 4.0
 
-    private void uncleanShutdown(int broker, List<ApiMessageAndVersion> records) {  // until 3.9
-        replication.handleBrokerUncleanShutdown(broker, records);  // until 3.9
-    }  // until 3.9
+    private void uncleanShutdown(int broker, List<ApiMessageAndVersion> records) {  // since 3.8 until 3.9
+        replication.handleBrokerUncleanShutdown(broker, records);  // since 3.8 until 3.9
+    }  // since 3.8 until 3.9
 
     private void replay(ApiMessage record) {
         long offset = log.size();
@@ -155,6 +172,7 @@ public final class FencepostController {
             .setMinSupportedVersion((short) 0).setMaxSupportedVersion((short) 1));
         ControllerResult<BrokerRegistrationReply> result =
             cluster.registerBroker(request, log.size(), features.finalizedFeatures(Long.MAX_VALUE)
+                , Short.MAX_VALUE  // until 3.8
                 , true  // since 4.0
             );
         repeats = result.records().stream().filter(record -> record.message() instanceof PartitionChangeRecord).count() > 1;

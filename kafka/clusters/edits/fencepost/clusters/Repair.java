@@ -50,6 +50,7 @@ public final class Repair {
             case "reassigned-twice" -> List.of(forgetReplicasAdded());
             case "hyp-25" -> List.of(forgetDirectories());
             case "hyp-24" -> List.of(reportBeforeUnfencing());
+            case "moved-empty" -> List.of(keepEpochOfMovedLog());
             case "hyp-26" -> List.of(forgetStraysStart());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
@@ -227,6 +228,14 @@ public final class Repair {
         }
         manager.getDeclaredMethod("loadLogs").insertAfter("{ this.checkpointLogRecoveryOffsets(); this.checkpointLogStartOffsets(); }");
         return manager;
+    }
+
+    /** A log that replaces that of a leader knows where the leader's epoch begins, also where it has no record of it. */
+    private static CtClass keepEpochOfMovedLog() throws Exception {
+        CtClass partition = type("kafka.cluster.Partition");
+        partition.getDeclaredMethod("$anonfun$maybeReplaceCurrentWithFutureReplica$1").insertAfter("if ($1.isLeader()) {"
+            + " $1.localLogOrException().assignEpochStartOffset($1.getLeaderEpoch(), $1.localLogOrException().logEndOffset()); }");
+        return partition;
     }
 
     private static CtClass type(String name) throws NotFoundException {
