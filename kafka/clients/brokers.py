@@ -60,6 +60,9 @@ class Request:
             plot = self.connection.plot
             if plot.world.take("connection_dies", self.broker):
                 self.connection.close()
+            if self.broker in plot.world.silent:
+                self.connection.read_on()
+                return
             if not self.is_lost:
                 at = plot.now()
                 for event in self.told:
@@ -122,6 +125,10 @@ class Connection(asyncio.Protocol):
         self.transport.write(data)
         if not self.buffer:
             self.since = self.plot.now()
+        self.read_on()
+
+    def read_on(self) -> None:
+        """Process the next request."""
         self.is_busy = False
         asyncio.get_running_loop().call_soon(self._next)
 
@@ -152,8 +159,9 @@ def note_requests(plot: Plot, connection: Connection, message: wire.Message) -> 
     if message.api == wire.METADATA:
         note("metadata", NOBODY)
     elif message.api == wire.PRODUCE:
-        for partition, values in produced(body):
-            note("produce", partition, value=" ".join(values))
+        for partition, values, numbers in produced(body):
+            by = f"{numbers.producer}/{numbers.epoch}" if numbers.producer != NOBODY else ""
+            note("produce", partition, value=" ".join(values), producer=by, sequence=numbers.sequence)
     elif message.api == wire.FETCH:
         for partition, _, item in fetched_partitions(body):
             known = getattr(item, "last_fetched_epoch", NOBODY)
@@ -170,10 +178,10 @@ def note_requests(plot: Plot, connection: Connection, message: wire.Message) -> 
             note("list", item.partition_index, getattr(item, "current_leader_epoch", NOBODY))
 
 
-def produced(body: Any) -> list[tuple[int, list[str]]]:
-    """Return the partitions of a produce request with the values for each."""
+def produced(body: Any) -> list[tuple[int, list[str], wire.Numbers]]:
+    """Return the partitions of a produce request with the values and the producer's numbers for each."""
     return [
-        (item.index, [one.value for one in wire.records(item.records)])
+        (item.index, [one.value for one in wire.records(item.records)], wire.numbers_of(item.records))
         for topic in body.topic_data
         for item in topic.partition_data
     ]
@@ -195,7 +203,7 @@ def answers(plot: Plot, broker: int, message: wire.Message) -> tuple[dict[str, A
     if message.api == wire.METADATA:
         return _metadata(world, broker, message, base)
     if message.api == wire.PRODUCE:
-        found = [world.produce(broker, partition, values) for partition, values in produced(message.body)]
+        found = [world.produce(broker, *one) for one in produced(message.body)]
         return base | _data(world, broker, message, found), _told(
             world, broker, "produce", found, is_named=message.version >= 10
         )
@@ -211,7 +219,8 @@ def answers(plot: Plot, broker: int, message: wire.Message) -> tuple[dict[str, A
     if message.api in (wire.OFFSET_COMMIT, wire.OFFSET_FETCH):
         return base | {"topics": _committed(world, message)}, []
     if message.api == wire.INIT_PRODUCER_ID:
-        return base | {"producer_id": 1, "producer_epoch": 0}, []
+        world.producers += 1
+        return base | {"producer_id": world.producers, "producer_epoch": 0}, []
     topics, events = _offsets(world, broker, message)
     return base | {"topics": topics}, events
 

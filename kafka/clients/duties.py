@@ -125,6 +125,30 @@ RULES = (
         "The application hears of a loss that did not happen: it stops, or resets its position.",
     ),
     Rule(
+        "retries-keep-their-sequence",
+        "KIP-98",
+        "Within a producer epoch a batch is sent again with the sequence that it had.",
+        "Brokers cannot recognize the batch: it is written again, or taken for another one.",
+    ),
+    Rule(
+        "no-record-is-written-twice",
+        "KIP-98",
+        "An idempotent producer writes each record once.",
+        "Consumers process a record twice, although the producer was configured against this.",
+    ),
+    Rule(
+        "acknowledged-records-are-written",
+        "KIP-98",
+        "What an idempotent producer reports as written is in the log.",
+        "The application believes that a record is written that no consumer ever reads.",
+    ),
+    Rule(
+        "records-are-written-in-order",
+        "KIP-98",
+        "An idempotent producer writes records in the order in which they were given.",
+        "Consumers see a newer state before an older one, and keep the older one.",
+    ),
+    Rule(
         "stays-alive",
         "not in a KIP",
         "The process of a client does not die, whatever the cluster does.",

@@ -52,6 +52,9 @@ class Event:
     since: float = 0.0
     error: str = ""
     value: str = ""
+    producer: str = ""
+    sequence: int = NOBODY
+    """The producer id and epoch, and the first sequence, of an idempotent producer's batch."""
     named: bool = False
     """Whether a hint came with the leader's endpoint."""
     happened: bool = False
@@ -83,6 +86,8 @@ class Play:
     """Whether a second client takes over in the middle, knowing only the committed positions."""
     resets: bool = False
     """Whether the reset policy is latest, so that a consumer may skip records without a report."""
+    is_idempotent: bool = False
+    """Whether the producer is idempotent, with several requests in flight."""
     broken: str = ""
     """Why the client could not be driven to the end."""
     begun_again: str = ""

@@ -76,6 +76,15 @@ FOLLOWERS = {
     "follower_ends_earlier": "the last record is missing there, until the cluster is at rest",
 }
 """Moves that affect the logs from which consumers read."""
+PRODUCERS = {
+    "client_is_idempotent": "the producer is idempotent, with five requests in flight, from its start on",
+    "answers_are_lost": "the broker handles what it receives, and answers nothing until its connections end",
+    "connections_end": "the connections to the broker end",
+    "broker_keeps_last_batch": "the broker is back with a snapshot, which has the last batch of each producer",
+    "producers_expire": "brokers know nothing of the producers that have written until then",
+    "sequence_is_refused": "the next batch for the partition is out of order for its broker",
+}
+"""Moves of histories with an idempotent producer, and of its brokers."""
 APPLICATION = {
     "client_commits": "the application commits its position, with the leader epoch of the record before it",
     "client_commits_without_epoch": "the application commits its position alone",
@@ -285,6 +294,8 @@ HOPELESS = ("leader-discovery-all-endpoints-lost",)
 ERROR_NAMES = {
     "1": "OFFSET_OUT_OF_RANGE",
     "6": "NOT_LEADER_OR_FOLLOWER",
+    "45": "OUT_OF_ORDER_SEQUENCE_NUMBER",
+    "47": "INVALID_PRODUCER_EPOCH",
     "74": "FENCED_LEADER_EPOCH",
     "75": "UNKNOWN_LEADER_EPOCH",
     "100": "UNKNOWN_TOPIC_ID",
@@ -330,7 +341,7 @@ def of_archive() -> list[History]:
 def _move(text: str) -> Move:
     name, *args = text.split()
     name = name.replace("-", "_")
-    known = (*BESIDES, *ERRORS, *FOLLOWERS, *APPLICATION)
+    known = (*BESIDES, *ERRORS, *FOLLOWERS, *PRODUCERS, *APPLICATION)
     if name not in known and name not in {item.name for item in named_protocol(PROTOCOL).machine.actions}:
         raise ValueError(f"no move is called {text!r}")
     return Move(name, tuple(map(int, args)))
@@ -355,6 +366,7 @@ def _line(event: Event) -> str:
     known = "" if event.epoch == NOBODY else f", epoch {event.epoch}"
     if event.kind == "request":
         what = f" of {part} from {event.offset}" if event.offset != NOBODY else f" {event.value}".rstrip()
+        what += f" (producer {event.producer}, sequence {event.sequence})" if event.producer else ""
         return f"client->>b{event.broker}: {event.api}{what}{known}"
     if event.kind == "answer":
         said = ERROR_NAMES.get(event.error, event.error) or (

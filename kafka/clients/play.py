@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.brokers import POLL, Connection, Request
 from fencepost.kafka.clients.events import NOBODY, Event, Play
-from fencepost.kafka.clients.history import APPLICATION, BESIDES, ERRORS, FOLLOWERS, SILENT, History, Move
+from fencepost.kafka.clients.history import APPLICATION, BESIDES, ERRORS, FOLLOWERS, PRODUCERS, SILENT, History, Move
 from fencepost.kafka.clients.world import CLUSTER_ACTIONS, TOPIC, World
 from fencepost.model.language.errors import DisabledError, DomainError
 
@@ -64,6 +64,7 @@ class Player:
         self.play.has_old_brokers = bool(history.constants.old_brokers)
         self.play.restarts = history.has("client_restarts")
         self.play.resets = history.has("client_resets")
+        self.play.is_idempotent = history.has("client_is_idempotent")
         self.done_with = asyncio.Event()
         """Whether the client has committed, or reports that it cannot."""
         self.began = time.monotonic()
@@ -143,6 +144,7 @@ class Player:
             "reset": "latest" if self.play.resets else "none",
             "group": "g" if self.world.has_groups else "",
             "resume": 0,
+            "idempotent": int(self.play.is_idempotent),
         }
         if self.play.role == "consumer":
             for _ in range(WARM):
@@ -256,7 +258,7 @@ class Player:
             self.waiting = None
 
     async def _move(self, move: Move) -> None:
-        if move.name in (*CLUSTER_ACTIONS, *BESIDES, *ERRORS, *FOLLOWERS):
+        if move.name in (*CLUSTER_ACTIONS, *BESIDES, *ERRORS, *FOLLOWERS, *PRODUCERS):
             await self._change(move)
         elif move.name in APPLICATION:
             self.note(Event("moved", self.now(), value=str(move)))
@@ -334,6 +336,10 @@ class Player:
             self._close(move.args[0])
         elif move.name == "broker_starts":
             await self._open(move.args[0])
+        elif move.name == "connections_end":
+            for connection in [item for item in self.connections if item.broker == move.args[0]]:
+                self.connections.discard(connection)
+                connection.close()
 
     def _note_lost(self, lost: list[tuple[int, int]]) -> None:
         for partition, offset in lost:
@@ -345,6 +351,7 @@ class Player:
         self._release(is_data=False)
         if self.play.broken:
             return
+        self.world.silent.clear()
         self._note_lost(self.world.settle())
         self.note(Event("settled", self.now()))
         self.settled = 1

@@ -457,6 +457,40 @@ def _recovery(judge: Judge, partition: int) -> None:
         judge.breaks(rule, stuck, f"{stuck.value} was not {'acknowledged' if is_producer else 'delivered'}")
 
 
+def _written(judge: Judge, partition: int) -> None:
+    """Look at the log of an idempotent producer: each record once, in its order, and all that was acknowledged."""
+    if not judge.play.is_idempotent or (partition, 0) not in judge.play.logs:
+        return
+    log = judge.play.logs[partition, 0]
+    sent: dict[tuple[str, str], int] = {}
+    for request in judge.sent:
+        if request.producer:
+            known = sent.setdefault((request.producer, request.value), request.sequence)
+            judge.count("retries-keep-their-sequence")
+            if known != request.sequence:
+                why = f"{request.value} is sent with sequence {request.sequence} after {known}, by {request.producer}"
+                judge.breaks("retries-keep-their-sequence", request, why)
+    latest = NOBODY
+    for item in judge.events:
+        places = [offset for offset, value in enumerate(log) if value == item.value]
+        last = next((one for one in reversed(judge.sent) if item.value in one.value.split()), item)
+        if item.kind == "acked":
+            judge.count("acknowledged-records-are-written")
+            if not places:
+                why = f"{item.value} is acknowledged, and not in the log"
+                judge.breaks("acknowledged-records-are-written", last, why)
+        elif item.kind == "written" and places:
+            judge.count("no-record-is-written-twice")
+            judge.count("records-are-written-in-order")
+            if len(places) > 1:
+                why = f"{item.value} is at offsets {' and '.join(map(str, places))}"
+                judge.breaks("no-record-is-written-twice", last, why)
+            if places[0] < latest:
+                why = f"{item.value} is at offset {places[0]}, and a record that was given earlier at {latest}"
+                judge.breaks("records-are-written-in-order", last, why)
+            latest = max(latest, places[0])
+
+
 LOOKS: tuple[Callable[[Judge, int], None], ...] = (
     _brokers,
     _epochs,
@@ -466,6 +500,7 @@ LOOKS: tuple[Callable[[Judge, int], None], ...] = (
     _records,
     _reports,
     _recovery,
+    _written,
 )
 AFTER_RESTARTS = (_records, _reports, _recovery)
 """The rules that apply to another client of the group, which knows no leaders, replicas, or epochs."""

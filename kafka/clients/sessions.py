@@ -42,6 +42,10 @@ MUTANTS = {
     "cries-wolf-after-two-records": "reports-are-true",
     "cries-wolf-on-epoch--1": "reports-are-true",
     "cries-wolf-on-a-retried-validation": "reports-are-true",
+    "numbers-retries-anew": "retries-keep-their-sequence",
+    "forgets-its-numbers": "no-record-is-written-twice",
+    "acknowledges-at-once": "acknowledged-records-are-written",
+    "sends-the-last-first": "records-are-written-in-order",
     "dies-without-a-leader": "stays-alive",
     "overlooks-the-preferred-replica": "preferred-replica-is-used",
     "flips-back-to-the-leader": "preferred-replica-is-used",
@@ -67,6 +71,8 @@ class Known:
     preferred: int = NOBODY
     is_validated: bool = True
     waiting: list[str] = field(default_factory=list)
+    numbers: dict[str, wire.Numbers] = field(default_factory=dict)
+    """The numbers of each record that an idempotent producer has sent."""
     is_over: bool = False
 
 
@@ -233,7 +239,12 @@ class OwnClient:
         if not known.waiting:
             await asyncio.sleep(0.002)
             return
-        rows = [{"index": partition, "records": wire.batch(0, NOBODY, known.waiting[0])}]
+        value = known.waiting[-1 if self.mutant == "sends-the-last-first" else 0]
+        if self.mutant == "acknowledges-at-once":
+            known.waiting.remove(value)
+            self.hear({"event": "acked", "partition": partition, "value": value, "offset": 0})
+            return
+        rows = [{"index": partition, "records": wire.batch(0, NOBODY, value, self._numbers(known, value))}]
         body = {
             "acks": -1,
             "timeout": wire.NO_TIME,
@@ -242,10 +253,19 @@ class OwnClient:
         told = await self._call(at, wire.PRODUCE, PRODUCE, {"transactional_id": None, **body})
         found = told.responses[0].partition_responses[0]
         if found.error_code == wire.NONE:
-            value = known.waiting.pop(0)
+            known.waiting.remove(value)
             self.hear({"event": "acked", "partition": partition, "value": value, "offset": found.base_offset})
             return
         await self._failed(is_news=self._hint(partition, found, told.node_endpoints))
+
+    def _numbers(self, known: Known, value: str) -> wire.Numbers:
+        """Return the numbers of a record, which keeps them when it is sent again."""
+        if not self.command["idempotent"] or self.mutant == "forgets-its-numbers":
+            return wire.UNNUMBERED
+        if value not in known.numbers or self.mutant == "numbers-retries-anew":
+            newest = max((item.sequence for item in known.numbers.values()), default=NOBODY)
+            known.numbers[value] = wire.Numbers(1, 0, newest + 1)
+        return known.numbers[value]
 
     async def _consume(self, partition: int) -> None:
         known = self.known[partition]

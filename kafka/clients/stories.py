@@ -399,6 +399,20 @@ STORIES = (
         ("franz-go==1.21.4", "franz-go==1.22.2"),
     ),
     Story(
+        "batches-behind-a-snapshot",
+        "KAFKA-9199",
+        "Two batches of an idempotent producer are written, and their answers are lost. The next leader has restarted: "
+        "it recognizes the last batch alone, refuses the first as out of order. Java opens a producer epoch and "
+        "writes the batch again; librdkafka does not recover.",
+        {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2},
+        (
+            *("client-is-idempotent", "answers-are-lost 0", "client-has-more 0", "client-has-more 0", *TRIES * 2),
+            *("broker-keeps-last-batch 1", *MOVES, "connections-end 0"),
+        ),
+        ("no-record-is-written-twice", "recovers"),
+        ("java==4.4.0", "librdkafka==2.16.1"),
+    ),
+    Story(
         "admin-of-a-leader-that-has-gone",
         "KAFKA-20673",
         "The admin client has cached a leader that has left the cluster, and waits for it until the call times out.",

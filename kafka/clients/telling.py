@@ -6,7 +6,7 @@ from typing import Any
 
 from fencepost.kafka.clients.duties import RULES
 from fencepost.kafka.clients.events import NOBODY, Event, Play
-from fencepost.kafka.clients.history import APPLICATION, BESIDES, CODES, ERROR_NAMES, ERRORS, FOLLOWERS
+from fencepost.kafka.clients.history import APPLICATION, BESIDES, CODES, ERROR_NAMES, ERRORS, FOLLOWERS, PRODUCERS
 from fencepost.kafka.clients.rules import BrokenRule
 
 SHOWN = 4
@@ -22,7 +22,7 @@ MOVES = {
     "lost": "the log of partition {event.partition} is cut at offset {event.offset}",
     "settled": "from then on every partition has a leader that all brokers know",
 }
-OTHERS = BESIDES | ERRORS | FOLLOWERS
+OTHERS = BESIDES | ERRORS | FOLLOWERS | PRODUCERS
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _in_cluster(events: list[Event], about: int) -> Iterator[str]:
         if name == "broker_learns":
             learning.setdefault(args[1], []).append(args[0])
             continue
-        is_of_brokers = name.startswith(("broker", "replicas", "connection"))
+        is_of_brokers = name.startswith(("broker", "replicas", "connection", "answers", "producers", "client"))
         is_of_other = event.kind == "moved" and not is_of_brokers and about not in (NOBODY, int((*args, about)[0]))
         if is_of_other or name not in MOVES | OTHERS:
             continue
@@ -108,6 +108,7 @@ def _learned(learning: dict[str, list[str]]) -> Iterator[str]:
 def _at_client(event: Event) -> str:
     """Return in words what the client receives or does, or an empty string."""
     where, of = f"broker {event.broker}", "" if event.epoch == NOBODY else f" in epoch {event.epoch}"
+    numbers = f" ({event.value}, producer {event.producer}, sequence {event.sequence})" if event.producer else ""
     if event.kind in ("metadata", "hint"):
         leader = "no broker" if event.leader == NOBODY else f"broker {event.leader}"
         error = f" (error {ERROR_NAMES.get(event.error, event.error)})" if event.error else ""
@@ -118,7 +119,7 @@ def _at_client(event: Event) -> str:
     if event.kind == "moved" and (name := event.value.split()[0].replace("-", "_")) in APPLICATION:
         return APPLICATION[name]
     words = {
-        "request": f"sends {event.api} to {where}{of}" if event.api != "metadata" else "",
+        "request": f"sends {event.api} to {where}{of}{numbers}" if event.api != "metadata" else "",
         "preferred": f"hears that broker {event.leader} serves it",
         "delivered": f"delivers offset {event.offset}",
         "failed": f"fails {event.value}",

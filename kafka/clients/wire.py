@@ -30,6 +30,7 @@ JOINS = {11: (0, 5), 12: (0, 3), 13: (0, 1), 14: (0, 3)}
 """Versions also offered then, because librdkafka requires them of a coordinator. Clients with manual assignment do
 not use them."""
 NONE, OUT_OF_RANGE, LEADER_NOT_AVAILABLE, NOT_LEADER = 0, 1, 5, 6
+OUT_OF_ORDER, FENCED_PRODUCER, UNKNOWN_PRODUCER = 45, 47, 59
 NO_COORDINATOR, UNSUPPORTED, FENCED_EPOCH, UNKNOWN_EPOCH, UNKNOWN_ID = 15, 35, 74, 75, 100
 NO_TIME = dt.timedelta(0)
 
@@ -177,18 +178,29 @@ def versions(error: int = NONE, *, has_groups: bool = False) -> dict[str, Any]:
     return {"error_code": error, "api_keys": offered, "throttle_time": NO_TIME}
 
 
+class Numbers(typing.NamedTuple):
+    """The producer id, the producer epoch and the first sequence of a batch."""
+
+    producer: int
+    epoch: int
+    sequence: int
+
+
+UNNUMBERED = Numbers(-1, -1, -1)
+
+
 @cache
-def batch(offset: int, epoch: int, value: str) -> bytes:
-    """Return one record as a broker's batch: its offset, leader epoch, and value."""
+def batch(offset: int, epoch: int, value: str, numbers: Numbers = UNNUMBERED) -> bytes:
+    """Return one record as a batch: its offset, leader epoch, value, and its producer's numbers."""
     _, _, _, writers = kio()
     records = import_module("kio.records.schema")
     when = dt.datetime.fromtimestamp(1_700_000_000, tz=dt.UTC)
     record = records.Record(attributes=0, timestamp=when, offset=offset, key=None, value=value.encode(), headers=())
     new = records.NewRecordBatch(
-        producer_id=-1,
-        producer_epoch=-1,
+        producer_id=numbers.producer,
+        producer_epoch=numbers.epoch,
         partition_leader_epoch=epoch,
-        base_sequence=-1,
+        base_sequence=numbers.sequence,
         records=(record,),
         attributes=0,
     )
@@ -204,6 +216,14 @@ class Read:
     offset: int
     epoch: int
     value: str
+
+
+def numbers_of(data: bytes | None) -> Numbers:
+    """Return the numbers of the first batch."""
+    if not data:
+        return UNNUMBERED
+    one, _ = kio()[2].read_batch(data, 0)
+    return Numbers(one.producer_id, one.producer_epoch, one.base_sequence)
 
 
 def records(data: bytes | None) -> list[Read]:

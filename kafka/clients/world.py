@@ -13,14 +13,23 @@ from typing import Any, NamedTuple
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.events import NOBODY
-from fencepost.kafka.clients.history import ERRORS, FOLLOWERS, History, Move
+from fencepost.kafka.clients.history import ERRORS, FOLLOWERS, PRODUCERS, History, Move
 from fencepost.model.clients.discovery.constants import HintFrom
 from fencepost.model.clients.discovery.state import newest
 from fencepost.model.cluster.log import departs
 from fencepost.model.consumers.answers import Reply, reply_to
+from fencepost.model.idempotence.machine import Answer, answer_to, duplicate_of, knows_producer
 from fencepost.model.language.interpreter import Interpreter
 
 TOPIC = "t"
+RETAINED = 5
+"""The batches of a producer that a broker recognizes."""
+PRODUCER_ERRORS = {
+    Answer.NONE: wire.NONE,
+    Answer.OUT_OF_ORDER: wire.OUT_OF_ORDER,
+    Answer.UNKNOWN_PRODUCER: wire.UNKNOWN_PRODUCER,
+    Answer.FENCED: wire.FENCED_PRODUCER,
+}
 NO_PORT = 1
 """A port without a listener, for a broker that moved before the history started."""
 CLUSTER_ACTIONS = (
@@ -45,10 +54,11 @@ class View(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A record in a log: the wire epoch of the leader that wrote it, and its value."""
+    """A record in a log: the wire epoch of the leader that wrote it, its value, and its producer's numbers."""
 
     epoch: int
     value: str
+    numbers: wire.Numbers = wire.UNNUMBERED
 
 
 @dataclass
@@ -111,7 +121,14 @@ class World:
         """The offset that a consumer committed for a partition, and the leader epoch or -1."""
         self.has_groups = history.has("client_commits", "client_commits_without_epoch", "client_restarts")
         self.followers: Any = named_protocol("follower-reads").machine.set_constants({})
-        self.written = 0
+        self.idempotence: Any = named_protocol("idempotent-producer").machine.set_constants({})
+        self.written = self.producers = 0
+        self.silent: set[int] = set()
+        """Brokers that handle requests and do not answer."""
+        self.snapshots: dict[tuple[int, int], int] = {}
+        """By broker and partition the end of the log when the broker came back with a snapshot."""
+        self.expired: dict[int, int] = {}
+        """The end of a partition's log when brokers forgot its producers."""
         for partition in range(self.c.partitions):
             for epoch in range(newest(self.s).partition[partition].epoch + 1):
                 self.logs[partition, 0, epoch] = []
@@ -132,11 +149,29 @@ class World:
             self.due = [item for item in self.due if item != move] + [move] * times
         elif move.name in FOLLOWERS:
             self._change_copy(move)
+        elif move.name in PRODUCERS:
+            self._change_producers(move)
         else:
             self.actions[move.name].function(self.s, self.c, *move.args)
             if move.name in ("controller_elects_leader", "topic_is_recreated"):
                 return self._begin_log(move.args[0])
         return []
+
+    def _change_producers(self, move: Move) -> None:
+        ends = {}
+        for partition in range(self.c.partitions):
+            now = newest(self.s).partition[partition]
+            ends[partition] = len(self.logs[partition, now.topic, now.epoch])
+        if move.name == "answers_are_lost":
+            self.silent.add(move.args[0])
+        elif move.name == "connections_end":
+            self.silent.discard(move.args[0])
+        elif move.name == "broker_keeps_last_batch":
+            self.snapshots |= {(move.args[0], partition): end for partition, end in ends.items()}
+        elif move.name == "producers_expire":
+            self.expired |= ends
+        elif move.name == "sequence_is_refused":
+            self.due.append(move)
 
     def _change_copy(self, move: Move) -> None:
         partition, copy = move.args[0], self.copies.get(move.args[0])
@@ -259,15 +294,36 @@ class World:
         log.end = len(log.log)
         return topic != now.topic or departs(log, self.view(partition, self.s.newest).wire_epoch, offset + 1, epoch)
 
-    def produce(self, broker: int, partition: int, values: list[str]) -> PartitionAnswer:
-        """Answer a batch: a broker that believes that it leads appends it."""
+    def produce(
+        self, broker: int, partition: int, values: list[str], numbers: wire.Numbers = wire.UNNUMBERED
+    ) -> PartitionAnswer:
+        """Answer a batch: a broker that believes that it leads appends it, if it is the next one of its producer."""
         found = self.refused(broker, partition, NOBODY, None)
-        if found.error == wire.NONE:
+        if found.error == wire.NONE and numbers.producer != NOBODY:
+            found.error, found.base = self.recognize(broker, partition, numbers)
+        if found.error == wire.NONE and found.base == NOBODY:
             log = self.log(broker, partition)
             found.base = len(log)
             epoch = self.view(partition, self.s.broker[broker].replica).wire_epoch
-            log += [Record(epoch, value) for value in values]
+            given = [numbers._replace(sequence=numbers.sequence + place) for place in range(len(values))]
+            log += [Record(epoch, value, given[place]) for place, value in enumerate(values)]
         return found
+
+    def recognize(self, broker: int, partition: int, numbers: wire.Numbers) -> tuple[int, int]:
+        """Return the error of a leader for a batch, and its offset if it is a duplicate: by the model's functions."""
+        if self.take("sequence_is_refused", partition):
+            return wire.OUT_OF_ORDER, NOBODY
+        log = self.log(broker, partition)
+        own = [place for place, item in enumerate(log) if item.numbers.producer == numbers.producer]
+        snapshot, expired = self.snapshots.get((broker, partition), 0), self.expired.get(partition, 0)
+        s: Any = SimpleNamespace(log=[log[place].numbers for place in own], end=len(own))
+        s.snapshot = {broker: sum(place < snapshot for place in own)}
+        s.forgotten = sum(place < expired for place in own)
+        c: Any = SimpleNamespace(**{**self.idempotence.values, "log_size": len(own), "retained": RETAINED})
+        known = duplicate_of(s, c, broker, *numbers[1:]) if knows_producer(s, broker) else NOBODY
+        if known != NOBODY:
+            return wire.NONE, own[known]
+        return PRODUCER_ERRORS[answer_to(s, c, broker, *numbers[1:])], NOBODY
 
     def reply(self, copy: Copy, partition: int, offset: int) -> int:
         """Return the model's answer of a follower to a consumer's fetch at this offset."""

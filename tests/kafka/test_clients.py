@@ -23,6 +23,10 @@ from tests.unit.kafka.test_clients import history
 pytest.importorskip("kio", reason="the scripted cluster needs kio (the extra `clients`)")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 OWN = "fencepost"
+LOST_ANSWERS = history(
+    *("client-is-idempotent", "answers-are-lost 0", "client-has-more 0", "client-has-more 0", *TRIES * 2),
+    "connections-end 0",
+)
 LOST = history("records-are-lost 0", "controller-elects-leader 0 1", consumer=1)
 QUICK = Times(recover=1.0)
 MOVED = ("controller-elects-leader 0 1", *(f"broker-learns {broker} 1" for broker in range(3)))
@@ -77,6 +81,10 @@ def test_our_own_client_keeps_the_rules() -> None:
         ("forgets-committed-epochs", story("offset-committed-with-an-epoch").history),
         ("asks-admin-where-nobody-is", story("admin-of-a-leader-that-has-gone").history),
         ("moves-what-was-dropped", story("hint-for-a-topic-that-was-dropped").history),
+        ("numbers-retries-anew", LOST_ANSWERS),
+        ("forgets-its-numbers", LOST_ANSWERS),
+        ("acknowledges-at-once", LOST_ANSWERS),
+        ("sends-the-last-first", LOST_ANSWERS),
         ("dies-without-a-leader", history("leader-is-missing 0", *TRIES, *ASKS)),
         ("skips-validation", LOST),
         ("skips-a-record", history("client-has-more 0", consumer=1)),
@@ -100,7 +108,7 @@ def test_a_client_that_forgets_a_rule_is_caught(mutant: str, played: Any) -> Non
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_every_mutant_is_caught(mutant: str) -> None:
     told = [story.history for story in STORIES if story.keeps and story.history.has(*FOLLOWERS, *APPLICATION)]
-    histories = [*of_archive(), *told, *Source(settings(), seed=951).walks(600, 30)]
+    histories = [LOST_ANSWERS, *of_archive(), *told, *Source(settings(), seed=951).walks(600, 30)]
     assert run(install_client(f"{OWN}/{mutant}"), histories, most=0).broken[MUTANTS[mutant]] > 0
 
 

@@ -61,7 +61,9 @@ class Librdkafka:
         if command["role"] == "producer":
             more = {
                 "message.timeout.ms": command["timeout"],
-                "max.in.flight": 1,
+                "max.in.flight": 5 if command["idempotent"] else 1,
+                "enable.idempotence": bool(command["idempotent"]),
+                "batch.num.messages": 1 if command["idempotent"] else 10000,
                 "linger.ms": 0,
                 "acks": "all",
                 "retries": 10000,
@@ -162,12 +164,13 @@ class KafkaPython:
             more = {
                 "acks": "all",
                 "retries": 10000,
-                "max_in_flight_requests_per_connection": 1,
+                "max_in_flight_requests_per_connection": 5 if command["idempotent"] else 1,
+                "batch_size": 1 if command["idempotent"] else 16384,
                 "linger_ms": 0,
                 "max_block_ms": 5000,
             }
             wanted = {
-                "enable_idempotence": False,
+                "enable_idempotence": bool(command["idempotent"]),
                 "delivery_timeout_ms": command["timeout"],
                 "request_timeout_ms": 5000,
             }

@@ -20,6 +20,7 @@ from fencepost.kafka.clients.history import (
     DEPTH,
     ERRORS,
     FOLLOWERS,
+    PRODUCERS,
     History,
     Move,
     Source,
@@ -233,6 +234,42 @@ def test_what_was_given_to_the_client_is_done_in_the_end() -> None:
     assert {item.rule for item in Judge(Play("producer", 1, wanted, logs={(0, 1): []})).broken} == {"finds-a-new-topic"}
 
 
+def test_a_leader_recognizes_the_batches_of_a_producer_as_the_model_says() -> None:
+    world = World(history())
+    for sequence in (0, 1):
+        assert world.produce(0, 0, [f"w{sequence}"], wire.Numbers(1, 0, sequence)).base == sequence
+    cases = [((1, 0, 0), 0, 0), ((1, 0, 3), wire.OUT_OF_ORDER, NOBODY), ((1, 1, 1), wire.OUT_OF_ORDER, NOBODY)]
+    cases += [((7, 0, 5), 0, NOBODY), ((1, 1, 0), 0, NOBODY)]
+    assert [world.recognize(0, 0, wire.Numbers(*numbers)) for numbers, *_ in cases] == [
+        (error, base) for _, error, base in cases
+    ]
+    world.apply(Move("broker_keeps_last_batch", (0,)))
+    found = [world.recognize(0, 0, wire.Numbers(1, 0, sequence)) for sequence in (0, 1)]
+    assert found == [(wire.OUT_OF_ORDER, NOBODY), (wire.NONE, 1)]
+    world.apply(Move("producers_expire"))
+    world.apply(Move("sequence_is_refused", (0,)))
+    found = [world.recognize(0, 0, wire.Numbers(1, 0, 4)) for _ in range(2)]
+    assert found == [(wire.OUT_OF_ORDER, NOBODY), (wire.NONE, NOBODY)]
+
+
+@pytest.mark.parametrize(
+    ("log", "sequences", "rules"),
+    [
+        ("w1 w2", (0, 0), set()),
+        ("w1 w2", (0, 1), {"retries-keep-their-sequence"}),
+        ("w1 w2 w1", (0, 0), {"no-record-is-written-twice"}),
+        ("w2 w1", (0, 0), {"records-are-written-in-order"}),
+        ("w2", (0, 0), {"acknowledged-records-are-written"}),
+    ],
+)
+def test_what_an_idempotent_producer_writes_is_judged(log: str, sequences: tuple[int, int], rules: set[str]) -> None:
+    events = [Event("written", 0, partition=0, value=value) for value in ("w1", "w2")]
+    events += [sent(1 + place, 0, value="w1", producer="1/0", sequence=one) for place, one in enumerate(sequences)]
+    events += [Event("acked", 4, partition=0, value=value) for value in ("w1", "w2")]
+    play = Play("producer", 1, events, logs={(0, 0): log.split()}, is_idempotent=True)
+    assert {item.rule for item in Judge(play).broken} == rules
+
+
 def test_a_deviation_is_a_story() -> None:
     start, news, late = told("metadata", 0, 0, 2), told("metadata", 2, 1, 4), sent(3, 0)
     moves = ("controller-elects-leader 0 1", "controller-elects-leader 1 0", "broker-learns 0 1", "broker-learns 1 1")
@@ -352,7 +389,7 @@ def test_a_file_that_is_no_history_is_refused(tmp_path: Path, text: str) -> None
 
 def test_a_story_is_made_of_moves_that_there_are() -> None:
     known = {item.name for item in protocol("leader-discovery").machine.actions}
-    known |= {*BESIDES, *ERRORS, *FOLLOWERS, *APPLICATION}
+    known |= {*BESIDES, *ERRORS, *FOLLOWERS, *PRODUCERS, *APPLICATION}
     assert {move.name for story in STORIES for move in story.history.moves} <= known
     assert {rule for story in STORIES for rule in story.rules} <= set(NAMES)
 

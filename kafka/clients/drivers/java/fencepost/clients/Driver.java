@@ -94,8 +94,10 @@ public final class Driver {
             Map<String, Object> config = common(command);
             common = common(command);
             config.put("acks", "all");
-            config.put("enable.idempotence", false);
-            config.put("max.in.flight.requests.per.connection", 1);
+            boolean idempotent = command.get("idempotent").equals("1");
+            config.put("enable.idempotence", idempotent);
+            config.put("max.in.flight.requests.per.connection", idempotent ? 5 : 1);
+            config.put("batch.size", idempotent ? 1 : 16384);
             config.put("linger.ms", 0);
             config.put("request.timeout.ms", 5000);
             config.put("delivery.timeout.ms", Math.max(5000, Integer.parseInt(command.get("timeout"))));
