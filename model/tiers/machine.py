@@ -184,7 +184,7 @@ def broker_restarts(s: State, c: C, broker: int) -> None:
         s.leader = NONE
 
 
-_ONE_TASK = {"expiry_waits": 1}
+_ONE_TASK = {"expiry_seeds": 0, "expiry_waits": 1}
 _3_8 = {**_ONE_TASK, "finished_copies_count": 0}
 _3_7 = {**_3_8, "log_start_is_monotonic": 0, "move_is_noticed": 0}
 _3_6 = {**_3_7, "local_start_moves_first": 0, "restart_moves_local_start": 0, "copied_within_epoch": 0}
@@ -213,7 +213,8 @@ VERSIONS = (
         _ONE_TASK,
         (Version("kafka-3.8.0", "without KAFKA-17062", {"finished_copies_count": 0}),),
     ),
-    Version("kafka-4.3", "3.9 to 4.4: tasks of their own copy and expire (KAFKA-16853)", {}),
+    Version("kafka-4.3", "3.9 to 4.3.1: tasks of their own copy and expire (KAFKA-16853)", {"expiry_seeds": 0}),
+    Version("kafka-4.4", "with KAFKA-20732", {}),
 )
 
 MACHINE = Machine(
@@ -231,5 +232,5 @@ MACHINE = Machine(
         tiering.leader_moves_directory,
     ),
     versions=VERSIONS,
-    source="KIP-405; apache/kafka: RemoteLogManager, UnifiedLog, TierStateMachine, RemoteLogMetadataCache, 4.3.1",
+    source="KIP-405; apache/kafka: RemoteLogManager, UnifiedLog, TierStateMachine, 4.3.1 and 4.4.0",
 )

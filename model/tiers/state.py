@@ -60,6 +60,9 @@ class C(Constants):
     )
     finished_copies_count = switch(default=True, meaning="only finished copies count for retention (KAFKA-17062)")
 
+    expiry_seeds = switch(
+        default=True, meaning="retention looks up what is in the tier if it knows nothing of that (KAFKA-20732)"
+    )
     expiry_waits = switch(
         default=False, meaning="remote retention waits until it is known what is copied (one task until 3.8)"
     )

@@ -172,9 +172,14 @@ def is_valid(r: Replica, epoch: int, start: int, end: int) -> bool:
     return valid
 
 
+def known_tiered(s: State, c: C, r: Replica) -> int:
+    """Return up to where retention takes a log to be in the tier; since KAFKA-20732 it looks where nothing is known."""
+    return find_tiered(s, c, r) if c.expiry_seeds and r.tiered == 0 else r.tiered
+
+
 def size_of(s: State, c: C, r: Replica) -> int:
     """Return the size of a log: the part that is only on disk, and the part in the tier (buildRetentionSizeData)."""
-    size = r.end - max(r.first, r.tiered, r.start) if r.end > max(r.first, r.tiered, r.start) else 0
+    size = max(r.end - max(r.first, r.start, known_tiered(s, c, r)), 0)
     for epoch in range(c.leader_epochs):
         for start in range(c.log_size):
             segment = s.tier[epoch].segment[start]
@@ -248,6 +253,7 @@ def leader_expires_segments(s: State, c: C, leader: int) -> None:
     left = start_after(s, c, r, expired, True)
     require(expired != 0)
     require(start <= r.high_watermark)
+    tiered = known_tiered(s, c, r)
     for epoch in range(c.leader_epochs):
         tier = s.tier[epoch]
         for offset in range(c.log_size):
@@ -262,6 +268,7 @@ def leader_expires_segments(s: State, c: C, leader: int) -> None:
                         segment.finished = 0
     s.ghost_low = s.ghost_low or start < left
     s.ghost_early = s.ghost_early or (start > r.start and r.end - start < c.retention)
+    r.tiered = tiered
     move_start(r, start)
 
 
