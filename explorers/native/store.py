@@ -327,6 +327,7 @@ class Partition:
     def _grown(self, array: np.ndarray[Any, Any], wanted: int, used: int) -> np.ndarray[Any, Any]:
         """Return a larger copy of an array; in a file if this search spills and states are not kept as rows."""
         size = max(wanted, (SPILL_GROWTH if self.spill else ROW_GROWTH) * len(array))
+        larger: np.ndarray[Any, Any]
         if self.spill and (self.keys or array is self.parents):
             try:
                 larger = spilled(size, array.dtype, self.spill)
