@@ -41,7 +41,8 @@ def explain(
         except DomainError as error:
             if way is not None:
                 left = [item for item in search.properties if item.name not in known]
-                raise with_way(search.plain, left, way(number), error) from None
+                found = with_way(search.plain, left, way(number), error)
+                raise found from found.__cause__  # which has the line of the model
             error.states, error.steps = (key,), ()
             raise
 

@@ -228,7 +228,7 @@ DAMAGED = {
     "twice in one file": (KIP279 * 2, f"73: the states say 'format: 1' where the model has nothing more. {SAID}"),
     "another constant": (
         KIP279.replace("max_leader_epoch=1", "max_leader_epoch=2"),
-        f"32: the states say '0..1     0       {{}}' where the model gives '0..2     0       {{}}'. {SAID}",
+        f"32: the states say '0..1     none    {{}}' where the model gives '0..2     none    {{}}'. {SAID}",
     ),
     "no states": (KIP279.rpartition("----\n")[0] + "----\n", "26: the file ends without states. Write them with"),
     "an edited step": (EDITED, "18: step 4, `leader-write leader=1`, cannot happen: "),
