@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -287,8 +286,8 @@ class Repaired:
     def explained(self, alarm: Alarm) -> tuple[tuple[str, ...] | None, Alarm]:
         """Return the fewest findings that explain a violation, or None; and the alarm, shortened if necessary.
 
-        A repair that prevents the violation of the whole history explains it; if none does, single repairs and pairs
-        are tried on the shortest history.
+        A repair that prevents the violation of the whole history explains it; if none does, single repairs and two
+        together are tried on the shortest history.
         """
         fit = [(name,) for name in dict.fromkeys((*REPAIRS, *SWITCHES)) if self._process((name,)) is not None]
         tried = [self._latest[alarm.kind]] if alarm.kind in self._latest else []
@@ -297,9 +296,22 @@ class Repaired:
                 self._latest[alarm.kind] = names
                 return names, alarm
         short = self.shortened(alarm)
-        pairs = [first + second for first, second in combinations(fit, TOGETHER)]
-        found = next((names for names in (*fit, *pairs) if self._ends(names, short.script)), None)
+        found = next((names for names in fit if self._ends(names, short.script)), None)
+        found = found or self._together(tuple(name for (name,) in fit), short.script)
         return found or self._repaired_in(short.script), short
+
+    def _together(self, names: tuple[str, ...], script: Script) -> tuple[str, ...] | None:
+        """Return at most `TOGETHER` of these repairs that prevent a violation which no single one does, or None.
+
+        All of them are tried first, and then left out one by one: each set is a process, and there are many pairs.
+        """
+        if not self._ends(names, script):
+            return None
+        for name in names:
+            fewer = tuple(other for other in names if other != name)
+            if self._ends(fewer, script):
+                names = fewer
+        return names if len(names) <= TOGETHER else None
 
     def _repaired_in(self, script: Script) -> tuple[str, ...] | None:
         """Return the defect that the first later release without this violation has repaired; None if all have it."""
