@@ -193,9 +193,10 @@ def advise(
     replicas: int = 3,
     min_isr: int = 2,
     kafka: str = "",
+    *,
     acks: str = "all",
-    elr: bool | None = None,  # noqa: FBT001 (a tool has no keywords)
-    unclean_election: bool = False,  # noqa: FBT001, FBT002 (the same)
+    elr: bool | None = None,
+    unclean_election: bool = False,
     brokers: int | None = None,
     operation: str = "",
 ) -> dict[str, Any]:
