@@ -296,7 +296,7 @@ class Repaired:
                 self._latest[alarm.kind] = names
                 return names, alarm
         short = self.shortened(alarm)
-        found = next((names for names in fit if self._ends(names, short.script)), None)
+        found: tuple[str, ...] | None = next((names for names in fit if self._ends(names, short.script)), None)
         found = found or self._together(tuple(name for (name,) in fit), short.script)
         return found or self._repaired_in(short.script), short
 
