@@ -279,10 +279,7 @@ refused_leaders_hear_of_it = leads_to(
     "brokers fetch.",
     when=is_refused,
     then=is_not_refused,
-    fair=(
-        weak(voter_fetches, each=("follower", "leader")),
-        weak(broker_applies_metadata, each="broker"),
-    ),
+    fair=(weak(voter_fetches, each=("follower", "leader")), weak(broker_applies_metadata, each="broker")),
     leader=Broker,
 )
 

@@ -6,27 +6,13 @@ The ids are those of the catalogue: K392-S1 to K392-S7, K392-Q2, G-S9, G-S9b.
 from fencepost.model.consumers import log
 from fencepost.model.consumers.answers import Reply, case_of, reply_to
 from fencepost.model.consumers.constants import C, keeps_received
-from fencepost.model.consumers.fetching import (
-    believed_leader,
-    consumer_reads,
-    is_served,
-    reply,
-    target,
-)
+from fencepost.model.consumers.fetching import believed_leader, consumer_reads, is_served, reply, target
 from fencepost.model.consumers.offsets import (
     client_asks_for_latest,
     consumer_finds_position_valid,
     consumer_finds_truncation,
 )
-from fencepost.model.consumers.state import (
-    Case,
-    Doing,
-    Replica,
-    State,
-    believes_to_lead,
-    has_leader,
-    newest_leader,
-)
+from fencepost.model.consumers.state import Case, Doing, Replica, State, believes_to_lead, has_leader, newest_leader
 from fencepost.model.language import NONE, always, bits, sometimes, step
 from fencepost.model.language.actions import properties_in
 

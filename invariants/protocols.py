@@ -100,10 +100,7 @@ _PROPERTIES = {
 }
 """The properties of each machine; machines not named are the published models, which share theirs."""
 _ON_REQUEST = {
-    "replication": (
-        *replication_witnesses.PROPERTIES,
-        *replication_liveness.PROPERTIES,
-    ),
+    "replication": (*replication_witnesses.PROPERTIES, *replication_liveness.PROPERTIES),
     "controller-failover": (*controller_failover.ON_REQUEST, *controller_failover.LIVENESS),
     "quorum": quorum_liveness.PROPERTIES,
     "metadata-reads": metadata_reads.LIVENESS,

@@ -226,7 +226,4 @@ def _changed_place(method: dict[str, Any], lines: Sequence[int]) -> dict[str, An
     if lines:
         physical["region"] = {"startLine": min(lines), "endLine": max(lines)}
     name = f"{method['owner']}.{method['name']}"
-    return {
-        "physicalLocation": physical,
-        "logicalLocations": [{"fullyQualifiedName": name, "kind": "function"}],
-    }
+    return {"physicalLocation": physical, "logicalLocations": [{"fullyQualifiedName": name, "kind": "function"}]}

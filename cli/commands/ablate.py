@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
+from click import argument, option
 from fencepost.api.answers.as_json import Json
 from fencepost.api.answers.matrix import SUSPICIONS, meaning_for, not_run
 from fencepost.api.asking.constants import parse_setting
@@ -17,7 +17,7 @@ from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands import options
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import Display, print_json, print_lines, print_rows, render_page, results, styled
+from fencepost.cli.views.console import called, print_json, print_lines, print_rows, render_page, results, styled
 from fencepost.cli.views.screen import checked, print_answer, some
 from fencepost.explorers.verdict import ended_by_signal
 from fencepost.model.language.errors import UsageError
@@ -29,29 +29,23 @@ if TYPE_CHECKING:
 
 
 @options.command()
-@click.argument("protocol", metavar="PROTOCOL_OR_FILE")
+@argument("protocol", metavar="PROTOCOL_OR_FILE")
 @options.constants_options
 @options.properties_option
-@click.option(
-    "--guard", "guards", multiple=True, metavar="NAME", help="Remove only this guard, such as 'follower-fetch 1'."
-)
-@click.option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row with this constant set to this value.")
+@option("--guard", "guards", multiple=True, metavar="NAME", help="Remove only this guard, such as 'follower-fetch 1'.")
+@option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row with this constant set to this value.")
 @options.workers_option("Rows at a time")
-@click.option("--budget", type=options.Time(), help="End each row after this time, such as 30s.")
-@click.option("--max-states", type=options.Count(1), help="End each row after N states.")
-@click.option("--memory", type=options.Size(), help="Memory for all rows together, such as 8G.")
+@option("--budget", type=options.Time(), help="End each row after this time, such as 30s.")
+@option("--max-states", type=options.Count(1), help="End each row after N states.")
+@option("--memory", type=options.Size(), help="Memory for all rows together, such as 8G.")
 @options.normalize_option
-@click.option("--checkpoint", metavar="DIR", help="Keep every finished row in this folder.")
-@click.option("--resume", is_flag=True, help="Take finished rows from the checkpoint.")
-@click.option("--liveness", is_flag=True, help="Mark guards and settings that only leads-to properties depend on.")
-@click.option(
-    "--html", type=options.Writable(), help="Write the matrix to this file as a page; its cells open their traces."
-)
-@click.option("--trace", metavar="DIR", help="Write the trace of every violated cell into this folder.")
-@click.option("--master", metavar="URL", help="Explore rows on this Spark master: local[4], spark://host:port, ...")
-@click.option(
-    "--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g."
-)
+@option("--checkpoint", metavar="DIR", help="Keep every finished row in this folder.")
+@option("--resume", is_flag=True, help="Take finished rows from the checkpoint.")
+@option("--liveness", is_flag=True, help="Mark guards and settings that only leads-to properties depend on.")
+@option("--html", type=options.Writable(), help="Write the matrix to this file as a page; its cells open their traces.")
+@option("--trace", metavar="DIR", help="Write the trace of every violated cell into this folder.")
+@option("--master", metavar="URL", help="Explore rows on this Spark master: local[4], spark://host:port, ...")
+@option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g.")
 @options.verbose_option
 @options.output_options
 def ablate(**given: Any) -> Exit:
@@ -69,15 +63,8 @@ def ablate(**given: Any) -> Exit:
     cluster = _cluster(given["master"], given["conf"], given["workers"])
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
-    names = ("guards", "workers", "budget", "max_states", "memory", "normalize", "checkpoint", "resume", "liveness")
-    with Display(quiet=given["quiet"]) as display:
-        matrix = ablated(
-            question,
-            also=_also(question, given["also"]),
-            cluster=cluster,
-            progress=display,
-            **{name: given[name] for name in names},
-        )
+    names = "guards workers budget max_states memory normalize checkpoint resume liveness"
+    matrix = called(given, ablated, names, question, also=_also(question, given["also"]), cluster=cluster)
     data = matrix.to_dict()
     traces = _named_traces(data, Path(given["trace"])) if given["trace"] else {}
     if given["json"]:

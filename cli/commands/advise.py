@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
+from click import Choice, option
 from fencepost.api.answers.as_json import Json
 from fencepost.api.files import write_text
 from fencepost.api.topics import advice_words
@@ -27,38 +27,38 @@ if TYPE_CHECKING:
 STYLES = {"lost": "bold red", "leaderless": "red", "out": "red", "safe": "green"}
 SEEN = 3
 """Most observations of an operation that are shown."""
-ON_OFF = click.Choice(["on", "off"])
+ON_OFF = Choice(["on", "off"])
 
 
 @options.command()
-@click.option("--replicas", type=options.Count(1), help="Replication factor.  [default: 3]")
-@click.option("--min-isr", type=options.Count(1), help="min.insync.replicas.  [default: 1]")
-@click.option(
+@option("--replicas", type=options.Count(1), help="Replication factor.  [default: 3]")
+@option("--min-isr", type=options.Count(1), help="min.insync.replicas.  [default: 1]")
+@option(
     "--kafka",
     default="",
     metavar="VERSION",
     help="The release, such as 4.1.  [default: the newest release that Fencepost knows]",
 )
-@click.option(
+@option(
     "--acks",
-    type=click.Choice(["all", "1", "0"]),
+    type=Choice(["all", "1", "0"]),
     default="all",
     show_default=True,
     help="The acknowledgement that producers wait for.",
 )
-@click.option("--elr", type=ON_OFF, help="Eligible leader replicas.  [default: as in new clusters of the release]")
-@click.option("--unclean-election", type=ON_OFF, help="unclean.leader.election.enable.  [default: off]")
-@click.option("--operation", default="", metavar="NAME", help="Answer about this operation alone, such as restart.")
-@click.option("--brokers", type=options.Count(1), help="Brokers of the cluster.  [default: any number]")
-@click.option(
+@option("--elr", type=ON_OFF, help="Eligible leader replicas.  [default: as in new clusters of the release]")
+@option("--unclean-election", type=ON_OFF, help="unclean.leader.election.enable.  [default: off]")
+@option("--operation", default="", metavar="NAME", help="Answer about this operation alone, such as restart.")
+@option("--brokers", type=options.Count(1), help="Brokers of the cluster.  [default: any number]")
+@option(
     "--bootstrap-server", metavar="HOST:PORT", help="Read replicas, min ISR and unclean elections from this cluster."
 )
-@click.option("--topic", metavar="NAME", help="The topic whose settings are read.  [default: every topic]")
-@click.option("--topics", metavar="FILE", help="Take topics from this file, one per line: NAME REPLICAS MIN_ISR.")
-@click.option("--client-config", metavar="FILE", help="Settings of the client that reads them: NAME=VALUE lines.")
-@click.option("--trace", type=options.Writable(), help="Write the shortest history that loses a record to this file.")
+@option("--topic", metavar="NAME", help="The topic whose settings are read.  [default: every topic]")
+@option("--topics", metavar="FILE", help="Take topics from this file, one per line: NAME REPLICAS MIN_ISR.")
+@option("--client-config", metavar="FILE", help="Settings of the client that reads them: NAME=VALUE lines.")
+@option("--trace", type=options.Writable(), help="Write the shortest history that loses a record to this file.")
 @options.verbose_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
 def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exit:
     """Explain what settings mean for records: the fewest crashes that lose one, applicable findings, and what to
     change.

@@ -2,47 +2,45 @@
 
 from typing import Any
 
-import click
+from click import Choice, IntRange, argument, option
 from fencepost.api.files import write_text
 from fencepost.cli.commands import options
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import Display, print_json, results
+from fencepost.cli.views.console import called, print_json, results
 from fencepost.kafka.audit.findings import SEVERITIES
 
 
 @options.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--output", metavar="DIR", help="Keep records, histories and findings in this folder, as Parquet.")
-@click.option("--resume", is_flag=True, help="Add to the audit in --output without reading its records again.")
-@click.option(
+@argument("paths", nargs=-1, required=True, metavar="PATH...")
+@option("--output", metavar="DIR", help="Keep records, histories and findings in this folder, as Parquet.")
+@option("--resume", is_flag=True, help="Add to the audit in --output without reading its records again.")
+@option(
     "--severity",
-    type=click.Choice(SEVERITIES),
+    type=Choice(SEVERITIES),
     default="low",
     show_default=True,
     help="Report findings as bad as this, or worse.",
 )
-@click.option(
+@option(
     "--within",
     type=options.Time(),
     default="60s",
     help="A change within this time of another is suspicious.  [default: 60s]",
 )
-@click.option(
+@option(
     "--min-isr", type=options.Count(1), default=1, show_default=True, help="min.insync.replicas of server.properties."
 )
-@click.option(
-    "--partition", metavar="TOPIC-NUMBER", help="Find in the model what its brokers must have done; needs --trace."
-)
-@click.option(
+@option("--partition", metavar="TOPIC-NUMBER", help="Find in the model what its brokers must have done; needs --trace.")
+@option(
     "--trace", type=options.Writable(), help="Write the history of --partition to this file, as a trace of the model."
 )
-@click.option("--until", type=click.IntRange(0), metavar="OFFSET", help="End that history at this offset.")
-@click.option("--kafka", metavar="VERSION", help="Decode with the classes of this release (default: the newest known).")
-@click.option("--jars", metavar="DIR", help="Decode with the classes of the jars in this folder.")
+@option("--until", type=IntRange(0), metavar="OFFSET", help="End that history at this offset.")
+@option("--kafka", metavar="VERSION", help="Decode with the classes of this release (default: the newest known).")
+@option("--jars", metavar="DIR", help="Decode with the classes of the jars in this folder.")
 @options.spark_options
-@click.option("--html", type=options.Writable(), help="Write the report to this file, as a page with a timeline.")
-@click.option("--sarif", type=options.Writable(), help="Write the findings to this file, for dashboards.")
+@option("--html", type=options.Writable(), help="Write the report to this file, as a page with a timeline.")
+@option("--sarif", type=options.Writable(), help="Write the findings to this file, for dashboards.")
 @options.verbose_option
 @options.output_options
 def audit(paths: tuple[str, ...], **given: Any) -> Exit:
@@ -64,9 +62,8 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
 
         look_for_plotly()
     cluster = options.cluster_of(given["master"], given["conf"])
-    names = ("output", "resume", "severity", "within", "min_isr", "partition", "trace", "until", "kafka", "jars")
-    with Display(quiet=given["quiet"]) as display:
-        made = audited(*paths, cluster=cluster, progress=display, **{name: given[name] for name in names})
+    names = "output resume severity within min_isr partition trace until kafka jars"
+    made = called(given, audited, names, *paths, cluster=cluster)
     data = made.to_dict()
     if given["json"]:
         print_json(data)

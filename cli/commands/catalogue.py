@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
+from click import argument, echo, option
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.cli.builds.outcomes import CheckedRun
 from fencepost.cli.builds.write import Builds
@@ -27,12 +27,10 @@ PROFILES = ", ".join(Profile)
 
 
 @command()
-@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...")
-@click.option(
-    "--profile", default=Profile.QUICK, show_default=True, metavar="NAME", help=f"Runs of this size: {PROFILES}."
-)
-@click.option("--pin", is_flag=True, help="Write counts, depths and lengths that the runs find into their files.")
-@click.option("-v", "--verbose", count=True, help="Show a row for each run, as it ends.")
+@argument("protocols", nargs=-1, metavar="[PROTOCOL]...")
+@option("--profile", default=Profile.QUICK, show_default=True, metavar="NAME", help=f"Runs of this size: {PROFILES}.")
+@option("--pin", is_flag=True, help="Write counts, depths and lengths that the runs find into their files.")
+@option("-v", "--verbose", count=True, help="Show a row for each run, as it ends.")
 @search_options
 @build_options
 @output_options
@@ -97,7 +95,7 @@ def _pin(found: CatalogueResult, *, to_stderr: bool) -> Exit:
 
     pinned = pin(found.runs)
     for line in pinned.lines:
-        click.echo(line, err=to_stderr)
+        echo(line, err=to_stderr)
     if any(item["complete"] for item in pinned.left):
         return Exit.FAILED
     return Exit.UNDETERMINED if pinned.left or found.not_run else Exit.AS_EXPECTED

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import click
+from click import argument, get_current_context, option
 from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.answers.results import Base, CheckResult
 from fencepost.api.asking.targets import STAGES, Question, dump
@@ -26,48 +26,42 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 
 
 @options.command()
-@click.argument("protocols", nargs=-1, metavar="[PROTOCOL_OR_FILE]...")
+@argument("protocols", nargs=-1, metavar="[PROTOCOL_OR_FILE]...")
 @options.constants_options
 @options.properties_option
-@click.option(
-    "--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}."
-)
+@option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}.")
 @options.spark_options
-@click.option(
+@option(
     "--partitions", type=options.Count(1, 1 << 20), help="Parts of a search on Spark.  [default: two per processor]"
 )
-@click.option(
+@option(
     "--handover",
     type=options.Count(1),
     help="States in a level from which Spark takes over from the driver.  [default: 100,000]",
 )
 @options.search_options
-@click.option(
+@option(
     "--grow",
     type=options.Time(),
     help="Then raise the bounds that were reached, one after the other, for this time in total, such as 10m.",
 )
-@click.option(
-    "--symmetry", is_flag=True, help="Search states once that differ only in which interchangeable thing is which."
-)
+@option("--symmetry", is_flag=True, help="Search states once that differ only in which interchangeable thing is which.")
 @options.spill_option
 @options.cross_check_option
-@click.option("--deadlock", is_flag=True, help="Show a shortest trace to a state without a successor.")
-@click.option(
-    "--profile", metavar="NAME", help=f"As `fencepost catalogue`, of all or of the named protocols: {PROFILES}."
-)
-@click.option("--pin", is_flag=True, help="As `fencepost catalogue`: write what runs find into their files.")
+@option("--deadlock", is_flag=True, help="Show a shortest trace to a state without a successor.")
+@option("--profile", metavar="NAME", help=f"As `fencepost catalogue`, of all or of the named protocols: {PROFILES}.")
+@option("--pin", is_flag=True, help="As `fencepost catalogue`: write what runs find into their files.")
 @options.expect_option()
-@click.option("--strict", is_flag=True, help="Treat warnings about the model as errors.")
-@click.option(
+@option("--strict", is_flag=True, help="Treat warnings about the model as errors.")
+@option(
     "--trace",
     type=options.Writable(),
     help="Write the trace of the first violation, or of the worst case, to this file.",
 )
-@click.option("--all-traces", is_flag=True, help="Show the trace of every violation in full.")
-@click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
-@click.option("-v", "--verbose", count=True, help="Show everything, of the catalogue each run; -vv also compiling.")
-@click.option("--dump", metavar="STAGE", help=f"Print a stage of compiling and search nothing: {', '.join(STAGES)}.")
+@option("--all-traces", is_flag=True, help="Show the trace of every violation in full.")
+@option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
+@option("-v", "--verbose", count=True, help="Show everything, of the catalogue each run; -vv also compiling.")
+@option("--dump", metavar="STAGE", help=f"Print a stage of compiling and search nothing: {', '.join(STAGES)}.")
 @options.build_options
 @options.output_options
 def check(**given: Any) -> Exit:
@@ -85,7 +79,7 @@ def check(**given: Any) -> Exit:
         names = {item.name for item in catalogue.params}
         options.refuse_beyond(names, given, "runs of the catalogue, which have their own constants and expectations")
         chosen = {name: value for name, value in given.items() if name in names}
-        end: Exit = click.get_current_context().invoke(catalogue, **chosen)
+        end: Exit = get_current_context().invoke(catalogue, **chosen)
         return end
     if given["pin"]:
         raise UsageError(
@@ -130,10 +124,10 @@ def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
         "--workers": "write --master 'local[N]' for N processors",
         "--memory": "write --conf spark.executor.memory=SIZE",
     }
-    for option, value in refused.get(engine, {}).items():
+    for name, value in refused.get(engine, {}).items():
         if value:
-            how = "leave it out, or write --engine native" if engine == "plain" else instead.get(option, "leave it out")
-            raise UsageError(f"the {engine} engine does not know {option}: {how}.")
+            how = "leave it out, or write --engine native" if engine == "plain" else instead.get(name, "leave it out")
+            raise UsageError(f"the {engine} engine does not know {name}: {how}.")
     if engine != "spark":
         for name in ("master", "conf", "partitions", "handover"):
             if given[name]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
+from click import argument, option
 from fencepost.api.asking.quantities import counted, listed
 from fencepost.api.calls.compare import (
     MOST_PAIRS,
@@ -22,7 +22,7 @@ from fencepost.api.files import write_text
 from fencepost.cli.commands import options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import (
-    Display,
+    called,
     heading,
     print_hanging,
     print_json,
@@ -40,29 +40,23 @@ if TYPE_CHECKING:
 
 
 @options.command()
-@click.argument("a", metavar="[A]", default="")
-@click.argument("b", metavar="[B]", default="")
-@click.option("--kafka", multiple=True, metavar="VERSION", help="Compare this release of Kafka (repeatable).")
-@click.option("--jars", multiple=True, metavar="DIR", help="Compare the jars in this folder (repeatable).")
-@click.option("--draws", type=options.Count(0), default=0, show_default=True, help="Draw N random histories, too.")
-@click.option("--seed", type=options.Count(0), default=1, show_default=True, help="Draw others.")
-@click.option(
-    "--budget", type=options.Time(), metavar="TIME", help="Stop executing histories after this time, such as 10m."
-)
-@click.option(
-    "--output", metavar="DIR", help="Write the history after which builds differ into this folder, as a trace."
-)
-@click.option("--sarif", type=options.Writable(), help="Write what changed in builds to this file, for code scanning.")
+@argument("a", metavar="[A]", default="")
+@argument("b", metavar="[B]", default="")
+@option("--kafka", multiple=True, metavar="VERSION", help="Compare this release of Kafka (repeatable).")
+@option("--jars", multiple=True, metavar="DIR", help="Compare the jars in this folder (repeatable).")
+@option("--draws", type=options.Count(0), default=0, show_default=True, help="Draw N random histories, too.")
+@option("--seed", type=options.Count(0), default=1, show_default=True, help="Draw others.")
+@option("--budget", type=options.Time(), metavar="TIME", help="Stop executing histories after this time, such as 10m.")
+@option("--output", metavar="DIR", help="Write the history after which builds differ into this folder, as a trace.")
+@option("--sarif", type=options.Writable(), help="Write what changed in builds to this file, for code scanning.")
 @options.constants_options
-@click.option(
+@option(
     "--on", "paths", multiple=True, metavar="FIELD", help="Compare only this field of the state, such as replica.log."
 )
-@click.option("--max-pairs", type=options.Count(1), default=MOST_PAIRS, help="Give up after N pairs of sets.")
+@option("--max-pairs", type=options.Count(1), default=MOST_PAIRS, help="Give up after N pairs of sets.")
 @options.workers_option()
-@click.option("--max-states", type=options.Count(1), help="Give up after N states on one side.")
-@click.option(
-    "--memory", type=options.Size(), help="Give up before the states of one side need more than this, such as 4G."
-)
+@option("--max-states", type=options.Count(1), help="Give up after N states on one side.")
+@option("--memory", type=options.Size(), help="Give up before the states of one side need more than this, such as 4G.")
 @options.normalize_option
 @options.verbose_option
 @options.output_options
@@ -91,18 +85,9 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
         raise UsageError("--sarif was given without builds: write --kafka or --jars, twice in total.")
     if not a:
         raise UsageError("nothing to compare was given: write two models, or two builds by --kafka and --jars.")
-    with Display(quiet=given["quiet"]) as display:
-        made = compared(
-            a,
-            b or None,
-            constants=options.parse_constants(
-                common_machine(a, b), given["settings"], given["with_"], given["without"]
-            ),
-            version=given["version"] or "",
-            on=paths,
-            progress=display,
-            **{name: given[name] for name in ("workers", "memory", "max_pairs", "max_states", "normalize")},
-        )
+    constants = options.parse_constants(common_machine(a, b), given["settings"], given["with_"], given["without"])
+    names, version = "workers memory max_pairs max_states normalize", given["version"] or ""
+    made = called(given, compared, names, a, b or None, constants=constants, version=version, on=paths)
     if given["json"]:
         print_json(made.to_dict())
     else:
@@ -123,9 +108,7 @@ def _compare_builds(a: str, given: dict[str, Any]) -> Exit:
 
     if a:
         raise UsageError(f"{a!r} was given with --kafka or --jars: compare two models, or two builds.")
-    names = ("kafka", "jars", "draws", "seed", "budget", "output")
-    with Display(quiet=given["quiet"]) as display:
-        made = compare_builds(progress=display, **{name: given[name] for name in names})
+    made = called(given, compare_builds, "kafka jars draws seed budget output")
     words, style, status = BUILDS[made.verdict]
     if given["sarif"]:
         from fencepost.cli.builds.sarif import compare_sarif

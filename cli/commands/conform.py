@@ -6,7 +6,7 @@ import sys
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-import click
+from click import argument, confirm, option
 from fencepost.api.asking.quantities import counted
 from fencepost.cli.commands import options
 from fencepost.cli.commands.options import parse_constants
@@ -35,44 +35,38 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 
 
 @options.command()
-@click.argument("protocol")
-@click.option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
-@click.option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
-@click.option(
+@argument("protocol")
+@option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
+@option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
+@option(
     "--client",
     "clients",
     multiple=True,
     metavar="NAME==VERSION",
     help="Play with a real client, such as librdkafka==2.6.1, or bisect a range, NAME==A..B (repeatable).",
 )
-@click.option(
-    "--bootstrap-server", metavar="HOST:PORT", help="Test the brokers of this cluster: PROTOCOL is `brokers`."
-)
+@option("--bootstrap-server", metavar="HOST:PORT", help="Test the brokers of this cluster: PROTOCOL is `brokers`.")
 @options.constants_options
-@click.option("--trace", "traces", multiple=True, metavar="FILE", help="Execute the history of a trace (repeatable).")
-@click.option(
+@option("--trace", "traces", multiple=True, metavar="FILE", help="Execute the history of a trace (repeatable).")
+@option(
     "--story",
     "stories",
     multiple=True,
     metavar="NAME",
     help="Play a story of docs/kafka/clients.md to the client (repeatable).",
 )
-@click.option("--walks", type=options.Count(1), help="Execute random walks instead of the whole state graph.")
-@click.option("--depth", type=options.Count(1), help="Steps of a walk at most: 40, or 30 with --client.")
-@click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Take other walks.")
-@click.option(
-    "--ablate", is_flag=True, help="Test whether the comparison notices each removed check and each changed rule."
-)
-@click.option("--refusals", type=options.Count(1), help="Try N steps that the model refuses on Kafka.")
-@click.option(
+@option("--walks", type=options.Count(1), help="Execute random walks instead of the whole state graph.")
+@option("--depth", type=options.Count(1), help="Steps of a walk at most: 40, or 30 with --client.")
+@option("--seed", type=int, default=1, show_default=True, metavar="N", help="Take other walks.")
+@option("--ablate", is_flag=True, help="Test whether the comparison notices each removed check and each changed rule.")
+@option("--refusals", type=options.Count(1), help="Try N steps that the model refuses on Kafka.")
+@option(
     "--changes", is_flag=True, help="Compare each change of the partition with Kafka's PartitionChangeBuilder alone."
 )
-@click.option("--lines", is_flag=True, help="Count the lines of Kafka's classes that are executed (JaCoCo, by Maven).")
-@click.option("--budget", type=options.Time(), metavar="TIME", help="Stop after this time, such as 10m.")
+@option("--lines", is_flag=True, help="Count the lines of Kafka's classes that are executed (JaCoCo, by Maven).")
+@option("--budget", type=options.Time(), metavar="TIME", help="Stop after this time, such as 10m.")
 @options.workers_option("Processes that run Kafka's classes")
-@click.option(
-    "--output", metavar="DIR", help="Write each difference into this folder, as a trace that can be replayed."
-)
+@option("--output", metavar="DIR", help="Write each difference into this folder, as a trace that can be replayed.")
 @options.verbose_option
 @options.output_options
 def conform(protocol: str, **given: Any) -> Exit:
@@ -203,7 +197,7 @@ def _ask_brokers(protocol: str, given: dict[str, Any], display: Display) -> Conf
         "`brokers` goes with --bootstrap-server and --json: leave out the others.",
     )
     anywhere = not is_here(servers)
-    if anywhere and not (sys.stdin.isatty() and click.confirm(f"Make and remove a topic on {servers}?", err=True)):
+    if anywhere and not (sys.stdin.isatty() and confirm(f"Make and remove a topic on {servers}?", err=True)):
         raise UsageError(
             f"{servers} is not on this machine, and the creation of a topic there was not confirmed on a terminal."
         )

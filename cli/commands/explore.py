@@ -2,21 +2,21 @@
 
 import webbrowser
 
-import click
+from click import IntRange, argument, command, option
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import Display, print_text
 
 
-@click.command()
-@click.argument("what", required=False, metavar="[PROTOCOL | TRACE]")
-@click.option(
+@command()
+@argument("what", required=False, metavar="[PROTOCOL | TRACE]")
+@option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=IntRange(0, 65535),
     default=0,
     metavar="PORT",
     help="The port on this machine; any free one if not given.",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
+@option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 def explore(what: str | None, port: int, no_browser: bool) -> Exit:
     """Open PROTOCOL, an archived trace or a trace file in the browser: see a state, take any step, go back.
 

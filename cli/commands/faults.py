@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import click
+from click import argument, option
 from fencepost.api.answers.as_json import Json
 from fencepost.api.asking.constants import axes_of
 from fencepost.api.asking.quantities import counted
@@ -14,7 +14,7 @@ from fencepost.api.topics.claims import breaks_with, left_out, name_of, tolerate
 from fencepost.cli.commands import options
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import Display, print_json, print_lines, print_rows, results, styled, verdict_style
+from fencepost.cli.views.console import called, print_json, print_lines, print_rows, results, styled, verdict_style
 from fencepost.cli.views.screen import print_answer, violation
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import PROTOCOLS
@@ -26,32 +26,24 @@ if TYPE_CHECKING:
 
 
 @options.command()
-@click.argument("protocol", metavar="PROTOCOL_OR_FILE")
+@argument("protocol", metavar="PROTOCOL_OR_FILE")
 @options.constants_options
-@click.option("--property", "prop", required=True, metavar="NAME", help="The property that the faults must break.")
-@click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    metavar="NAME",
-    help="Count this kind of fault (default: all that can happen).",
+@option("--property", "prop", required=True, metavar="NAME", help="The property that the faults must break.")
+@option(
+    "--kind", "kinds", multiple=True, metavar="NAME", help="Count this kind of fault (default: all that can happen)."
 )
-@click.option("--cost", "costs", multiple=True, metavar="KIND=N", help="Cost of a fault of this kind.  [default: 1]")
-@click.option(
-    "--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; several grids are combined."
-)
-@click.option(
-    "--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}."
-)
+@option("--cost", "costs", multiple=True, metavar="KIND=N", help="Cost of a fault of this kind.  [default: 1]")
+@option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; several grids are combined.")
+@option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}.")
 @options.workers_option()
-@click.option("--budget", type=options.Time(), help="End each search after this time.")
-@click.option("--max-states", type=options.Count(1), help="End each search after N states.")
-@click.option("--memory", type=options.Size(), help="End a search before its states need more than this, such as 8G.")
+@option("--budget", type=options.Time(), help="End each search after this time.")
+@option("--max-states", type=options.Count(1), help="End each search after N states.")
+@option("--memory", type=options.Size(), help="End a search before its states need more than this, such as 8G.")
 @options.compact_option
 @options.normalize_option
-@click.option("--checkpoint", metavar="DIR", help="Keep every finished setting in this folder.")
-@click.option("--resume", is_flag=True, help="Take finished settings from the checkpoint.")
-@click.option("--trace", metavar="DIR", help="Write the trace of every minimal set of faults into this folder.")
+@option("--checkpoint", metavar="DIR", help="Keep every finished setting in this folder.")
+@option("--resume", is_flag=True, help="Take finished settings from the checkpoint.")
+@option("--trace", metavar="DIR", help="Write the trace of every minimal set of faults into this folder.")
 @options.verbose_option
 @options.output_options
 def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: Any) -> Exit:
@@ -66,18 +58,9 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
     from fencepost.api.calls.faults import faults as counted
 
     question = options.Target.from_options(given).question()
-    limits = ("workers", "budget", "max_states", "memory")
-    names = ("kinds", *limits, "normalize", "compact", "engine", "checkpoint", "resume")
-    with Display(quiet=given["quiet"]) as display:
-        made = counted(
-            question,
-            prop=prop,
-            costs=_costs(costs),
-            grid=axes_of(question.protocol.machine, grid),
-            traces=given["trace"],
-            progress=display,
-            **{name: given[name] for name in names},
-        )
+    names = "kinds workers budget max_states memory normalize compact engine checkpoint resume"
+    more = {"costs": _costs(costs), "grid": axes_of(question.protocol.machine, grid), "traces": given["trace"]}
+    made = called(given, counted, names, question, prop=prop, **more)
     if given["json"]:
         print_json(made.to_dict())
     else:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
+from click import option
 from fencepost.cli.commands.options import Count, Time, command, output_options
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import Display, print_json, print_lines, print_rows, results, styled
+from fencepost.cli.views.console import called, print_json, print_lines, print_rows, results, styled
 
 if TYPE_CHECKING:
     from fencepost.api.calls.fuzz import FuzzResult
@@ -25,18 +25,16 @@ SHOWN = 13
 
 
 @command()
-@click.option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
-@click.option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
-@click.option("--histories", type=Count(1), help="Stop after N histories.  [default: 1000]")
-@click.option("--budget", type=Time(), metavar="TIME", help="Stop after this time, such as 10m.")
-@click.option("--seed", type=Count(0), default=1, show_default=True, help="Begin with this seed.")
-@click.option(
+@option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
+@option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
+@option("--histories", type=Count(1), help="Stop after N histories.  [default: 1000]")
+@option("--budget", type=Time(), metavar="TIME", help="Stop after this time, such as 10m.")
+@option("--seed", type=Count(0), default=1, show_default=True, help="Begin with this seed.")
+@option(
     "--profile", default="mixed", metavar="NAME", show_default=True, help="disks, crashes, operators, all, or mixed."
 )
-@click.option("--replay", metavar="FILE", help="Replay one history that --output has written.")
-@click.option(
-    "--output", metavar="DIR", help="Write the shortest histories into this folder, as scripts and as Parquet."
-)
+@option("--replay", metavar="FILE", help="Replay one history that --output has written.")
+@option("--output", metavar="DIR", help="Write the shortest histories into this folder, as scripts and as Parquet.")
 @output_options
 def fuzz(**given: Any) -> Exit:
     """Draw random histories of a controller and brokers of Apache Kafka's classes, and check them after every step.
@@ -51,10 +49,8 @@ def fuzz(**given: Any) -> Exit:
     """
     from fencepost.api.calls.fuzz import fuzz as draw
 
-    quiet, json = given.pop("quiet"), given.pop("json")
-    with Display(quiet=quiet) as display:
-        found = draw(progress=display, **given)
-    if json:
+    found = called(given, draw, "kafka jars histories budget seed profile replay output")
+    if given["json"]:
         print_json(found.to_dict())
     else:
         _print(found)

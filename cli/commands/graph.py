@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-import click
+from click import argument, command, option
 from fencepost.api.calls.graph import MOST
 from fencepost.api.calls.graph import graph as graph_of
 from fencepost.api.files import write_text
@@ -15,21 +15,21 @@ from fencepost.model.language.errors import UsageError, nearest
 FORMATS = ("dot", "graphml")
 
 
-@click.command()
-@click.argument("protocol", metavar="PROTOCOL_OR_FILE")
+@command()
+@argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
-@click.option(
+@option(
     "--property",
     "prop",
     metavar="NAME",
     help="Mark the states that violate this property, or where it begins and ends.",
 )
-@click.option(
+@option(
     "--format", "form", default=FORMATS[0], show_default=True, metavar="NAME", help=f"One of: {', '.join(FORMATS)}."
 )
-@click.option("--max-states", type=Count(1), default=MOST, show_default=True, help="Refuse a larger graph.")
+@option("--max-states", type=Count(1), default=MOST, show_default=True, help="Refuse a larger graph.")
 @normalize_option
-@click.option("--output", type=Writable(), help="Write to this file instead of stdout.")
+@option("--output", type=Writable(), help="Write to this file instead of stdout.")
 def graph(prop: str | None, form: str, max_states: int, output: Path | None, **given: Any) -> Exit:
     """Write every reachable state of PROTOCOL and every step between them.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-import click
+from click import argument, command, echo, option
 from fencepost.api.topics import evidence
 from fencepost.api.topics.evidence import guarantees as find_entries
 from fencepost.cli.status import Exit
@@ -87,10 +87,10 @@ def _expected(case: Case) -> str:
     return case.expect + worst + (f": shortest trace {case.length} states" if case.length else "")
 
 
-@click.command()
-@click.argument("names", metavar="[ID]...", nargs=-1)
-@click.option("--json", "as_json", is_flag=True, help="Print the whole catalogue as JSON.")
-@click.option("--table", metavar="NAME", help="Print a table of the documentation, as Markdown.")
+@command()
+@argument("names", metavar="[ID]...", nargs=-1)
+@option("--json", "as_json", is_flag=True, help="Print the whole catalogue as JSON.")
+@option("--table", metavar="NAME", help="Print a table of the documentation, as Markdown.")
 def guarantees(names: tuple[str, ...], as_json: bool, table: str | None) -> Exit:
     """Show the guarantees, bugs, hypotheses and questions that runs of the catalogue have settled.
 
@@ -110,7 +110,7 @@ def guarantees(names: tuple[str, ...], as_json: bool, table: str | None) -> Exit
     elif table is not None:
         from fencepost.site.tables import table_of_name
 
-        click.echo(table_of_name(table))
+        echo(table_of_name(table))
     else:
         print_settled(results())
     return Exit.AS_EXPECTED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
+from click import argument, command, option
 from fencepost.api.calls.listing import list_protocols as listed
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-@click.command("list")
-@click.argument("protocol", required=False, metavar="[PROTOCOL_OR_FILE]")
-@click.option("--json", "as_json", is_flag=True, help="Print one protocol, or all of them, as JSON.")
+@command("list")
+@argument("protocol", required=False, metavar="[PROTOCOL_OR_FILE]")
+@option("--json", "as_json", is_flag=True, help="Print one protocol, or all of them, as JSON.")
 def list_protocols(protocol: str | None, as_json: bool) -> Exit:
     """Show the protocols; with PROTOCOL its constants, versions, actions and properties."""
     chosen = listed(protocol or "")

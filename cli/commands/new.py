@@ -1,14 +1,14 @@
 """`fencepost new NAME`: a model to start from."""
 
-import click
+from click import argument, command
 from fencepost.api.calls.new import new as written
 from fencepost.api.calls.new import pytest_command
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_text
 
 
-@click.command()
-@click.argument("name", metavar="NAME")
+@command()
+@argument("name", metavar="NAME")
 def new(name: str) -> Exit:
     """Write a small running model to NAME.py and a test of it to test_NAME.py, in this folder.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import click
+from click import argument, option
 from fencepost.api.answers import proof_report
 from fencepost.api.answers.counterexample import Counterexample
 from fencepost.api.asking.quantities import counted, listed, parse_duration, show_seconds
@@ -15,6 +15,7 @@ from fencepost.cli.commands import options
 from fencepost.cli.status import Exit, exit_of
 from fencepost.cli.views.console import (
     Display,
+    called,
     heading,
     print_bare,
     print_facts,
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
 
 
 @options.command()
-@click.argument("protocol", required=False, metavar="[PROTOCOL_OR_FILE]")
-@click.option(
+@argument("protocol", required=False, metavar="[PROTOCOL_OR_FILE]")
+@option(
     "--property",
     "properties",
     multiple=True,
@@ -46,26 +47,26 @@ if TYPE_CHECKING:
     help="Prove this property or lemma (repeatable: proved together).",
 )
 @options.constants_options
-@click.option(
+@option(
     "--unbounded",
     multiple=True,
     metavar="NAMES",
     help="Leave these without a bound: constants such as max_leader_epoch, or a domain such as epoch "
     "(comma-separated).",
 )
-@click.option("--int64", multiple=True, metavar="NAMES", help="The same, up to the greatest number of 64 bits.")
-@click.option(
+@option("--int64", multiple=True, metavar="NAMES", help="The same, up to the greatest number of 64 bits.")
+@option(
     "--havoc-loops",
     is_flag=True,
     help="Assume that loops made endless by --unbounded write any value, instead of refusing them.",
 )
-@click.option("--k", type=options.Count(1, 50), default=1, show_default=True, help="Induction over N steps.")
-@click.option("--depth", type=options.Count(0, 200), help="No induction: check every run of N steps.")
-@click.option("--every-state", is_flag=True, help="No induction: check every state of the domains, reachable or not.")
-@click.option("--timeout", default="60s", show_default=True, metavar="TIME", help="Time limit of each question to z3.")
+@option("--k", type=options.Count(1, 50), default=1, show_default=True, help="Induction over N steps.")
+@option("--depth", type=options.Count(0, 200), help="No induction: check every run of N steps.")
+@option("--every-state", is_flag=True, help="No induction: check every state of the domains, reachable or not.")
+@option("--timeout", default="60s", show_default=True, metavar="TIME", help="Time limit of each question to z3.")
 @options.workers_option("Processes", 256)
-@click.option("--strengthen", is_flag=True, help="Search for lemmas that make the properties inductive.")
-@click.option(
+@option("--strengthen", is_flag=True, help="Search for lemmas that make the properties inductive.")
+@option(
     "--reach",
     default="30s",
     show_default=True,
@@ -73,10 +74,8 @@ if TYPE_CHECKING:
     help="Time to search for a state that breaks the induction; 0s for none.",
 )
 @options.expect_option()
-@click.option(
-    "--trace", type=options.Writable(), help="Write the step that breaks the induction, or the run, to this file."
-)
-@click.option("--cache/--no-cache", default=True, help="Reuse earlier proofs of the same text.  [default: on]")
+@option("--trace", type=options.Writable(), help="Write the step that breaks the induction, or the run, to this file.")
+@option("--cache/--no-cache", default=True, help="Reuse earlier proofs of the same text.  [default: on]")
 @options.verbose_option
 @options.output_options
 def prove(**given: Any) -> Exit:
@@ -99,16 +98,10 @@ def prove(**given: Any) -> Exit:
     expected = given["expect"]
     target = options.Target.from_options(given)
     question, file = target.question(), given["trace"]
-    names = ("unbounded", "int64", "havoc_loops", "k", "depth", "every_state", "workers", "strengthen", "cache")
-    with Display(quiet=given["quiet"]) as display:
-        report = proved(
-            question,
-            only=given["properties"],
-            timeout=parse_duration(given["timeout"], "--timeout"),
-            reach=0.0 if given["reach"] in ("0", "0s") else parse_duration(given["reach"], "--reach"),
-            progress=display,
-            **{name: given[name] for name in names},
-        )
+    names = "unbounded int64 havoc_loops k depth every_state workers strengthen cache"
+    timeout = parse_duration(given["timeout"], "--timeout")
+    reach = 0.0 if given["reach"] in ("0", "0s") else parse_duration(given["reach"], "--reach")
+    report = called(given, proved, names, question, only=given["properties"], timeout=timeout, reach=reach)
     if given["json"]:
         print_json(report.to_dict())
     else:
@@ -121,29 +114,24 @@ def prove(**given: Any) -> Exit:
         )
     if file and report.text:
         write_text(file, report.text)
-        display.note(f"{file}: {report.summary}")
+        Display(quiet=given["quiet"]).note(f"{file}: {report.summary}")
     if report.proof.why_stopped:
         return Exit.UNDETERMINED
     return exit_of(report.proof.verdict, expected)
 
 
-def _command_for(target: options.Target, given: dict[str, Any], option: str) -> str:
+def _command_for(target: options.Target, given: dict[str, Any], more: str) -> str:
     words = ["prove", *target.words, *(word for name in given["properties"] for word in ("--property", name))]
     words += [word for name in ("unbounded", "int64") for value in given[name] for word in (f"--{name}", value)]
-    return options.command_line(*words, *(["--havoc-loops"] if given["havoc_loops"] else []), option)
+    return options.command_line(*words, *(["--havoc-loops"] if given["havoc_loops"] else []), more)
 
 
 def _prove_catalogue(given: dict[str, Any]) -> Exit:
     from fencepost.api.calls.theorems import prove_catalogue
 
-    with Display(quiet=given["quiet"]) as display:
-        made = prove_catalogue(
-            timeout=parse_duration(given["timeout"], "--timeout"),
-            workers=given["workers"],
-            cache=given["cache"],
-            progress=display,
-            each=(lambda _: None) if given["json"] else print_row,
-        )
+    each = (lambda _: None) if given["json"] else print_row
+    timeout = parse_duration(given["timeout"], "--timeout")
+    made = called(given, prove_catalogue, "workers cache", timeout=timeout, each=each)
     if given["json"]:
         print_json(made.to_dict())
     else:
@@ -226,9 +214,7 @@ def print_report(
     print_lines(console, verdict_sentence(report), style=style)
     if proof.why_stopped:
         print_lines(
-            console,
-            f"Partial: {proof.why_stopped}. Everything not decided by then is undetermined.",
-            style="yellow",
+            console, f"Partial: {proof.why_stopped}. Everything not decided by then is undetermined.", style="yellow"
         )
     if verbose:
         print_lines(console, report.found.machine.sentence, style="dim")

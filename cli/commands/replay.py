@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import click
+from click import argument, command, option
 from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.asking.quantities import counted
 from fencepost.api.calls.shrink import ReplayResult
@@ -17,7 +17,7 @@ from fencepost.cli.commands.options import Size, Time, Writable, output_options,
 from fencepost.cli.commands.simulate import print_shrunk
 from fencepost.cli.failures import explain, visible
 from fencepost.cli.status import Exit, worst_exit
-from fencepost.cli.views.console import Display, print_json, print_text, print_trace, results, styled
+from fencepost.cli.views.console import Display, called, print_json, print_text, print_trace, results, styled
 from fencepost.cli.wording import reword
 from fencepost.counterexamples.render import FORMATS
 from fencepost.counterexamples.trace import Trace
@@ -27,10 +27,10 @@ TEXT, KAFKA_TEST = "text", "kafka-test"
 MODEL_HELP = "The Python file that defines the trace's protocol, if it is your own."
 
 
-@click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--rewrite", is_flag=True, help="Write the states again; keep header and actions.")
-@click.option("--model", metavar="FILE.py", help=MODEL_HELP)
+@command()
+@argument("files", nargs=-1, required=True, metavar="FILE...")
+@option("--rewrite", is_flag=True, help="Write the states again; keep header and actions.")
+@option("--model", metavar="FILE.py", help=MODEL_HELP)
 def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
     """Replay the trace in FILE and check that it ends as it claims.
 
@@ -62,9 +62,9 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
     return worst_exit(ends)
 
 
-@click.command()
-@click.argument("file", metavar="FILE")
-@click.option(
+@command()
+@argument("file", metavar="FILE")
+@option(
     "--format",
     "form",
     default=TEXT,
@@ -72,9 +72,9 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
     metavar="NAME",
     help=f"One of: {', '.join((TEXT, *FORMATS, KAFKA_TEST))}.",
 )
-@click.option("--output", type=Writable(programs=True), help="Write the result to this file instead of printing it.")
-@click.option("--model", metavar="FILE.py", help=MODEL_HELP)
-@click.option("--kafka", metavar="VERSION", help="The release for a kafka-test (default: the newest known).")
+@option("--output", type=Writable(programs=True), help="Write the result to this file instead of printing it.")
+@option("--model", metavar="FILE.py", help=MODEL_HELP)
+@option("--kafka", metavar="VERSION", help="The release for a kafka-test (default: the newest known).")
 def show(file: str, form: str, output: Path | None, model: str | None, kafka: str | None) -> Exit:
     """Show the trace in FILE step by step, with what each step changed.
 
@@ -137,17 +137,13 @@ def _kafka_test(trace: Trace, kafka: str | None, written: Path | None) -> str:
 BUDGET, MEMORY = "60s", "2G"
 
 
-@click.command()
-@click.argument("file", metavar="FILE")
-@click.option(
-    "--trace", "output", type=Writable(), help="Write the shortened trace to this file, which may be FILE itself."
-)
-@click.option("--budget", type=Time(), default=BUDGET, show_default=True, help="Time limit, compilation not counted.")
-@click.option(
-    "--memory", type=Size(), default=MEMORY, show_default=True, help="Memory limit for the states of one search."
-)
+@command()
+@argument("file", metavar="FILE")
+@option("--trace", "output", type=Writable(), help="Write the shortened trace to this file, which may be FILE itself.")
+@option("--budget", type=Time(), default=BUDGET, show_default=True, help="Time limit, compilation not counted.")
+@option("--memory", type=Size(), default=MEMORY, show_default=True, help="Memory limit for the states of one search.")
 @workers_option()
-@click.option("--model", metavar="FILE.py", help=MODEL_HELP)
+@option("--model", metavar="FILE.py", help=MODEL_HELP)
 @output_options
 def shrink(file: str, output: Path | None, model: str | None, **given: Any) -> Exit:
     """Shorten the trace in FILE: fewer steps, smaller constants, and a search for an even shorter one.
@@ -158,15 +154,12 @@ def shrink(file: str, output: Path | None, model: str | None, **given: Any) -> E
     Exit status: 0 shortened, or found to be shortest within the reported limits; 2 FILE is not a trace or does not
     replay, 4 internal error.
     """
-    budget, memory = given["budget"], given["memory"]
-    trace = replayed(file, model=model)
-    with Display(quiet=given["quiet"]) as display:
-        shrunk = shortened(trace, budget=budget, memory=memory, workers=given["workers"], progress=display)
+    shrunk = called(given, shortened, "budget memory workers", replayed(file, model=model))
     if given["json"]:
         print_json({"format": FORMAT, "file": file, "trace": str(output) if output else None, **shrunk.to_dict()})
     else:
         print_shrunk(results(), shrunk)
     if output:
         shrunk.counterexample.save(output)
-        display.note(f"the shortened trace is in {output}")
+        Display(quiet=given["quiet"]).note(f"the shortened trace is in {output}")
     return Exit.AS_EXPECTED

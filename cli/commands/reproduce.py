@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-import click
+from click import Choice, IntRange, argument, command, option
 from fencepost.api.asking.watching import Watch
 from fencepost.cli.commands.options import Time, output_options
 from fencepost.cli.status import Exit
@@ -21,27 +21,23 @@ COLOURS = {
 }
 
 
-@click.command()
-@click.argument("name", required=False)
-@click.option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
-@click.option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
-@click.option("--control", is_flag=True, help="Leave out what the finding needs; then nothing may be lost.")
-@click.option("--repaired", is_flag=True, help="Run Kafka with the repair of the finding; then nothing may be lost.")
-@click.option(
+@command()
+@argument("name", required=False)
+@option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
+@option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
+@option("--control", is_flag=True, help="Leave out what the finding needs; then nothing may be lost.")
+@option("--repaired", is_flag=True, help="Run Kafka with the repair of the finding; then nothing may be lost.")
+@option(
     "--repair", multiple=True, metavar="NAME", help="Run Kafka with only this repair of a finding that has several."
 )
-@click.option(
+@option(
     "--expect",
-    type=click.Choice(["lost", "out", "leaderless", "kept"]),
+    type=Choice(["lost", "out", "leaderless", "kept"]),
     help="Expect this verdict, whatever is known about the release.",
 )
-@click.option("--budget", type=Time(), metavar="TIME", help="Stop after this time.  [default: 170s]")
-@click.option(
-    "--port", type=click.IntRange(1024, 65_000), metavar="N", help="The first port of the cluster.  [default: 19200]"
-)
-@click.option(
-    "--output", metavar="DIR", help="Keep logs, settings and disks of all nodes in this folder, for an audit."
-)
+@option("--budget", type=Time(), metavar="TIME", help="Stop after this time.  [default: 170s]")
+@option("--port", type=IntRange(1024, 65_000), metavar="N", help="The first port of the cluster.  [default: 19200]")
+@option("--output", metavar="DIR", help="Keep logs, settings and disks of all nodes in this folder, for an audit.")
 @output_options
 def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: Any) -> Exit:
     """Reproduce the finding NAME on a cluster of Apache Kafka on this machine, and report what was lost.

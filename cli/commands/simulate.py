@@ -7,14 +7,23 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
+from click import argument, option
 from fencepost.api.asking.quantities import counted, in_values, show_rate, show_seconds
 from fencepost.api.calls.shrink import ShrinkResult
 from fencepost.api.calls.simulate import DEPTH, WALKS, SimulateResult
 from fencepost.api.calls.simulate import simulate as walked
 from fencepost.cli.commands import options
 from fencepost.cli.status import Exit, exit_of, worst_exit
-from fencepost.cli.views.console import Display, print_json, print_lines, print_trace, results, styled, verdict_style
+from fencepost.cli.views.console import (
+    Display,
+    called,
+    print_json,
+    print_lines,
+    print_trace,
+    results,
+    styled,
+    verdict_style,
+)
 from fencepost.cli.views.report import print_numbers
 from fencepost.cli.views.screen import ROWS, checked, print_answer, print_steps, share, some, violation
 from fencepost.explorers.verdict import Verdict, ended_by_signal
@@ -34,16 +43,16 @@ FOUND = (Verdict.NOT_FOUND, Verdict.VIOLATED)
 def walk_options(walks: str) -> Callable[[Any], Any]:
     """Return the options for random walks; `walks` is the help of the option for their number."""
     made = (
-        click.option("--walks", type=options.Count(1), default=WALKS, show_default=True, help=walks),
-        click.option(
+        option("--walks", type=options.Count(1), default=WALKS, show_default=True, help=walks),
+        option(
             "--depth",
             type=options.Count(1, 1_000_000),
             default=DEPTH,
             show_default=True,
             help="Maximum steps of a walk.",
         ),
-        click.option("--seed", type=options.Count(0), default=0, show_default=True, help="Seed of the random walks."),
-        click.option(
+        option("--seed", type=options.Count(0), default=0, show_default=True, help="Seed of the random walks."),
+        option(
             "--weight",
             "weights",
             multiple=True,
@@ -51,22 +60,22 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
             help="Choose actions by weight (1 for all others).",
         ),
     )
-    return lambda function: reduce(lambda inner, option: option(inner), reversed(made), function)
+    return lambda function: reduce(lambda inner, made: made(inner), reversed(made), function)
 
 
 @options.command()
-@click.argument("protocol", metavar="PROTOCOL_OR_FILE")
+@argument("protocol", metavar="PROTOCOL_OR_FILE")
 @options.constants_options
 @options.properties_option
 @walk_options("Walks.")
-@click.option("--budget", type=options.Time(), help="Start no further walks after this time, such as 10m.")
+@option("--budget", type=options.Time(), help="Start no further walks after this time, such as 10m.")
 @options.workers_option()
-@click.option("--stop-on-violation", is_flag=True, help="End soon after the first violation.")
+@option("--stop-on-violation", is_flag=True, help="End soon after the first violation.")
 @options.normalize_option
 @options.expect_option(FOUND)
-@click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the shown trace.  [default: on]")
-@click.option("--trace", type=options.Writable(), help="Write the trace of the gravest violation to this file.")
-@click.option("--coverage", is_flag=True, help="Show how often each action fired.")
+@option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the shown trace.  [default: on]")
+@option("--trace", type=options.Writable(), help="Write the trace of the gravest violation to this file.")
+@option("--coverage", is_flag=True, help="Show how often each action fired.")
 @options.verbose_option
 @options.output_options
 def simulate(**given: Any) -> Exit:
@@ -81,14 +90,8 @@ def simulate(**given: Any) -> Exit:
     """
     target, expected = options.Target.from_options(given), given["expect"]
     question, file = target.question(given["properties"], walks=True), given["trace"]
-    names = ("walks", "depth", "seed", "workers", "budget", "stop_on_violation", "normalize", "shrinks")
-    with Display(quiet=given["quiet"]) as display:
-        result = walked(
-            question,
-            weights=dict(map(weight_of, given["weights"])),
-            progress=display,
-            **{name: given[name] for name in names},
-        )
+    names = "walks depth seed workers budget stop_on_violation normalize shrinks"
+    result = called(given, walked, names, question, weights=dict(map(weight_of, given["weights"])))
     if given["json"]:
         print_json(result.to_dict(file, expected))
     else:
@@ -99,7 +102,7 @@ def simulate(**given: Any) -> Exit:
             **{name: given[name] for name in ("verbose", "coverage", "quiet")},
         )
     if file is not None:
-        display.note(_written(result, file, target))
+        Display(quiet=given["quiet"]).note(_written(result, file, target))
     interrupted = ended_by_signal(result.why_stopped)
     return worst_exit([exit_of(result.verdict, expected), *([Exit.UNDETERMINED] if interrupted else [])])
 

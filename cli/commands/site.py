@@ -1,23 +1,21 @@
 """`fencepost site`: the static site of the documentation, the models and the catalogue."""
 
-import click
+from click import command, echo, option
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.cli.commands.options import Count
 from fencepost.cli.status import Exit
 
 
-@click.command()
-@click.option(
+@command()
+@option(
     "--output",
     required=True,
     metavar="DIR",
     help="Build the site in this folder: new, empty, or with a site to be replaced.",
 )
-@click.option(
-    "--docs", default="docs", show_default=True, metavar="DIR", help="Take the pages from this clone of Fencepost."
-)
-@click.option("--workers", type=Count(1), default=2, show_default=True, help="Number of processes that draw traces.")
-@click.option("--quiet", is_flag=True, help="Do not show progress.")
+@option("--docs", default="docs", show_default=True, metavar="DIR", help="Take the pages from this clone of Fencepost.")
+@option("--workers", type=Count(1), default=2, show_default=True, help="Number of processes that draw traces.")
+@option("--quiet", is_flag=True, help="Do not show progress.")
 def site(output: str, docs: str, workers: int, quiet: bool) -> Exit:
     """Build a static site that any file server can serve, and that makes no requests elsewhere.
 
@@ -28,9 +26,9 @@ def site(output: str, docs: str, workers: int, quiet: bool) -> Exit:
 
     made = build_site(output, docs, workers=workers, tell=(lambda _: None) if quiet else _tell)
     took = show_seconds(made.seconds)
-    click.echo(f"wrote {made.output}: {counted(made.pages, 'page')}, {made.size / 1e6:.1f} MB, in {took}")
+    echo(f"wrote {made.output}: {counted(made.pages, 'page')}, {made.size / 1e6:.1f} MB, in {took}")
     return Exit.AS_EXPECTED
 
 
 def _tell(stage: str) -> None:
-    click.echo(f"fencepost: {stage}", err=True)
+    echo(f"fencepost: {stage}", err=True)

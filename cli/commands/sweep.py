@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
+from click import argument, option
 from fencepost.api.answers.as_json import Json
 from fencepost.api.asking.constants import axes_of
 from fencepost.api.asking.quantities import counted, show_seconds
@@ -16,7 +16,7 @@ from fencepost.cli.commands import options
 from fencepost.cli.commands.simulate import FOUND, walk_options, weight_of
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit, exit_of, worst_exit
-from fencepost.cli.views.console import Display, print_bare, print_json, print_lines, render_page, results, styled
+from fencepost.cli.views.console import called, print_bare, print_json, print_lines, render_page, results, styled
 
 if TYPE_CHECKING:
     from fencepost.api.asking.constants import Value
@@ -25,27 +25,25 @@ if TYPE_CHECKING:
 
 
 @options.command()
-@click.argument("protocol", metavar="PROTOCOL_OR_FILE")
-@click.option(
-    "--grid", multiple=True, metavar="NAME=V,V,...", help="Walk with each of these values; several are combined."
-)
+@argument("protocol", metavar="PROTOCOL_OR_FILE")
+@option("--grid", multiple=True, metavar="NAME=V,V,...", help="Walk with each of these values; several are combined.")
 @options.constants_options
 @options.properties_option
 @walk_options("Walks in each cell.")
-@click.option(
+@option(
     "--output", metavar="DIR", help="Keep the walks there, as Parquet: a folder, or a URL that all executors can read."
 )
-@click.option("--resume", is_flag=True, help="Add to the walks in --output without repeating them.")
+@option("--resume", is_flag=True, help="Add to the walks in --output without repeating them.")
 @options.spark_options
-@click.option("--budget", type=options.Time(), help="Start no further round after this time, such as 10m.")
+@option("--budget", type=options.Time(), help="Start no further round after this time, such as 10m.")
 @options.normalize_option
 @options.expect_option(FOUND)
-@click.option(
+@option(
     "--trace", metavar="DIR", help="Write a trace for each violated property, from its smallest cell, into this folder."
 )
-@click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the traces.  [default: on]")
-@click.option("--html", type=options.Writable(), help="Write the report to this file, as a page with a heat map.")
-@click.option("--coverage", is_flag=True, help="Show how often each action fired in each cell.")
+@option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the traces.  [default: on]")
+@option("--html", type=options.Writable(), help="Write the report to this file, as a page with a heat map.")
+@option("--coverage", is_flag=True, help="Show how often each action fired in each cell.")
 @options.output_options
 def sweep(**given: Any) -> Exit:
     """Take random walks through PROTOCOL with every combination of the grid's values, and report violations.
@@ -62,17 +60,9 @@ def sweep(**given: Any) -> Exit:
     cluster, expected = options.cluster_of(given["master"], given["conf"]), given["expect"]
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
-    names = ("walks", "depth", "seed", "output", "resume", "budget", "normalize", "shrinks")
-    with Display(quiet=given["quiet"]) as display:
-        made = swept(
-            question,
-            grid=grid,
-            weights=weights,
-            cluster=cluster,
-            traces=given["trace"],
-            progress=display,
-            **{name: given[name] for name in names},
-        )
+    names = "walks depth seed output resume budget normalize shrinks"
+    more = {"grid": grid, "weights": weights, "cluster": cluster, "traces": given["trace"]}
+    made = called(given, swept, names, question, **more)
     data = made.to_dict()
     if given["json"]:
         print_json(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
+from click import argument, command, option
 from fencepost.api.answers.matrix import SUSPICIONS
 from fencepost.api.asking.quantities import counted
 from fencepost.api.calls.vacuity import TELLS, MeasuredRow, measured_row
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-@click.command()
-@click.argument("names", metavar="[PROTOCOL]...", nargs=-1)
-@click.option(
-    "--row", metavar="GUARD", help="Show what was measured without this guard, or with a setting such as elr=off."
-)
-@click.option("--trace", metavar="FILE", help="With --row: write its shortest history to this file, as a trace.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="Print only protocols with something to report.")
+@command()
+@argument("names", metavar="[PROTOCOL]...", nargs=-1)
+@option("--row", metavar="GUARD", help="Show what was measured without this guard, or with a setting such as elr=off.")
+@option("--trace", metavar="FILE", help="With --row: write its shortest history to this file, as a trace.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--quiet", is_flag=True, help="Print only protocols with something to report.")
 def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool, quiet: bool) -> Exit:
     """For each PROTOCOL (default: all), list properties that no variant violates and guards that nothing needs.
 

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from fencepost.api.answers.counterexample import WIDTH, bare
 from fencepost.api.asking.quantities import show_rate, show_seconds
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rich.theme import Theme
 
 
+R = TypeVar("R")
 GAP = 2
 """Blanks between two columns."""
 NARROWEST = 24
@@ -269,6 +270,12 @@ class Display(Watch):
         from rich.console import Console
 
         return Console(file=sys.stderr, highlight=False, markup=False, emoji=False, theme=theme())
+
+
+def called(given: Mapping[str, Any], call: Callable[..., R], names: str, *what: Any, **more: Any) -> R:
+    """Call a function of the library with the options of these names, and show its progress."""
+    with Display(quiet=given["quiet"]) as display:
+        return call(*what, progress=display, **{name: given[name] for name in names.split()}, **more)
 
 
 class Busy:
