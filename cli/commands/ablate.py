@@ -17,7 +17,16 @@ from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands import options
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import called, print_json, print_lines, print_rows, render_page, results, styled
+from fencepost.cli.views.console import (
+    called,
+    joined,
+    print_json,
+    print_lines,
+    print_rows,
+    render_page,
+    results,
+    styled,
+)
 from fencepost.cli.views.screen import checked, print_answer, some
 from fencepost.explorers.verdict import ended_by_signal
 from fencepost.model.language.errors import UsageError
@@ -170,8 +179,6 @@ def _whole(data: Json) -> list[str]:
 
 def print_matrix(console: Console, data: Json, reach: str = "", *, legend: bool = True, verbose: bool = True) -> None:
     """Print a matrix: the verdict, the rows of each purpose, in full if `verbose`, with a legend."""
-    from rich.text import Text
-
     print_lines(console, headline(data), style="bold")
     for text in _whole(data):
         print_lines(
@@ -184,9 +191,7 @@ def print_matrix(console: Console, data: Json, reach: str = "", *, legend: bool 
     for purpose, rows in found.items() if verbose else ():
         if rows:
             console.print()
-            print_lines(
-                console, Text.assemble((purpose, _STYLES.get(purpose, "bold")), f"  {len(rows)}: {meanings[purpose]}")
-            )
+            print_lines(console, joined((purpose, _STYLES.get(purpose, "bold")), f"  {len(rows)}: {meanings[purpose]}"))
             width = max(len(row["row"]) for row in rows)
             for row in rows:
                 _print_row(console, row, width)
@@ -235,12 +240,10 @@ def _print_suspicions(console: Console, found: dict[str, list[str]]) -> None:
 
 def _print_row(console: Console, row: Json, width: int) -> None:
     """Print a row: its name and condition, and its result below."""
-    from rich.text import Text
-
     condition = row["condition"] if row["kind"] == "guard" else row["sentence"]
     name = styled(f"{row['row']:{width}}", "bold" if row["purpose"] == "needed" else "")
     print_rows(console, [(name, condition if len(condition) <= LONG else condition[: LONG - 3] + "...")], indent=2)
-    found = Text.assemble(*_found(row))
+    found = joined(*_found(row))
     if found:
         print_lines(console, found, indent=6)
 

@@ -10,7 +10,7 @@ from fencepost.cli.builds.outcomes import CheckedRun
 from fencepost.cli.builds.write import Builds
 from fencepost.cli.commands.options import build_options, command, limits_of, output_options, search_options
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import Display, close_stdout, print_json, print_lines, results, styled
+from fencepost.cli.views.console import Display, close_stdout, joined, print_json, print_lines, results, styled
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.catalogue import Profile
 from fencepost.invariants.protocols import protocol
@@ -130,8 +130,6 @@ class RunTable:
 
     def row(self, run: Run, data: dict[str, Any]) -> None:
         """Print the result of one run, followed by the traces of expected violations and all differences."""
-        from rich.text import Text
-
         self.display.clear()
         if not self.headed:
             self.head()
@@ -139,7 +137,7 @@ class RunTable:
         if names and names != self.names:
             self.names = names
             print_lines(self.console, f"{'':{self.protocol}}  {'/'.join(names)}", style="dim")
-        line = Text.assemble(
+        line = joined(
             (f"{_title(run):{self.protocol}}", "bold"),
             f"  {_values(run):{self.constants}}  ",
             _expected_and_found(data, self.found),
@@ -228,9 +226,7 @@ def _values(run: Run) -> str:
 
 
 def _expected_and_found(data: dict[str, Any], width: int) -> Text:
-    from rich.text import Text
-
     expected, found = data["expected"]["verdict"], data["verdict"]
     style = "green" if data["as_expected"] else "red" if data["complete"] else "yellow"
     text = f"{expected} -> {found}"
-    return Text.assemble(f"{expected} -> ", (found, style), " " * max(0, width - len(text)))
+    return joined(f"{expected} -> ", (found, style), " " * max(0, width - len(text)))

@@ -24,6 +24,7 @@ from fencepost.cli.status import Exit
 from fencepost.cli.views.console import (
     called,
     heading,
+    joined,
     print_hanging,
     print_json,
     print_lines,
@@ -120,7 +121,7 @@ def _compare_builds(a: str, given: dict[str, Any]) -> Exit:
     console = results(narrow=not given["verbose"])
     print_lines(console, f"{made.title}: {words}", style=style)
     for line in made.report.summary():
-        print_hanging(console, styled(" " * (len(line) - len(line.lstrip()) + 2), ""), styled(line.lstrip(), ""))
+        print_hanging(console, " " * (len(line) - len(line.lstrip()) + 2), line.lstrip())
     return status
 
 
@@ -221,14 +222,12 @@ def _print_actions(console: Console, actions: ActionsDiffer) -> None:
 
 
 def _print_one_way(console: Console, item: Comparison) -> None:
-    from rich.text import Text
-
     verdict = {
         True: ("no difference", "bold green"),
         False: ("different", "bold red"),
         None: ("undetermined", "bold yellow"),
     }
-    print_lines(console, Text.assemble(heading(item.title), ": ", verdict[item.same]))
+    print_lines(console, joined(heading(item.title), ": ", verdict[item.same]))
     print_lines(console, ", ".join(item.looked_at), style="dim")
     seen = item.seen
     print_lines(console, f"{seen['a']:,} sights in A, {seen['b']:,} in B, {seen['both']:,} in both")

@@ -105,7 +105,7 @@ def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> N
         heights = accumulate(-(-len(line) // (console.width - 4)) for line in lines)
         fitting = sum(height <= most for height in heights)
         for line in lines[:fitting]:
-            print_hanging(console, styled(" " * (len(line) - len(line.lstrip()) + 2), ""), styled(line.lstrip(), ""))
+            print_hanging(console, " " * (len(line) - len(line.lstrip()) + 2), line.lstrip())
         if fitting < len(lines):
             print_lines(console, f"{counted(len(lines) - fitting, 'more line')}: `-v`", style="dim", indent=2)
         untried = _untried(run)

@@ -81,4 +81,4 @@ def _print_alarm(alarm: Alarm) -> None:
     shown = steps if left <= 0 else steps[-SHOWN:]
     if left > 0:
         print_lines(console, f"... {left} steps before: --output DIR writes them all", indent=2)
-    print_rows(console, [(str(n), styled(words(step.text), "")) for n, step in shown], indent=2)
+    print_rows(console, [(str(n), styled(words(step.text))) for n, step in shown], indent=2)

@@ -17,6 +17,7 @@ from fencepost.cli.views.console import (
     Display,
     called,
     heading,
+    joined,
     print_bare,
     print_facts,
     print_json,
@@ -142,10 +143,8 @@ def _prove_catalogue(given: dict[str, Any]) -> Exit:
 def print_row(row: dict[str, Any]) -> None:
     """Print the outcome of one proof."""
     console, twin = results(), row["twin"]
-    from rich.text import Text
-
     took = f"  {show_seconds(row['seconds'])}{', kept from before' if row['cached'] else ''}"
-    console.print(Text.assemble((row["name"], "bold"), "  ", verdict_text(Verdict(row["verdict"])), took))
+    console.print(joined((row["name"], "bold"), "  ", verdict_text(Verdict(row["verdict"])), took))
     print_lines(console, row["says"], style="dim", indent=2)
     if row["why"]:
         print_lines(console, row["why"], style="yellow", indent=2)

@@ -164,8 +164,6 @@ def print_sample(
     quiet: bool = False,
 ) -> None:
     """Print the answer of one simulation; `command(property)` shows the trace of another violation."""
-    from rich.text import Text
-
     style = verdict_style(sample.verdict)
     guarantees = [item for item in sample.properties if item.result.kind is not Kind.SOMETIMES]
     many = bool(sample.trace) and len(guarantees) > 1
@@ -183,7 +181,7 @@ def print_sample(
     print_answer(console, _facts(sample, verbose=bool(verbose)), hint=hint)
     if coverage or verbose:
         rows = [(styled("fired", "bold"), styled("action", "bold"))]
-        rows += [(Text(f"{fired:,}"), styled(name, "" if fired else "yellow")) for name, fired in sample.fired.items()]
+        rows += [(styled(f"{n:,}"), styled(name, "" if n else "yellow")) for name, n in sample.fired.items()]
         print_numbers(console, rows)
     trace = sample.trace
     if trace is None:

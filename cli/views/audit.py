@@ -132,17 +132,13 @@ def describe_coverage(data: dict[str, Any]) -> str:
 
 def ranked(data: dict[str, Any]) -> list[str]:
     """Return the topics and brokers with the most findings."""
-    topics = ", ".join(
-        f"{row['topic']} ({counted(int(str(row['count'])), 'finding')} "
-        f"in {counted(int(str(row['partitions'])), 'partition')})"
+    topics = [
+        f"{row['topic']} ({counted(row['count'], 'finding')} in {counted(row['partitions'], 'partition')})"
         for row in data["by_topic"]
-    )
-    brokers = ", ".join(
-        f"broker {row['broker']} ({counted(int(str(row['count'])), 'finding')})" for row in data["by_broker"]
-    )
-    return [f"Most findings by topic: {topics}."] * bool(topics) + [f"Most findings by broker: {brokers}."] * bool(
-        brokers
-    )
+    ]
+    brokers = [f"broker {row['broker']} ({counted(row['count'], 'finding')})" for row in data["by_broker"]]
+    named_by = {"topic": topics, "broker": brokers}
+    return [f"Most findings by {what}: {', '.join(found)}." for what, found in named_by.items() if found]
 
 
 def _style(data: dict[str, Any]) -> str:
@@ -152,28 +148,12 @@ def _style(data: dict[str, Any]) -> str:
 def _overview(console: Console, data: dict[str, Any]) -> None:
     console.print(heading("What was found (times are UTC)"))
     rows = [("severity", "finding", "times", "partitions", "first", "last")]
-    rows += [
-        (
-            item["severity"],
-            item["sort"],
-            f"{item['count']:,}",
-            f"{item['partitions']:,}",
-            when(item["first"]),
-            when(item["last"]),
-        )
-        for item in data["sorts"]
-    ]
+    for item in data["sorts"]:
+        counts = f"{item['count']:,}", f"{item['partitions']:,}"
+        rows.append((item["severity"], item["sort"], *counts, when(item["first"]), when(item["last"])))
     if data["unjudged"]:
-        rows.append(
-            (
-                "unknown",
-                "not judged, see the second line",
-                f"{data['unjudged']:,}",
-                f"{data['unjudged_partitions']:,}",
-                "",
-                "",
-            )
-        )
+        counts = f"{data['unjudged']:,}", f"{data['unjudged_partitions']:,}"
+        rows.append(("unknown", "not judged, see the second line", *counts, "", ""))
     print_rows(console, rows, indent=2)
 
 
@@ -184,12 +164,12 @@ def _sort(console: Console, data: dict[str, Any], found: list[dict[str, Any]]) -
     print_lines(console, head, style=STYLES[item["severity"]])
     for one in found[:EACH]:
         place = f"  {when(one['time'])}  {one['topic']}-{one['partition']}  offset {one['offset']:,}  "
-        print_hanging(console, styled(place, ""), styled(one["text"], ""))
+        print_hanging(console, place, one["text"])
     if len(found) > EACH or sort["count"] > len(found):
         print_lines(console, f"... and {sort['count'] - min(EACH, len(found)):,} more", indent=2)
-    print_hanging(console, styled(f"  Rule of {data['release']['version']}: ", "bold"), styled(sort["rule"], ""))
-    print_hanging(console, styled("  What to do: ", "bold"), styled(sort["look"], ""))
-    print_hanging(console, styled("  Read: ", "bold"), styled(f"{sort['page']} ({sort['about']})", ""))
+    print_hanging(console, styled(f"  Rule of {data['release']['version']}: ", "bold"), sort["rule"])
+    print_hanging(console, styled("  What to do: ", "bold"), sort["look"])
+    print_hanging(console, styled("  Read: ", "bold"), f"{sort['page']} ({sort['about']})")
 
 
 def lost_of(item: dict[str, Any]) -> list[str]:
@@ -221,13 +201,10 @@ def _replicas(console: Console, item: dict[str, Any]) -> None:
         text = f"epoch {one['epoch']}, from offset {one['first']:,}: {text}, on {listed(one['brokers'])}"
         print_lines(console, text, indent=2)
     for one in item["parts"]:
-        print_hanging(
-            console,
-            styled(f"  not everywhere: {span(one['first'], one['last'])}: ", ""),
-            styled(", ".join(one["copies"]), ""),
-        )
+        where = f"  not everywhere: {span(one['first'], one['last'])}: "
+        print_hanging(console, where, ", ".join(one["copies"]))
     for text in lost_of(item):
-        print_hanging(console, styled("  the leader lacks: ", "bold"), styled(text, ""))
+        print_hanging(console, styled("  the leader lacks: ", "bold"), text)
 
 
 def _looked_for(console: Console, data: dict[str, Any]) -> None:
@@ -239,8 +216,8 @@ def _looked_for(console: Console, data: dict[str, Any]) -> None:
     console.print(heading(f"What was looked for (rules of {release['version']}{levels}; ELR {elr})"))
     for it in data["looked_for"]:
         found = f"found {it['count']:,}" if it["count"] else it["why_not"] or "not found"
-        head, rule = styled(f"  {found}  ", "bold" if it["count"] else ""), styled(f"{it['sort']}: {it['rule']}", "")
-        print_hanging(console, head, rule)
+        head = styled(f"  {found}  ", "bold" if it["count"] else "")
+        print_hanging(console, head, f"{it['sort']}: {it['rule']}")
 
 
 def _same(item: dict[str, Any], history: dict[str, Any]) -> bool:
@@ -251,7 +228,7 @@ def _history(console: Console, history: dict[str, Any], found: list[dict[str, An
     console.print(heading(f"What happened to {history['topic']}-{history['partition']}"))
     marks = {item["offset"]: item["sort"] for item in reversed(found)}
     for text in history["advice"]:
-        print_hanging(console, styled("  What to do now: ", "bold"), styled(text, ""))
+        print_hanging(console, styled("  What to do now: ", "bold"), text)
     rows = [("time", "offset", "leader", "epoch", "replicas", "ISR", "ELR", "min ISR", "")]
     rows += [
         (
@@ -377,9 +354,7 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
     brokers = ", ".join(f"{number} is broker {broker}" for number, broker in enumerate(trace["brokers"]))
     print_lines(console, f"The trace numbers the brokers from 0: {brokers}.", indent=2)
     steps = ", ".join(f"{item['step']} (offset {item['offset']:,}, {clock(item['time'])})" for item in trace["steps"])
-    print_hanging(
-        console, styled("  Recorded steps: ", "bold"), styled(f"{steps or 'none'}. All others are assumed.", "")
-    )
+    print_hanging(console, styled("  Recorded steps: ", "bold"), f"{steps or 'none'}. All others are assumed.")
     if trace["broken"]:
         print_lines(
             console,
@@ -389,7 +364,7 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
         )
     for item in trace["broken"]:
         words = f"{item['sentence']} ({item['property']})"
-        print_hanging(console, styled(f"  violated from step {item['step']} on: ", "bold"), styled(words, ""))
+        print_hanging(console, styled(f"  violated from step {item['step']} on: ", "bold"), words)
     print_lines(console, f"See it with: fencepost show {trace['file']}", indent=2)
 
 

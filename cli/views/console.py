@@ -101,22 +101,18 @@ def print_text(text: str) -> None:
 
 def print_lines(console: Console, *lines: Text | str, style: str = "", indent: int = 0) -> None:
     """Print paragraphs in one style, wrapped and indented."""
-    from rich.text import Text
-
     for line in lines:
-        print_hanging(console, Text(" " * indent), line if isinstance(line, Text) else Text(line, style))
+        print_hanging(console, " " * indent, _text(line, style))
 
 
 def print_rows(console: Console, rows: Sequence[Sequence[Text | str]], *, indent: int = 0) -> None:
     """Print rows of columns, each as wide as its widest cell; the last column wraps within itself."""
-    from rich.text import Text
-
-    cells = [[item if isinstance(item, Text) else Text(item) for item in row] for row in rows]
+    cells = [[_text(item) for item in row] for row in rows]
     widths = [max(item.cell_len for item in column) for column in zip(*cells, strict=True)]
     for *first, last in cells:
-        head = Text(" " * indent)
+        head = styled(" " * indent)
         for item, width in zip(first, widths, strict=False):
-            head += item + Text(" " * (width - item.cell_len + GAP))
+            head += item + styled(" " * (width - item.cell_len + GAP))
         print_hanging(console, head, last)
 
 
@@ -134,16 +130,14 @@ def render_page(template: str, **values: Any) -> str:
     return environment.get_template(template).render(**{**values, "data": reword_data(values["data"])})
 
 
-def print_hanging(console: Console, head: Text, body: Text) -> None:
+def print_hanging(console: Console, head: Text | str, body: Text | str) -> None:
     """Print `body` after `head`, with aligned lines and no trailing blanks."""
-    from rich.text import Text
-
-    start = head
-    for piece in reword_text(body).wrap(console, max(NARROWEST, console.width - head.cell_len)):
+    start = head = _text(head)
+    for piece in reword_text(_text(body)).wrap(console, max(NARROWEST, console.width - head.cell_len)):
         line = start + piece
         line.rstrip()
         console.print(line, soft_wrap=True)
-        start = Text(" " * head.cell_len)
+        start = styled(" " * head.cell_len)
 
 
 def print_bare(console: Console, content: RenderableType) -> None:
@@ -151,11 +145,22 @@ def print_bare(console: Console, content: RenderableType) -> None:
     print_text(bare(console, content))
 
 
-def styled(text: str, style: str) -> Text:
+def styled(text: str, style: str = "") -> Text:
     """Return a piece of text in a style."""
     from rich.text import Text
 
     return Text(text, style=style)
+
+
+def _text(text: Text | str, style: str = "") -> Text:
+    return styled(text, style) if isinstance(text, str) else text
+
+
+def joined(*parts: Text | str | tuple[str, str]) -> Text:
+    """Return texts in a row, each alone or with its style."""
+    from rich.text import Text
+
+    return Text.assemble(*parts)
 
 
 def heading(text: str) -> Text:
@@ -294,12 +299,10 @@ class Busy:
 
 def progress_text(title: str, progress: Progress) -> Text:
     """Return the display of a running search: progress, speed, and the growth of its levels."""
-    from rich.text import Text
-
     levels = progress.levels
     growth = f"x{levels[-1] / levels[-2]:.2f}" if len(levels) > 1 else "x1"
     share = progress.expanded / max(1, progress.frontier)
-    return Text.assemble(
+    return joined(
         (title, "bold"),
         f"  {progress.distinct:,} states  {show_rate(progress.distinct, progress.seconds, 'states')}  "
         f"{show_seconds(progress.seconds)}\n",
@@ -310,10 +313,8 @@ def progress_text(title: str, progress: Progress) -> Text:
 
 def walks_text(title: str, done: int, walks: int, steps: int, seconds: float) -> Text:
     """Return the display of running walks: their number and speed."""
-    from rich.text import Text
-
     rate = show_rate(steps, seconds, "steps")
-    return Text.assemble((title, "bold"), f"  {done:,} of {walks:,} walks  {rate}  {show_seconds(seconds)}")
+    return joined((title, "bold"), f"  {done:,} of {walks:,} walks  {rate}  {show_seconds(seconds)}")
 
 
 def sparkline(levels: list[int]) -> str:

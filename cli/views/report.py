@@ -12,6 +12,7 @@ from fencepost.api.asking.targets import Question
 from fencepost.api.topics.claims import Cuts, NeverMatters, raised_in, stable_claims
 from fencepost.cli.views.console import (
     heading,
+    joined,
     print_facts,
     print_hanging,
     print_lines,
@@ -166,8 +167,6 @@ def print_verdict(console: Console, result: CheckResult, expected: Verdict | Non
 
 def print_properties(console: Console, result: CheckResult, *, legend: bool = True) -> None:
     """Print a row and the sentence for each property, with a legend of the kinds."""
-    from rich.text import Text
-
     question = result.question
     sentences = {item.name: item.sentence for item in question.properties}
     width = max((len(item.name) for item in result.properties), default=0)
@@ -176,8 +175,8 @@ def print_properties(console: Console, result: CheckResult, *, legend: bool = Tr
         print_lines(console, "No property was named, so the states were only counted.")
     shared = _shared_fairness(question)
     for item in result.properties:
-        head = Text.assemble(f"{item.name:{width}}  ", (f"{item.kind!s:9}  ", "dim"))
-        print_hanging(console, head, Text.assemble(*_found(item, exact=not result.omission)))
+        head = joined(f"{item.name:{width}}  ", (f"{item.kind!s:9}  ", "dim"))
+        print_hanging(console, head, joined(*_found(item, exact=not result.omission)))
         if sentences[item.name]:
             print_lines(console, sentences[item.name], style="dim", indent=INDENT)
         for text in _behaviour(question, item, shared):
@@ -316,19 +315,17 @@ def print_numbers(console: Console, rows: list[tuple[Text, Text]]) -> None:
 
 def print_coverage(console: Console, result: Result) -> None:
     """Print how often each action fired, and how often each guard was the first to refuse."""
-    from rich.text import Text
-
     rows: list[tuple[Text, Text]] = [(styled("fired", "bold"), styled("action", "bold"))]
     for name, fired in result.fired.items():
-        rows.append((Text(f"{fired:,}"), styled(name, "bold" if fired else "bold yellow")))
+        rows.append((styled(f"{fired:,}"), styled(name, "bold" if fired else "bold yellow")))
     print_numbers(console, rows)
     rows = [(styled("refused", "bold"), styled("guard, where those before it let pass", "bold"))]
     action = ""
     for guard in result.guards:
         if guard.action != action:
             action = guard.action
-            rows.append((Text(""), styled(action, "bold")))
-        rows.append((Text(f"{guard.refused:,}"), styled(guard.condition, "" if guard.refused else "yellow")))
+            rows.append((styled(""), styled(action, "bold")))
+        rows.append((styled(f"{guard.refused:,}"), styled(guard.condition, "" if guard.refused else "yellow")))
     print_numbers(console, rows)
     idle = [guard for guard in result.guards if not guard.refused]
     if idle:
