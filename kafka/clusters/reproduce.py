@@ -13,30 +13,19 @@ from fencepost.kafka.clusters.client import Client
 from fencepost.kafka.clusters.cluster import Cluster, Shape
 from fencepost.kafka.clusters.kit import Kit
 from fencepost.kafka.clusters.scenario import Harm, Scenario
-from fencepost.kafka.clusters.scenarios import (
-    hyp_1,
-    hyp_3,
-    hyp_10,
-    hyp_11,
-    hyp_13,
-    hyp_16,
-    hyp_17,
-    hyp_18,
-    hyp_21,
-    hyp_24,
-    hyp_25,
-    hyp_26,
-)
+from fencepost.kafka.clusters.scenarios import directories, disks, eligible, metadata, topics
 from fencepost.kafka.clusters.stage import Line, NotReached, Stage, Story
 from fencepost.kafka.driver.process import MEMORY_FOLDER
 from fencepost.model.language.errors import UsageError
 
 FORMAT = 1
 SCENARIOS: tuple[Scenario, ...] = tuple(
-    scenario
-    for module in (hyp_1, hyp_3, hyp_10, hyp_11, hyp_13, hyp_16, hyp_17, hyp_18, hyp_21, hyp_24, hyp_25, hyp_26)
-    for scenario in module.SCENARIOS
+    sorted(
+        (scenario for module in (directories, disks, eligible, metadata, topics) for scenario in module.SCENARIOS),
+        key=lambda scenario: int(scenario.name.split("-")[1]),
+    )
 )
+"""The scenarios by the numbers of their findings."""
 PORT = 19200
 """The first port by default: below the range of outgoing connections."""
 SECONDS = 170.0

@@ -73,6 +73,8 @@ WAIT = 60.0
 """Seconds for events that must happen in any working cluster."""
 TOOL_SECONDS = 60
 STEP = 0.1
+OLD = tuple(f"old-{number}" for number in range(100))
+"""Keys of the records that a topic has at first."""
 
 
 class NotReached(Exception):  # noqa: N818 (no error: the verdict says that the scenario did not reach its end)
@@ -197,6 +199,11 @@ class Stage:
         self._down.add(broker)
         self.cluster.signal(broker, signal.SIGTERM)
 
+    def shut_down(self, broker: int) -> None:
+        """Stop a broker, and wait until its process has ended."""
+        self.stop(broker)
+        self.wait_stopped(broker)
+
     def kill(self, broker: int) -> None:
         """Kill a broker by SIGKILL: a crash that loses nothing on disk."""
         self.story.tell(f"kill broker {broker} (SIGKILL)", "operator")
@@ -295,6 +302,11 @@ class Stage:
         """Wait until records are acknowledged."""
         if not self.acknowledged(*keys):
             raise NotReached(f"not acknowledged: {keys[0]}")
+
+    def write(self, *keys: str, size: int = 10) -> None:
+        """Send records, and wait until they are acknowledged."""
+        self.send(*keys, size=size)
+        self.must_acknowledge(*keys)
 
     # observations
 

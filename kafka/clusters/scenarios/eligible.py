@@ -1,28 +1,35 @@
-"""HYP-10: the ELR keeps a replica that a reassignment has removed, and trusts it when it comes back empty."""
+"""Eligible leader replicas that should be none: HYP-10 and HYP-13.
 
+HYP-10: the ELR keeps a replica that a reassignment has removed, and trusts it when it comes back empty. HYP-13: the
+controller's index of the ELR keeps cleared brokers, and fails when such a broker registers.
+"""
+
+from dataclasses import replace
+
+from fencepost.kafka.clusters.cluster import CONTROLLER
 from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import Stage
 
 BROKERS = (1, 2, 3, 4)
 RECORDS = 1000
+OLD, NEW = (tuple(f"{name}-{number}" for number in range(RECORDS)) for name in ("old", "new"))
 RECORD_BYTES = 10_000
 THROTTLE = "1000000"
 """Bytes per second: copying the topic takes about 20 s."""
 STAYS_OPEN_SECONDS = 25
+COMES_BACK_SECONDS = 25
 
 
 def cancel_and_retry(stage: Stage) -> None:
     """A reassignment is cancelled and tried again while two brokers are down."""
-    old = begin(stage)
+    stage.create(replicas=[1, 2], min_isr=2)
+    stage.write(*OLD, size=RECORD_BYTES)
     stage.tell("The operator moves t off broker 2, throttled. Brokers 2 and 4 stop while it runs.")
     stage.reassign_by_tool([1, 3, 4], "--execute", "--throttle", THROTTLE)
     stage.kill(4)
-    stage.stop(2)
-    stage.wait_stopped(2)
+    stage.shut_down(2)
     stage.wait(isr=[1, 3])
-    new = tuple(f"new-{number}" for number in range(RECORDS))
-    stage.send(*new, size=RECORD_BYTES)
-    stage.must_acknowledge(*new)
+    stage.write(*NEW, size=RECORD_BYTES)
 
     stage.tell("The operator cancels the reassignment, which cannot end with broker 4 down.")
     stage.reassign_by_tool([1, 3, 4], "--cancel", "--preserve-throttles")
@@ -34,16 +41,16 @@ def cancel_and_retry(stage: Stage) -> None:
     stage.reassign_by_tool([1, 3], "--execute")
     stage.wait(adding=[3])
     stage.wait_appended(3, 0)
-    leader_stops(stage, leader=1, empty=3, records=len(old) + len(new))
+    leader_stops(stage, leader=1, empty=3, records=2 * RECORDS)
 
 
 def complete_and_return(stage: Stage) -> None:
     """A reassignment completes, and its removed replica is added again while a broker is down."""
-    old = begin(stage)
+    stage.create(replicas=[1, 2], min_isr=2)
+    stage.write(*OLD, size=RECORD_BYTES)
     stage.tell("The operator moves t from broker 1 to broker 3, throttled. Broker 2 stops while it runs.")
     stage.reassign_by_tool([3, 2], "--execute", "--throttle", THROTTLE)
-    stage.stop(2)
-    stage.wait_stopped(2)
+    stage.shut_down(2)
     stage.wait(isr=[1, 3] if stage.cluster.kit.number < (4, 3) else [3])
     if not stage.reaches(STAYS_OPEN_SECONDS, replicas=[3, 2], isr=[3], adding=[]):
         stage.tell(
@@ -61,16 +68,7 @@ def complete_and_return(stage: Stage) -> None:
     stage.reassign_by_tool([3, 1], "--execute")
     stage.wait(adding=[1])
     stage.wait_appended(1, 0)
-    leader_stops(stage, leader=3, empty=1, records=len(old))
-
-
-def begin(stage: Stage) -> tuple[str, ...]:
-    """Create the topic on brokers 1 and 2, and fill it."""
-    stage.create(replicas=[1, 2], min_isr=2)
-    old = tuple(f"old-{number}" for number in range(RECORDS))
-    stage.send(*old, size=RECORD_BYTES)
-    stage.must_acknowledge(*old)
-    return old
+    leader_stops(stage, leader=3, empty=1, records=RECORDS)
 
 
 def leader_stops(stage: Stage, leader: int, empty: int, records: int) -> None:
@@ -82,8 +80,7 @@ def leader_stops(stage: Stage, leader: int, empty: int, records: int) -> None:
         f"Broker {leader}, the only member of the ISR, is restarted. Broker {empty} has copied a part of {records:,} "
         "records."
     )
-    stage.stop(leader)
-    stage.wait_stopped(leader)
+    stage.shut_down(leader)
     if stage.reaches(15, leader=empty):
         stage.note(f"broker {empty} was elected from the ELR: a clean election")
     else:
@@ -92,27 +89,57 @@ def leader_stops(stage: Stage, leader: int, empty: int, records: int) -> None:
     stage.show_disks()
 
 
+def cleared_and_deleted(stage: Stage) -> None:
+    """Broker 2 is in the ELR of a topic whose min ISR changes and which is deleted; then broker 2 comes back."""
+    stage.create(replicas=[1, 2, 3], min_isr=2)
+    stage.kill(3)
+    stage.wait_stopped(3)
+    stage.wait(isr=[1, 2])
+    stage.kill(2)
+    stage.wait_stopped(2)
+    stage.wait(isr=[1], elr=[2])
+    if not stage.control:
+        stage.configure(min_insync_replicas="1")
+        stage.wait(isr=[1], elr=[])
+    stage.delete()
+    controller = stage.cluster.log(CONTROLLER)
+    if not stage.comes_back(2, COMES_BACK_SECONDS):
+        stage.wait_log(CONTROLLER, controller, "Encountered quorum controller fault: registerBroker")
+        stage.wait_log(CONTROLLER, controller, "existed in isrMembers, but not in the topics map")
+        again = controller.lines("Becoming the active controller")
+        stage.note(f"meanwhile the controller has resigned and become active again {len(again)} times")
+
+
+HYP_10 = Scenario(
+    name="hyp-10",
+    title="a reassignment is cancelled and tried again while brokers are down (history A)",
+    play=cancel_and_retry,
+    brokers=BROKERS,
+    control="eligible leader replicas are turned off (eligible.leader.replicas.version=0)",
+    delays=False,
+    elr_in_control=False,
+    causes=(Cause("hyp-10", since=(4, 1)),),
+    since=(4, 1),
+)
 SCENARIOS = (
-    Scenario(
-        name="hyp-10",
-        title="a reassignment is cancelled and tried again while brokers are down (history A)",
-        play=cancel_and_retry,
-        brokers=BROKERS,
-        control="eligible leader replicas are turned off (eligible.leader.replicas.version=0)",
-        delays=False,
-        elr_in_control=False,
-        causes=(Cause("hyp-10", since=(4, 1)),),
-        since=(4, 1),
-    ),
-    Scenario(
+    HYP_10,
+    replace(
+        HYP_10,
         name="hyp-10-b",
         title="a reassignment completes while a broker is down, and is taken back (history B)",
         play=complete_and_return,
         brokers=BROKERS[:3],
-        control="eligible leader replicas are turned off (eligible.leader.replicas.version=0)",
-        delays=False,
-        elr_in_control=False,
         causes=(Cause("hyp-10", since=(4, 3)),),
+    ),
+    Scenario(
+        name="hyp-13",
+        title="min.insync.replicas changes, the topic is deleted, and a broker that was in its ELR comes back",
+        play=cleared_and_deleted,
+        brokers=BROKERS[:3],
+        control="min.insync.replicas stays as it is",
+        delays=False,
+        causes=(Cause("hyp-13", since=(4, 1)),),
         since=(4, 1),
+        harm="out",
     ),
 )
