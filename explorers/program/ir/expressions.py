@@ -5,7 +5,7 @@ from typing import Protocol
 
 from fencepost.explorers.program.ir import lifted, nodes, views
 from fencepost.explorers.program.ir.nodes import Expression, Failures, Source, Type
-from fencepost.explorers.program.ir.views import Made
+from fencepost.explorers.program.ir.views import Items
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Consts, Function, Int, Nothing, Queue, Rec
 from fencepost.explorers.program.subset.kinds import Among as How
 from fencepost.explorers.program.subset.kinds import Type as SubsetType
@@ -32,12 +32,12 @@ _ORDERS: dict[type[ast.cmpop], nodes.Order] = {
     ast.Gt: nodes.Order.MORE,
     ast.GtE: nodes.Order.AT_LEAST,
 }
-NUMBER: Failures = frozenset([nodes.Failure.NUMBER])
+NUMBER: Failures = lifted.NUMBER
 _CHECKS: dict[nodes.BinaryOp, Failures] = {
     nodes.BinaryOp.ADD: NUMBER,
     nodes.BinaryOp.SUBTRACT: NUMBER,
     nodes.BinaryOp.MULTIPLY: NUMBER,
-    nodes.BinaryOp.LEFT: frozenset([nodes.Failure.SHIFT, nodes.Failure.NUMBER]),
+    nodes.BinaryOp.LEFT: lifted.SHIFT,
     nodes.BinaryOp.RIGHT: frozenset([nodes.Failure.SHIFT]),
 }
 
@@ -72,7 +72,7 @@ class Expressions:
         self.slots: list[nodes.Slot] = []
         self.named: dict[tuple[str, Type], nodes.Slot] = {}
         """Slots of the function's names, one for each type of a name."""
-        self.bound: list[dict[str, Made]] = []
+        self.bound: list[dict[str, Expression]] = []
         """The meanings of generators' variables, the innermost generator last."""
 
     def slot(self, name: str, kind: Type) -> nodes.Slot:
@@ -106,7 +106,7 @@ class Expressions:
                 owner = self.value(node.value)
                 if isinstance(owner.type, Rec):
                     return lifted.message(self.lifted(node), owner, self.value(node.slice))
-                return views.element(owner, self.value(node.slice), at)
+                return views.element(owner, self.value(node.slice), lifted.Making(at))
             case ast.BinOp():
                 return self.operation(node, node.op, self.value(node.left), self.value(node.right))
             case ast.UnaryOp():
@@ -130,7 +130,7 @@ class Expressions:
         """Return the meaning of a name: the innermost generator's variable, or the function's own."""
         inner = next((found[node.id] for found in reversed(self.bound) if node.id in found), None)
         if inner is not None:
-            return inner()
+            return inner
         slot = self.own(node.id, self.kind(node))
         return nodes.Local(slot, at=where(node), type=slot.type)
 
@@ -235,9 +235,8 @@ class Expressions:
             case "int":
                 return arguments[0]
             case "bool":
-                return nodes.Compare(
-                    arguments[0], ((nodes.Order.DIFFERENT, nodes.Literal(0, at=where(node))),), at=where(node)
-                )
+                make = lifted.Making(where(node))
+                return make.compare(arguments[0], nodes.Order.DIFFERENT, make.number(0))
         assert name in ("min", "max"), name
         return nodes.Extreme(name == "max", arguments, at=where(node))
 
@@ -246,7 +245,7 @@ class Expressions:
         generator = self.made.sugar.get(node.args[0], node.args[0])
         assert isinstance(generator, ast.GeneratorExp)
         clauses = []
-        own: dict[str, Made] = {}
+        own: dict[str, Expression] = {}
         for number, clause in enumerate(generator.generators):
             slot, bound, source = self.clause(clause)
             if number == 0:
@@ -258,30 +257,18 @@ class Expressions:
         checks = NUMBER if operator is nodes.FoldOp.SUM else nodes.NEVER
         return nodes.Fold(operator, tuple(clauses), value, at=where(node), checks=checks)
 
-    def clause(self, clause: ast.comprehension) -> tuple[nodes.Slot, dict[str, Made], Source]:
+    def clause(self, clause: ast.comprehension) -> tuple[nodes.Slot, dict[str, Expression], Source]:
         """Return the range of a clause, its slot, and the meanings of its variables."""
-        at = where(clause.target)
+        make = lifted.Making(where(clause.target))
         if clause.iter not in self.made.views:
             assert isinstance(clause.target, ast.Name)
             source = self.source(clause.iter)
             slot = self.slot(clause.target.id, self.kind(clause.target))
-            return slot, {clause.target.id: lambda: nodes.Local(slot, at=at, type=slot.type)}, source
-        around = [dict(found) for found in self.bound]  # a later clause may bind a name of this one anew
-
-        def again(node: ast.expr) -> Made:
-            def made() -> Expression:
-                kept, self.bound = self.bound, list(around)
-                found = self.value(node)
-                self.bound = kept
-                return found
-
-            return made
-
-        view = views.view_of(self.made, clause.iter, again, at)
+            return slot, {clause.target.id: make.read(slot)}, source
+        view = views.view_of(self.made, clause.iter, self.value, make)
         slot = self.slot("", INT)
-        items = named(clause.target, view.item(lambda: nodes.Local(slot, at=at)))
-        source = nodes.Numbers(nodes.Literal(0, at=at), view.count(), at=where(clause.iter))
-        return slot, {name.id: item for name, item in items}, source
+        numbers = nodes.Numbers(make.number(0), view.count, at=where(clause.iter))
+        return slot, {name.id: item for name, item in named(clause.target, view.item(make.read(slot)))}, numbers
 
     def source(self, node: ast.expr) -> Source:
         if node in self.made.types:
@@ -292,10 +279,10 @@ class Expressions:
         return nodes.Numbers(start, ends[-1], at=where(node))
 
 
-def named(target: ast.expr, items: views.Items) -> list[tuple[ast.Name, Made]]:
+def named(target: ast.expr, items: Items) -> list[tuple[ast.Name, Expression]]:
     """Return the variables of a loop with their values."""
     if isinstance(target, ast.Name):
-        assert callable(items)
+        assert isinstance(items, Expression)
         return [(target, items)]
     assert isinstance(target, ast.Tuple)
     assert isinstance(items, tuple)
@@ -304,9 +291,10 @@ def named(target: ast.expr, items: views.Items) -> list[tuple[ast.Name, Made]]:
 
 def _by_negative(operator: nodes.BinaryOp, left: Expression, count: int, at: nodes.At) -> Expression:
     """Return `left // -count` or `left % -count` as a division by a positive number, rounded down as in Python."""
-    size, one = nodes.Literal(count, at=at), nodes.Literal(1, at=at)
+    make = lifted.Making(at)
+    size = make.number(count)
     if operator is nodes.BinaryOp.DIVIDE:
-        less = nodes.Binary(nodes.BinaryOp.SUBTRACT, left, one, at=at, checks=NUMBER)
+        less = make.subtract(left, make.number(1))
         return nodes.Unary(nodes.UnaryOp.INVERT, nodes.Binary(nodes.BinaryOp.DIVIDE, less, size, at=at), at=at)
-    missing = nodes.Binary(nodes.BinaryOp.SUBTRACT, size, nodes.Binary(nodes.BinaryOp.MODULO, left, size, at=at), at=at)
+    missing = make.subtract(size, nodes.Binary(nodes.BinaryOp.MODULO, left, size, at=at))
     return nodes.Unary(nodes.UnaryOp.NEGATE, nodes.Binary(nodes.BinaryOp.MODULO, missing, size, at=at), at=at)

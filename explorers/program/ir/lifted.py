@@ -18,6 +18,7 @@ from fencepost.model.language.records import ArrayOf, Nested, Record, Scalar, fi
 
 INDEX = frozenset([nodes.Failure.INDEX])
 NUMBER = frozenset([nodes.Failure.NUMBER])
+VALUE = frozenset([nodes.Failure.VALUE])
 SHIFT = frozenset([nodes.Failure.SHIFT, nodes.Failure.NUMBER])
 
 
@@ -36,11 +37,56 @@ class Adding(Protocol):
         """Add a function whose first slots are its parameters, and return its number."""
 
 
-class Lifted:
+class Making:
+    """Maker of nodes at one position."""
+
+    def __init__(self, at: At) -> None:
+        self.at = at
+
+    def number(self, value: int) -> nodes.Literal:
+        return nodes.Literal(value, at=self.at)
+
+    def read(self, slot: Slot) -> nodes.Local:
+        return nodes.Local(slot, at=self.at, type=slot.type)
+
+    def compare(self, one: Expression, order: nodes.Order, other: Expression) -> nodes.Compare:
+        return nodes.Compare(one, ((order, other),), at=self.at)
+
+    def add(self, one: Expression, other: Expression) -> nodes.Binary:
+        return nodes.Binary(nodes.BinaryOp.ADD, one, other, at=self.at, checks=NUMBER)
+
+    def subtract(self, one: Expression, other: Expression) -> nodes.Binary:
+        return nodes.Binary(nodes.BinaryOp.SUBTRACT, one, other, at=self.at, checks=NUMBER)
+
+    def multiply(self, one: Expression, other: Expression) -> nodes.Binary:
+        return nodes.Binary(nodes.BinaryOp.MULTIPLY, one, other, at=self.at, checks=NUMBER)
+
+    def extreme(self, *values: Expression, greatest: bool) -> nodes.Extreme:
+        return nodes.Extreme(greatest, values, at=self.at)
+
+    def field(self, owner: Expression, name: str) -> nodes.Field:
+        assert isinstance(owner.type, Rec)
+        kind = kind_of(dict(fields(owner.type.record))[name])
+        assert isinstance(kind, type(INT) | Rec | Arr)
+        return nodes.Field(owner, name, at=self.at, type=Rec(kind.record) if isinstance(kind, Rec) else kind)
+
+    def element(self, array: Expression, index: Expression) -> nodes.Element:
+        assert isinstance(array.type, Arr)
+        return nodes.Element(array, index, at=self.at, checks=INDEX, type=element_of(array.type.field))
+
+    def store(self, place: nodes.Field | nodes.Element, value: Expression, domain: Domain) -> nodes.Store:
+        return nodes.Store(place, value, domain, at=self.at, checks=VALUE)
+
+    def upto(self, stop: Expression) -> nodes.Numbers:
+        return nodes.Numbers(self.number(0), stop, at=self.at)
+
+
+class Lifted(Making):
     """A helper under construction for a function of the model, and its call."""
 
     def __init__(self, functions: Adding, python: Callable[..., Any], at: At) -> None:
-        self.functions, self.python, self.at = functions, python, at
+        super().__init__(at)
+        self.functions, self.python = functions, python
         self.slots: list[Slot] = []
         self.arguments: list[Expression] = []
 
@@ -52,15 +98,6 @@ class Lifted:
         """Add a parameter with its argument; locals follow all parameters."""
         self.arguments.append(argument)
         return self.slot(argument.type)
-
-    def read(self, slot: Slot) -> nodes.Local:
-        return nodes.Local(slot, at=self.at, type=slot.type)
-
-    def number(self, value: int) -> nodes.Literal:
-        return nodes.Literal(value, at=self.at)
-
-    def compare(self, one: Expression, order: nodes.Order, other: Expression) -> nodes.Compare:
-        return nodes.Compare(one, ((order, other),), at=self.at)
 
     def call(self, body: Sequence[Statement], returns: nodes.Type = INT) -> nodes.Call:
         number = self.functions.add(self.python, self.at, len(self.arguments), tuple(self.slots), tuple(body), returns)
@@ -85,7 +122,7 @@ def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, gre
     for slot in moved.own:
         moved.slots[slot] = lifted.slot(slot.type, slot.name)
     best, seen, value = lifted.slot(INT), lifted.slot(INT), lifted.slot(INT)
-    better = nodes.Extreme(greatest, (lifted.read(best), lifted.read(value)), at=at)
+    better = lifted.extreme(lifted.read(best), lifted.read(value), greatest=greatest)
     body: Block = (
         nodes.Assign(value, moved.expression(fold.value), at=at),
         nodes.Assign(best, nodes.Select(lifted.read(seen), better, lifted.read(value), at=at), at=at),
@@ -141,13 +178,6 @@ class _Moved:
         return found
 
 
-def field_of(owner: Expression, name: str, at: At) -> nodes.Field:
-    assert isinstance(owner.type, Rec)
-    kind = kind_of(dict(fields(owner.type.record))[name])
-    assert isinstance(kind, type(INT) | Rec | Arr)
-    return nodes.Field(owner, name, at=at, type=Rec(kind.record) if isinstance(kind, Rec) else kind)
-
-
 def element_of(kind: ArrayOf) -> nodes.Type:
     return Rec(kind.element.record) if isinstance(kind.element, Nested) else INT
 
@@ -169,26 +199,20 @@ def among(lifted: Lifted, how: Among, item: Expression, others: list[Expression]
         return lifted.value(
             nodes.Fold(nodes.FoldOp.ANY, (nodes.Clause(each, lifted.read(rest[0]), (), at=at),), equal, at=at)
         )
-    count = nodes.Extreme(True, (lifted.read(wanted), lifted.number(0)), at=at)
-    bit = nodes.Binary(
-        nodes.BinaryOp.AND,
-        nodes.Binary(nodes.BinaryOp.RIGHT, lifted.read(rest[0]), count, at=at),
-        lifted.number(1),
-        at=at,
-    )
+    count = lifted.extreme(lifted.read(wanted), lifted.number(0), greatest=True)
+    members = nodes.Binary(nodes.BinaryOp.RIGHT, lifted.read(rest[0]), count, at=at)
+    bit = nodes.Binary(nodes.BinaryOp.AND, members, lifted.number(1), at=at)
     there = lifted.compare(lifted.read(wanted), nodes.Order.AT_LEAST, lifted.number(0))
     return lifted.value(nodes.Logic(True, (there, bit), at=at))
 
 
 def message(lifted: Lifted, channel: Expression, index: Expression) -> nodes.Call:
     """Return a message of a channel by its position, which must be below the number of messages."""
-    at, owner, place = lifted.at, lifted.given(channel), lifted.given(index)
-    items = field_of(lifted.read(owner), "items", at)
-    there = lifted.compare(lifted.read(place), nodes.Order.LESS, field_of(lifted.read(owner), "items_end", at))
-    beyond = nodes.Length(field_of(lifted.read(owner), "items", at), at=at)
-    where = nodes.Select(there, lifted.read(place), beyond, at=at)
-    assert isinstance(items.type, Arr)
-    return lifted.value(nodes.Element(items, where, at=at, checks=INDEX, type=element_of(items.type.field)))
+    owner, place = lifted.read(lifted.given(channel)), lifted.read(lifted.given(index))
+    items = lifted.field(owner, "items")
+    there = lifted.compare(place, nodes.Order.LESS, lifted.field(owner, "items_end"))
+    where = nodes.Select(there, place, nodes.Length(items, at=lifted.at), at=lifted.at)
+    return lifted.value(lifted.element(items, where))
 
 
 def over_values(
@@ -197,28 +221,23 @@ def over_values(
     """Return whether a function holds for every value of its last parameters (`every`), or for one."""
     at = lifted.at
     clauses = []
-    arguments: list[Expression] = [replace(item) for item in given]
+    arguments: list[Expression] = [*given]
     for name, domain in params:
         low, high = ends_of(domain, lifted)
         slot = lifted.slot(INT, name)
-        stop = nodes.Binary(nodes.BinaryOp.ADD, high, lifted.number(1), at=at, checks=NUMBER)
-        clauses.append(nodes.Clause(slot, nodes.Numbers(low, stop, at=at), (), at=at))
+        clauses.append(nodes.Clause(slot, nodes.Numbers(low, lifted.add(high, lifted.number(1)), at=at), (), at=at))
         arguments.append(lifted.read(slot))
-    value = nodes.Compare(
-        nodes.Call(function, tuple(arguments), at=at, type=INT), ((nodes.Order.DIFFERENT, lifted.number(0)),), at=at
-    )
+    called = nodes.Call(function, tuple(arguments), at=at, type=INT)
+    value = lifted.compare(called, nodes.Order.DIFFERENT, lifted.number(0))
     return nodes.Fold(nodes.FoldOp.ALL if every else nodes.FoldOp.ANY, tuple(clauses), value, at=at)
 
 
 def ends_of(domain: Domain, lifted: Lifted) -> tuple[Expression, Expression]:
     """Return the least and the greatest value of a parameter, without NONE."""
     if isinstance(domain, BitSet):
-        one = nodes.Binary(
-            nodes.BinaryOp.LEFT, lifted.number(1), sum_of(domain.count, lifted), at=lifted.at, checks=SHIFT
-        )
-        return lifted.number(0), nodes.Binary(
-            nodes.BinaryOp.SUBTRACT, one, lifted.number(1), at=lifted.at, checks=NUMBER
-        )
+        one, count = lifted.number(1), sum_of(domain.count, lifted)
+        power = nodes.Binary(nodes.BinaryOp.LEFT, one, count, at=lifted.at, checks=SHIFT)
+        return lifted.number(0), lifted.subtract(power, one)
     if not isinstance(domain, Range):
         low, high = domain.bounds({})
         return lifted.number(0 if low == NONE else low), lifted.number(high)
@@ -235,17 +254,15 @@ def sum_of(value: Linear | int, lifted: Lifted) -> Expression:
     for name, factor in total.terms.items():
         term: Expression
         if isinstance(name, Widest):
-            term = nodes.Extreme(name.greatest, tuple(sum_of(part, lifted) for part in name.parts), at=lifted.at)
+            term = lifted.extreme(*(sum_of(part, lifted) for part in name.parts), greatest=name.greatest)
         else:
             term = nodes.Constant(name, at=lifted.at)
         if factor != 1:
-            term = nodes.Binary(nodes.BinaryOp.MULTIPLY, term, lifted.number(factor), at=lifted.at, checks=NUMBER)
-        found = term if found is None else nodes.Binary(nodes.BinaryOp.ADD, found, term, at=lifted.at, checks=NUMBER)
+            term = lifted.multiply(term, lifted.number(factor))
+        found = term if found is None else lifted.add(found, term)
     if found is None:
         return lifted.number(total.offset)
-    if total.offset:
-        found = nodes.Binary(nodes.BinaryOp.ADD, found, lifted.number(total.offset), at=lifted.at, checks=NUMBER)
-    return found
+    return lifted.add(found, lifted.number(total.offset)) if total.offset else found
 
 
 def same(lifted: Lifted, one: Expression, other: Expression) -> nodes.Call:
@@ -279,7 +296,7 @@ def _conjunction(lifted: Lifted, found: list[Expression]) -> Expression:
 def _at_path(lifted: Lifted, slot: Slot, path: tuple[str, ...]) -> Expression:
     found: Expression = lifted.read(slot)
     for name in path:
-        found = field_of(found, name, lifted.at)
+        found = lifted.field(found, name)
     return found
 
 
@@ -299,28 +316,13 @@ def _parts(lifted: Lifted, one: Slot, other: Slot, record: type[Record], path: t
 def _same_items(lifted: Lifted, one: Expression, other: Expression, kind: ArrayOf) -> Expression:
     """Return whether two arrays have the same elements."""
     number = lifted.slot(INT)
-    items = [
-        nodes.Element(array, lifted.read(number), at=lifted.at, checks=INDEX, type=element_of(kind))
-        for array in (one, other)
-    ]
+    items = [lifted.element(array, lifted.read(number)) for array in (one, other)]
     if isinstance(kind.element, Nested):
         value: Expression = same(Lifted(lifted.functions, lifted.python, lifted.at), *items)
     else:
         value = lifted.compare(items[0], nodes.Order.EQUAL, items[1])
-    length = nodes.Length(rebuilt_whole(one), at=lifted.at)
-    clause = nodes.Clause(number, nodes.Numbers(lifted.number(0), length, at=lifted.at), (), at=lifted.at)
+    clause = nodes.Clause(number, lifted.upto(nodes.Length(one, at=lifted.at)), (), at=lifted.at)
     return nodes.Fold(nodes.FoldOp.ALL, (clause,), value, at=lifted.at)
-
-
-def rebuilt_whole(node: Expression) -> Expression:
-    """Return a copy of an expression, made of new nodes."""
-
-    def copied(item: nodes.Node) -> nodes.Node:
-        return replace(rebuilt(item, copied))
-
-    found = copied(node)
-    assert isinstance(found, Expression)
-    return found
 
 
 def _as_written(

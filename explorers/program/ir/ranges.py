@@ -317,7 +317,7 @@ class Ranges:
     # results
 
     def settled(self, node: Any) -> Any:
-        """Return a node with its range and the checks that may fail."""
+        """Return a new node with its range and the checks that may fail."""
         values: dict[str, Any] = {}
         span = self.known.get(node) if isinstance(node, nodes.Expression) and node.type == INT else None
         if span is not None:
@@ -328,7 +328,8 @@ class Ranges:
             left = self.left(node)
             if left != node.checks:
                 values["checks"] = left
-        return rebuilt(node, self.settled, **values)
+        made = rebuilt(node, self.settled, **values)
+        return replace(node) if made is node else made  # from here on, two places are two nodes
 
     def left(self, node: nodes.Node) -> Failures:
         """Return the checks of a node that may fail."""

@@ -5,17 +5,15 @@ from collections.abc import Iterator, Mapping
 
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.expressions import Expressions, Functions, kind_of_value, named, where
-from fencepost.explorers.program.ir.lifted import field_of
-from fencepost.explorers.program.ir.nodes import At, Block, Expression, Failures, Slot, Statement
+from fencepost.explorers.program.ir.lifted import VALUE, Making
+from fencepost.explorers.program.ir.nodes import Block, Expression, Slot, Statement
 from fencepost.explorers.program.ir.program import locals_read
-from fencepost.explorers.program.ir.views import Channels, Made, view_of
+from fencepost.explorers.program.ir.views import Channels, view_of
 from fencepost.explorers.program.subset.kinds import CONSTS, INT, Arr, BagRef, Function, Queue, Rec, Several
 from fencepost.explorers.program.subset.program import is_require
 from fencepost.model.language.acting import is_choice
 from fencepost.model.language.domains import Domain
 from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
-
-VALUE: Failures = frozenset([nodes.Failure.VALUE])
 
 
 class Statements:
@@ -160,66 +158,44 @@ class Statements:
         found: list[Statement] = []
         arguments = [self.slotted(item, found) for item in self.arguments(call)]
         slots = [self.target(item) for item in targets]
-        kept = []
-        for part, slot in enumerate(slots):
-            made = self.expressions.slot("", slot.type)
-            found.append(nodes.Assign(made, self.part_of(call, [item() for item in arguments], part), at=where(node)))
-            kept.append(made)
-        return [
-            *found,
-            *(
-                nodes.Assign(slot, nodes.Local(made, at=where(node), type=made.type), at=where(node))
-                for slot, made in zip(slots, kept, strict=True)
-            ),
-        ]
+        kept = [self.slotted(self.part_of(call, arguments, part), found) for part in range(len(slots))]
+        return [*found, *(nodes.Assign(slot, part, at=where(node)) for slot, part in zip(slots, kept, strict=True))]
 
-    def slotted(self, value: Expression, before: list[Statement]) -> Made:
+    def slotted(self, value: Expression, before: list[Statement]) -> Expression:
         """Return an expression that is evaluated once and may then be used anywhere."""
         slot = self.expressions.slot("", value.type)
         before.append(nodes.Assign(slot, value, at=value.at))
-        return lambda: nodes.Local(slot, at=value.at, type=slot.type)
+        return nodes.Local(slot, at=value.at, type=slot.type)
 
     def write_out(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> list[Statement]:
         """Return a store of a record that is written out: all of its values, the place, then field by field."""
         found: list[Statement] = []
         values = {path: self.slotted(item, found) for path, item in self.expressions.written(value).items()}
         place = self.slotted(self.place(target), found)
-        return [*found, *self.fill(where(node), place, values, ())]
+        return [*found, *self.fill(Making(where(node)), place, values, ())]
 
     def fill(
-        self, at: At, place: Made, values: Mapping[tuple[str, ...], Made], path: tuple[str, ...]
+        self, make: Making, place: Expression, values: Mapping[tuple[str, ...], Expression], path: tuple[str, ...]
     ) -> Iterator[Statement]:
         """Yield stores of all fields of a record: the given values by path, else 0."""
-        kind = place().type
-        assert isinstance(kind, Rec)
-        for name, field in fields(kind.record):
-            here = (*path, name)
-
-            def inner(name: str = name) -> nodes.Field:
-                return field_of(place(), name, at)
-
+        assert isinstance(place.type, Rec)
+        for name, field in fields(place.type.record):
+            inner, here = make.field(place, name), (*path, name)
             if isinstance(field, Scalar):
-                value = values[here]() if here in values else nodes.Literal(0, at=at)
-                yield nodes.Store(inner(), value, field.domain, at=at, checks=VALUE)
+                yield make.store(inner, values.get(here) or make.number(0), field.domain)
             elif isinstance(field, Nested):
-                yield from self.fill(at, inner, values, here)
+                yield from self.fill(make, inner, values, here)
             elif isinstance(field, ArrayOf):
-                yield self.clear(at, inner, field)
+                yield self.clear(make, inner, field)
 
-    def clear(self, at: At, array: Made, field: ArrayOf) -> Statement:
+    def clear(self, make: Making, array: Expression, field: ArrayOf) -> Statement:
         slot = self.expressions.slot("", INT)
-        kind = Rec(field.element.record) if isinstance(field.element, Nested) else INT
-
-        def item() -> nodes.Element:
-            return nodes.Element(
-                array(), nodes.Local(slot, at=at), at=at, checks=frozenset([nodes.Failure.INDEX]), type=kind
-            )
-
+        item = make.element(array, make.read(slot))
         if isinstance(field.element, Nested):
-            body = tuple(self.fill(at, item, {}, ()))
+            body = tuple(self.fill(make, item, {}, ()))
         else:
-            body = (nodes.Store(item(), nodes.Literal(0, at=at), field.element.domain, at=at, checks=VALUE),)
-        return nodes.For(slot, nodes.Numbers(nodes.Literal(0, at=at), nodes.Length(array(), at=at), at=at), body, at=at)
+            body = (make.store(item, make.number(0), field.element.domain),)
+        return nodes.For(slot, make.upto(nodes.Length(array, at=make.at)), body, at=make.at)
 
     def channel(self, node: ast.stmt, call: ast.expr, slot: Slot | None) -> list[Statement]:
         """Return `add`, `popleft` or `clear` of a channel; an empty list for any other call."""
@@ -232,55 +208,49 @@ class Statements:
         channel = self.slotted(self.expressions.value(call.func.value), found)
         change = Channels(channel, at, self.expressions.slot)
         if call.func.attr == "clear":
-            return [*found, *self.fill(at, channel, {}, ())]
+            return [*found, *self.fill(change, channel, {}, ())]
         if call.func.attr == "popleft":
-            last = self.slotted(change.change(-1), found)
+            last = self.slotted(change.add(change.end, change.number(-1)), found)
             return [
                 *found,
-                change.count(last()),
-                *change.moved(last),
-                *self.fill(at, lambda: change.item(last()), {}, ()),
+                change.count(last),
+                change.moved(last),
+                *self.fill(change, change.element(change.items, last), {}, ()),
             ]
         values = {str(item.arg): self.slotted(self.expressions.value(item.value), found) for item in call.keywords}
-        last = self.slotted(change.end(), found)
-        found.append(change.count(change.change(1)))
-        place = self.slotted(change.item(last()), found)
+        last = self.slotted(change.end, found)
+        found.append(change.count(change.add(change.end, change.number(1))))
+        place = self.slotted(change.element(change.items, last), found)
         kinds = dict(fields(change.message))
         for name, value in values.items():
             kind = kinds[name]
             assert isinstance(kind, Scalar)
-            found.append(nodes.Store(field_of(place(), name, at), value(), kind.domain, at=at, checks=VALUE))
-        return found if slot is None else [*found, nodes.Assign(slot, place(), at=at)]
+            found.append(change.store(change.field(place, name), value, kind.domain))
+        return found if slot is None else [*found, nodes.Assign(slot, place, at=at)]
 
     def view(self, node: ast.For) -> list[Statement]:
         """Return a loop over indices that sets its variables to the items there."""
         found: list[Statement] = []
-        at = where(node.iter)
-        view = view_of(
-            self.made,
-            node.iter,
-            lambda item: self.slotted(self.expressions.value(item), found),
-            at,
-            lambda count: self.slotted(count(), found),
-        )
+        make = Making(where(node.iter))
+
+        def slotted(value: Expression) -> Expression:
+            return self.slotted(value, found)
+
+        view = view_of(self.made, node.iter, lambda item: slotted(self.expressions.value(item)), make, slotted)
         slot = self.expressions.slot("", INT)
-        count = view.count()
-        items = named(node.target, view.item(lambda: nodes.Local(slot, at=at)))
-        first = [nodes.Assign(self.target(name), item(), at=where(name)) for name, item in items]
+        items = named(node.target, view.item(make.read(slot)))
+        first = [nodes.Assign(self.target(name), item, at=where(name)) for name, item in items]
         body = (*first, *self.block(node.body))
-        return [*found, nodes.For(slot, nodes.Numbers(nodes.Literal(0, at=at), count, at=at), body, at=where(node))]
+        return [*found, nodes.For(slot, make.upto(view.count), body, at=where(node))]
 
     def together(self, node: ast.stmt, targets: list[ast.expr], values: list[ast.expr]) -> list[Statement]:
         """Return `a, b = x, y`: all values are evaluated before the first target is assigned."""
         given = [self.expressions.value(item) for item in values]
         slots = [self.target(item) for item in targets]
         read = list(map(locals_read, given))
+        first: list[Statement] = []
         if any(slot in later for number, slot in enumerate(slots) for later in read[number + 1 :]):
-            kept = [self.expressions.slot("", item.type) for item in given]
-            first = [nodes.Assign(slot, value, at=value.at) for slot, value in zip(kept, given, strict=True)]
-            given = [nodes.Local(slot, at=value.at, type=slot.type) for slot, value in zip(kept, given, strict=True)]
-        else:
-            first = []
+            given = [self.slotted(value, first) for value in given]
         return [*first, *(nodes.Assign(slot, value, at=where(node)) for slot, value in zip(slots, given, strict=True))]
 
     def target(self, name: ast.expr) -> Slot:
@@ -337,4 +307,4 @@ class Statements:
             inner = inner.owner
         if isinstance(inner, nodes.Local | nodes.Literal | nodes.Constant):
             return value
-        return self.slotted(value, before)()
+        return self.slotted(value, before)

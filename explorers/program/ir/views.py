@@ -9,36 +9,32 @@ Engines see a channel as a record: an array of messages, and the number of them.
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from fencepost.explorers.program.ir import nodes
-from fencepost.explorers.program.ir.lifted import field_of
-from fencepost.explorers.program.subset.kinds import INT, Arr, Function, Queue, Rec, kind_of
+from fencepost.explorers.program.ir.lifted import Making
+from fencepost.explorers.program.ir.nodes import Expression
+from fencepost.explorers.program.subset.kinds import INT, Arr, Function, Queue, Rec
 from fencepost.explorers.program.subset.sources import step_of
 from fencepost.model.language.records import Nested, Record, Scalar, fields, is_row
 
-Made = Callable[[], nodes.Expression]
-"""Makes an expression: a new one each time, because every node has one place."""
-Items = Made | tuple["Items", ...]
-
-NUMBER = frozenset([nodes.Failure.NUMBER])
-INDEX = frozenset([nodes.Failure.INDEX])
+Items = Expression | tuple["Items", ...]
+"""The value of a variable, or a tuple of them. A node may stand in several places: `with_ranges` copies it."""
 
 
 @dataclass
 class View:
     """A view: the number of items, and the item for each number."""
 
-    count: Made
-    item: Callable[[Made], Items]
+    count: Expression
+    item: Callable[[Expression], Items]
 
 
 def view_of(
     made: Function,
     node: ast.expr,
-    again: Callable[[ast.expr], Made],
-    at: nodes.At,
-    once: Callable[[Made], Made] = lambda found: found,
+    again: Callable[[ast.expr], Expression],
+    make: Making,
+    once: Callable[[Expression], Expression] = lambda found: found,
 ) -> View:
     """Return a source as a view; `again` makes its text, evaluated once if that matters, and `once` a count."""
     inner = node.args if isinstance(node, ast.Call) else []
@@ -47,139 +43,87 @@ def view_of(
         name = node.func.id
     match name:
         case "range":
-            return _range(inner, again, at)
+            return _range(inner, again, make)
         case "enumerate":
             assert isinstance(node, ast.Call)
-            view = view_of(made, inner[0], again, at, once)
+            view = view_of(made, inner[0], again, make, once)
             starts = [*inner[1:], *(item.value for item in node.keywords)]
             if not starts:
                 return View(view.count, lambda number: (number, view.item(number)))
-            start = again(starts[0])
-            return View(_also(view.count, start, at), lambda number: (_plus(start, number, at), view.item(number)))
+            start = again(starts[0])  # the count evaluates it too: it may fail even if there is no item
+            least = make.extreme(
+                view.count, make.extreme(start, make.number(nodes.MOST), greatest=True), greatest=False
+            )
+            return View(least, lambda number: (make.add(start, number), view.item(number)))
         case "zip":
-            views = [view_of(made, item, again, at, once) for item in inner]
+            views = [view_of(made, item, again, make, once) for item in inner]
             counts = [item.count for item in views]
-            least = partial(_least, counts, at) if len(counts) > 1 else counts[0]
-            return View(least, lambda number: tuple(item.item(number) for item in views))
+            fewest = make.extreme(*counts, greatest=False) if len(counts) > 1 else counts[0]
+            return View(fewest, lambda number: tuple(item.item(number) for item in views))
         case "reversed":
-            view = view_of(made, inner[0], again, at, once)
+            view = view_of(made, inner[0], again, make, once)
             count = once(view.count) if isinstance(made.types.get(inner[0]), Queue) else view.count
-            last = _minus(count, lambda: nodes.Literal(1, at=at), at)
-            return View(count, lambda number: view.item(_minus(last, number, at)))
+            last = make.subtract(count, make.number(1))
+            return View(count, lambda number: view.item(make.subtract(last, number)))
     source = again(node)
     kind = made.types[node]
     if isinstance(kind, Queue):
-        items = kind_of(dict(fields(kind.record))["items"])
-        assert isinstance(items, Arr)
-        return View(
-            lambda: nodes.Field(source(), "items_end", at=at),
-            lambda number: lambda: element(nodes.Field(source(), "items", at=at, type=items), number(), at),
-        )
-    return View(lambda: nodes.Length(source(), at=at), lambda number: lambda: element(source(), number(), at))
+        items = make.field(source, "items")
+        return View(make.field(source, "items_end"), lambda number: element(items, number, make))
+    return View(nodes.Length(source, at=make.at), lambda number: element(source, number, make))
 
 
-def element(array: nodes.Expression, index: nodes.Expression, at: nodes.At) -> nodes.Expression:
+def element(array: Expression, index: Expression, make: Making) -> Expression:
     """Return an element of an array; of a nested array, the view through which it is read."""
+    found = make.element(array, index)
     assert isinstance(array.type, Arr)
     inner = array.type.field.element
-    if not isinstance(inner, Nested):
-        return nodes.Element(array, index, at=at, checks=INDEX, type=INT)
-    found = nodes.Element(array, index, at=at, checks=INDEX, type=Rec(inner.record))
-    if not is_row(inner.record):
-        return found
-    items = kind_of(inner)
-    assert isinstance(items, Arr)
-    return nodes.Field(found, "items", at=at, type=items)
+    return make.field(found, "items") if isinstance(inner, Nested) and is_row(inner.record) else found
 
 
-def _least(counts: list[Made], at: nodes.At) -> nodes.Expression:
-    return nodes.Extreme(False, tuple(count() for count in counts), at=at)
-
-
-def _by_literal(
-    op: nodes.BinaryOp, number: Made, by: int, at: nodes.At, checks: frozenset[nodes.Failure] = frozenset()
-) -> nodes.Binary:
-    """Return a number combined with a literal, as a new node."""
-    return nodes.Binary(op, number(), nodes.Literal(by, at=at), at=at, checks=checks)
-
-
-def _range(args: list[ast.expr], again: Callable[[ast.expr], Made], at: nodes.At) -> View:
+def _range(args: list[ast.expr], again: Callable[[ast.expr], Expression], make: Making) -> View:
     ends = [again(item) for item in args[:2]]
-    start = ends[0] if len(ends) == 2 else (lambda: nodes.Literal(0, at=at))
+    start = ends[0] if len(ends) == 2 else make.number(0)
     step = (step_of(args[2]) if len(args) == 3 else 1) or 1
-    way = _minus(ends[-1], start, at) if step > 0 else _minus(start, ends[-1], at)
-    count = way
+    size = make.number(abs(step))
+    count: Expression = make.subtract(ends[-1], start) if step > 0 else make.subtract(start, ends[-1])
     if abs(step) > 1:
-        more = _plus(way, lambda: nodes.Literal(abs(step) - 1, at=at), at)
-        count = partial(_by_literal, nodes.BinaryOp.DIVIDE, more, abs(step), at)
+        more = make.add(count, make.number(abs(step) - 1))
+        count = nodes.Binary(nodes.BinaryOp.DIVIDE, more, size, at=make.at)
 
-    def item(number: Made) -> Made:
-        far = number
-        if abs(step) > 1:
-            far = partial(_by_literal, nodes.BinaryOp.MULTIPLY, number, abs(step), at, checks=NUMBER)
-        return _plus(start, far, at) if step > 0 else _minus(start, far, at)
+    def item(number: Expression) -> Expression:
+        far = make.multiply(number, size) if abs(step) > 1 else number
+        return make.add(start, far) if step > 0 else make.subtract(start, far)
 
     return View(count, item)
 
 
-def _also(count: Made, start: Made, at: nodes.At) -> Made:
-    """Return a count that also evaluates a start: it may fail even if no item reads it."""
-
-    def made() -> nodes.Expression:
-        found = count()
-        most = nodes.Extreme(True, (start(), nodes.Literal(nodes.MOST, at=at)), at=at)
-        return nodes.Extreme(False, (found, most), at=at)
-
-    return made
-
-
-def _plus(one: Made, other: Made, at: nodes.At) -> Made:
-    return lambda: nodes.Binary(nodes.BinaryOp.ADD, one(), other(), at=at, checks=NUMBER)
-
-
-def _minus(one: Made, other: Made, at: nodes.At) -> Made:
-    return lambda: nodes.Binary(nodes.BinaryOp.SUBTRACT, one(), other(), at=at, checks=NUMBER)
-
-
-VALUE = frozenset([nodes.Failure.VALUE])
-
-
-class Channels:
+class Channels(Making):
     """Operations on one channel as statements."""
 
-    def __init__(self, channel: Made, at: nodes.At, slot: Callable[[str, nodes.Type], nodes.Slot]) -> None:
-        self.channel, self.at, self.slot = channel, at, slot
+    def __init__(self, channel: Expression, at: nodes.At, slot: Callable[[str, nodes.Type], nodes.Slot]) -> None:
+        super().__init__(at)
+        self.slot = slot
+        self.items, self.end = self.field(channel, "items"), self.field(channel, "items_end")
+        """The messages, and their number."""
 
     @property
     def message(self) -> type[Record]:
-        items = field_of(self.channel(), "items", self.at).type
-        assert isinstance(items, Arr)
-        assert isinstance(items.field.element, Nested)
-        return items.field.element.record
+        assert isinstance(self.items.type, Arr)
+        assert isinstance(self.items.type.field.element, Nested)
+        return self.items.type.field.element.record
 
-    def end(self) -> nodes.Expression:
-        return field_of(self.channel(), "items_end", self.at)
-
-    def change(self, by: int) -> nodes.Expression:
-        """Return the number of messages plus `more`."""
-        return nodes.Binary(nodes.BinaryOp.ADD, self.end(), nodes.Literal(by, at=self.at), at=self.at, checks=NUMBER)
-
-    def count(self, value: nodes.Expression) -> nodes.Statement:
+    def count(self, value: Expression) -> nodes.Statement:
         """Return a store of the number of messages: it fails if the channel is full or empty."""
-        place = field_of(self.channel(), "items_end", self.at)
-        assert isinstance(place.owner.type, Rec)
-        kind = dict(fields(place.owner.type.record))["items_end"]
+        assert isinstance(self.end.owner.type, Rec)
+        kind = dict(fields(self.end.owner.type.record))["items_end"]
         assert isinstance(kind, Scalar)
-        return nodes.Store(place, value, kind.domain, at=self.at, checks=VALUE)
+        return self.store(self.end, value, kind.domain)
 
-    def item(self, index: nodes.Expression) -> nodes.Element:
-        items = field_of(self.channel(), "items", self.at)
-        return nodes.Element(items, index, at=self.at, checks=INDEX, type=Rec(self.message))
-
-    def moved(self, last: Made) -> list[nodes.Statement]:
+    def moved(self, last: Expression) -> nodes.Statement:
         """Return a loop that moves all messages but the first one position forward."""
         slot = self.slot("", INT)
-        here: Made = lambda: nodes.Local(slot, at=self.at)  # noqa: E731 (a node at each call)
-        after = nodes.Binary(nodes.BinaryOp.ADD, here(), nodes.Literal(1, at=self.at), at=self.at, checks=NUMBER)
-        copy = nodes.Copy(self.item(here()), self.item(after), at=self.at)
-        return [nodes.For(slot, nodes.Numbers(nodes.Literal(0, at=self.at), last(), at=self.at), (copy,), at=self.at)]
+        here = self.read(slot)
+        after = self.add(here, self.number(1))
+        copy = nodes.Copy(self.element(self.items, here), self.element(self.items, after), at=self.at)
+        return nodes.For(slot, self.upto(last), (copy,), at=self.at)
