@@ -18,7 +18,8 @@ from fencepost import api
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.catalogue import Case, entries, evidence, values_of
 from fencepost.invariants.figures.store import load, save
-from fencepost.kafka.replication.mapping import AS_DRIVEN, rules_as_built
+from fencepost.kafka.driver.ablation import rules_as_built
+from fencepost.kafka.replication.mapping import AS_BUILT, AS_DRIVEN
 from fencepost.model.cluster.constants import Judging
 from fencepost.model.cluster.machine import MACHINE, VERSIONS
 from fencepost.site.stale import DISK_STAYS, LOSS, losses_mark, versions_mark
@@ -99,7 +100,7 @@ def constants(entry: str, case: Case, column: str) -> dict[str, int]:
     values = {name: int(value) for name, value in MACHINE.set_constants(values_of(case.run)).values.items()}
     own = {*re.findall(r"(\w+)=", entries()[entry].switch), *OWN.get(entry, ())}
     repaired = {name: value for name, value in REPAIRS.items() if name not in own}
-    rules = {**AS_DRIVEN, **rules_as_built(column.partition(" ")[0]), **COLUMNS[column]}
+    rules = {**AS_DRIVEN, **rules_as_built(MACHINE, column.partition(" ")[0], AS_BUILT), **COLUMNS[column]}
     found = {**values, **rules, **repaired, **BESIDES.get(entry, {})}
     found["completion"] = found["completion"] if found["reassignments"] else 0
     found["max_leader_epoch"] = max(found["max_leader_epoch"], EPOCHS)

@@ -113,13 +113,11 @@ def variant_rows(bound: Binding, constants: Constants) -> list[VariantRow]:
         others = tuple(item for item in kafkas if item.action == guard.action and item != guard)
         key = guard.action, guard.condition
         rows.append(VariantRow(Variant(guard.name, guard, others), ablation.kafkas[key].where, shadowed.get(key, "")))
-    for name, values in ablation.rules(constants).items():
+    for name, value in ablation.turned(constants):
         declared = constants.declared()[name]
-        for value in values:
-            told = f"{name}={_show_value(declared.show(value))}"
-            rows.append(
-                VariantRow(Variant(told, None, (), name, value), declared.meaning, ablation.unseen(told, constants))
-            )
+        told = f"{name}={_show_value(declared.show(value))}"
+        why = ablation.why_unseen(told, constants)
+        rows.append(VariantRow(Variant(told, None, (), name, value), declared.meaning, why))
     return [one for row in rows for one in _by_condition(ablation, row)]
 
 

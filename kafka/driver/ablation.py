@@ -1,6 +1,6 @@
 """Guards and rules of a protocol, classified so that each can be removed from the model and tried on Kafka."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -9,6 +9,7 @@ from fencepost.explorers.program.removal import Guard
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 
@@ -45,10 +46,10 @@ class Ablation:
     bounds: Mapping[str, tuple[Place, ...]]
     """Guards by reason."""
     not_driven: Mapping[str, str]
-    rules: Callable[[Constants], Mapping[str, tuple[int, ...]]]
-    """Kafka's rules among the constants, with the values to try."""
-    unseen: Callable[[str, Constants], str]
-    """By `constant=value`, why a varied rule is not visible; an empty string if it must be."""
+    rules: tuple[str, ...]
+    """Kafka's rules among the constants."""
+    unseen: Callable[[Constants], Mapping[str, str]]
+    """By `constant` or `constant=value`, why a varied rule is not visible."""
     shadowed: Callable[[Constants], Mapping[Place, str]]
     """Checks that never refuse alone, and why."""
     needs: Mapping[str, Callable[..., bool]]
@@ -57,8 +58,8 @@ class Ablation:
     """Constants under which variants are tried, in order, until a variant is noticed."""
     compared: Callable[[Interpreter, Key], object]
     """The part of a model state that is compared."""
-    refused: Callable[[Key, Step], tuple[Key, ...]]
-    """Return the states in which a refused step may leave Kafka."""
+    answers: Mapping[str, int]
+    """The actions that handle a message of a bag, with the bag's place in a state."""
     has_room: Callable[[Any, Constants], bool] = lambda *_: True
     """Whether Kafka must take a step that the model refuses only for lack of capacity."""
     lost: tuple[Sizes, ...] = ()
@@ -68,6 +69,30 @@ class Ablation:
     states in which it alone refuses, given also the step's arguments."""
     room: frozenset[str] = frozenset()
     """Conditions that are always bounds."""
+    values: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """The values of a rule that are tried, if not all of its domain."""
+
+    def turned(self, constants: Constants) -> Iterator[tuple[str, int]]:
+        """Yield every other value of each rule."""
+        for name in self.rules:
+            declared = constants.declared()[name]
+            for value in self.values.get(name, range(declared.low, declared.high + 1)):
+                if value != int(constants.values[name]):
+                    yield name, value
+
+    def why_unseen(self, name: str, constants: Constants) -> str:
+        """Return why a varied rule, as `constant=value`, is not visible; an empty string if it must be."""
+        known = self.unseen(constants)
+        return known.get(name.partition("=")[0]) or known.get(name, "")
+
+    def refused(self, at: Key, step: Step) -> tuple[Key, ...]:
+        """Return the states in which a refused step may leave Kafka: a message without effect may also be gone."""
+        place = self.answers.get(step.action.name)
+        if place is None:
+            return (at,)
+        messages = list(at[place])
+        messages.remove(step.args[0])
+        return (at, (*at[:place], tuple(messages), *at[place + 1 :]))
 
     def whose(self, guard: Guard) -> Whose:
         """Return why a guard refuses; raise UsageError if it is not classified."""
@@ -91,11 +116,13 @@ def read_sizes(*texts: str) -> tuple[Sizes, ...]:
     return tuple({name: int(value) for name, _, value in line} for line in words)
 
 
-def with_and_without(at: Key, place: int, message: Key) -> tuple[Key, ...]:
-    """Return a state with and without a message of the bag at this place.
+def rules_as_built(machine: Machine, version: str, names: tuple[str, ...]) -> dict[str, int]:
+    """Return switches of the model as in one of its versions."""
+    changed, declared = machine.version(version).values, machine.constants.declared()
+    return {name: int(changed.get(name, declared[name].default)) for name in names}
 
-    A message that was handled without effect may be present or gone.
-    """
-    messages = list(at[place])
-    messages.remove(message)
-    return (at, (*at[:place], tuple(messages), *at[place + 1 :]))
+
+def set_otherwise(c: Constants, rules: Mapping[str, int]) -> str | None:
+    """Return which constant is not as Kafka is built or driven; None if all are."""
+    other = next((item for item in rules.items() if int(c.values[item[0]]) != item[1]), None)
+    return other and f"{other[0]} is set otherwise than Kafka is built or driven ({other[0]}={other[1]})"

@@ -316,7 +316,7 @@ def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial 
     for item in alike if did == "done" else ():
         execution.ignore(item)
     taken = chance.variant if chance.model is None else chance.model
-    if execution.leaves_late(chance.step) and taken is not None:
+    if chance.step.action.name in execution.leaving and taken is not None:
         execution.lose_late(taken)
     nothing = ablation.refused(chance.at, chance.step)
     like_model, answer = _as_the_model(execution, chance, nothing, same, [item.after for item in others])

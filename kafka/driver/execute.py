@@ -3,7 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,6 +79,10 @@ class Execution(ABC):
     """The effect of each action of the model."""
     asides: tuple[str, ...] = ()
     """Kafka's reasons for refusing a step that the model allows, as named in the limits."""
+    leaving: Collection[str] = ()
+    """Actions that may leave late messages."""
+    late: tuple[tuple[int, str, str], ...] = ()
+    """Bags of late messages: the place in a state, the name in the driver's answer, the command that drops one."""
 
     def __init__(self, driver: Driver, plain: Interpreter) -> None:
         self.driver, self.plain = driver, plain
@@ -100,13 +104,11 @@ class Execution(ABC):
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
         """Apply the assumptions of `normalize` to Kafka, and compare again."""
 
-    @abstractmethod
     def lose_late(self, expected: Key) -> None:
-        """Drop messages for which the model has no capacity."""
-
-    @abstractmethod
-    def leaves_late(self, step: Step) -> bool:
-        """Return whether a step may leave late messages."""
+        """Drop late messages for which the model has no capacity, or that it has forgotten."""
+        for place, name, drops in self.late:
+            for number in self.seen.flying(name).beyond(expected[place]):
+                self.ask(f"{drops} {number}")
 
     def ignore(self, transition: Transition) -> None:  # noqa: B027 (nothing, usually)
         """Deliver at once messages that the model omits because their receiver ignores them."""
@@ -158,7 +160,7 @@ class Execution(ABC):
             self.tally.aside[aside] += 1
             raise SetAsideError(aside)
         self.tally.actions[transition.step.action.label] += 1
-        if self.leaves_late(transition.step):
+        if transition.step.action.name in self.leaving:
             self.lose_late(transition.raw)
         self.ignore(transition)
         found = self.compare(steps, transition.raw)
@@ -213,6 +215,26 @@ class Execution(ABC):
         except FailedError as error:
             return Difference(tuple(taken), (("the step", "happens", error.why),))
         return found
+
+
+@dataclass(kw_only=True)
+class View:
+    """The driver's last answer."""
+
+    state: dict[str, Any] = field(default_factory=dict)
+
+    def take(self, state: dict[str, Any]) -> None:
+        """Adopt the driver's answer."""
+        self.state = state
+
+    def flying(self, name: str) -> "InFlight":
+        """Return the messages in flight under a name of the answer."""
+        return InFlight((tuple(rest), number) for number, *rest in self.state[name])
+
+
+def with_fields(places: Mapping[str, int], key: Key, found: Mapping[str, Any]) -> Key:
+    """Return a record's key with some of its fields replaced; `places` has all of them, in order."""
+    return tuple(found.get(name, was) for name, was in zip(places, key, strict=True))
 
 
 UNKNOWN = -1

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from fencepost.kafka.driver.ablation import Ablation, Check, Place, Sizes, read_sizes, with_and_without
+from fencepost.kafka.driver.ablation import Ablation, Check, Place, read_sizes
 from fencepost.kafka.quorum.mapping import AS_BUILT, NOT_COMPARED, NOT_DRIVEN
 from fencepost.kafka.quorum.nodes import FETCH, NO_FETCH, NODE, STATE, without_forgotten
 from fencepost.model.language import NONE, bits
 from fencepost.model.language.constants import Constants
-from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Key
 from fencepost.model.quorum.state import Phase, Role, State, leads
 
@@ -241,23 +241,11 @@ WITH_1166: dict[str, str] = dict.fromkeys(
 )
 
 
-def _unseen(name: str, constants: Constants) -> str:
-    constant = name.partition("=")[0]
-    if not constants.values["version_18"] and constant in WITH_1166:
-        return WITH_1166[constant]
-    if constant == "check_quorum" and constants.values["pre_vote"]:
-        return "a leader that never resigned would grant no pre-vote"
-    return UNSEEN.get(name, UNSEEN.get(constant, ""))
-
-
-def _turned(constants: Constants) -> dict[str, tuple[int, ...]]:
-    """Return the other values of each rule; either all or none of the nodes know version 18."""
-    declared = constants.declared()
-    found = {}
-    for name in AS_BUILT:
-        usual = int(constants.values[name])
-        values = (0, 31) if name == "version_18" else range(declared[name].low, declared[name].high + 1)
-        found[name] = tuple(value for value in values if value != usual)
+def _unseen(constants: Constants) -> dict[str, str]:
+    """Return why changed rules are not visible in a release."""
+    found = UNSEEN if constants.values["version_18"] else {**UNSEEN, **WITH_1166}
+    if constants.values["pre_vote"]:
+        return {**found, "check_quorum": "a leader that never resigned would grant no pre-vote"}
     return found
 
 
@@ -270,10 +258,6 @@ GROUNDS = read_sizes(
 )
 LOST = read_sizes("nodes=3 max_records=2 max_epoch=3 disk_losses=1")
 VOTES = read_sizes("nodes=4 real_votes=1 max_records=0 max_epoch=2", "nodes=3 real_votes=1 max_records=1 max_epoch=3")
-
-
-def _grounds(constants: Constants) -> tuple[Sizes, ...]:
-    return GROUNDS if constants.values["pre_vote"] else (*GROUNDS, *VOTES)
 
 
 _NODE_COMPARED = tuple(
@@ -300,24 +284,18 @@ def _node(n: Key, *, votes: bool) -> Key:
     return (*kept, n[NODE["log"]][n[NODE["start"]] :], tuple(fetch[place] for place in _FETCH_COMPARED))
 
 
-def _refused(at: Key, step: Step) -> tuple[Key, ...]:
-    """Return the state before a step, and the same without the late fetch."""
-    if step.action.name != "leader_handles_late_fetch":
-        return (at,)
-    return with_and_without(at, STATE["late_fetches"], step.args[0])
-
-
 ABLATION = Ablation(
     kafkas=KAFKAS,
     physical=PHYSICAL,
     bounds=BOUNDS,
     not_driven=NOT_DRIVEN,
-    rules=_turned,
+    rules=AS_BUILT,
+    values={"version_18": (0, 31)},
     unseen=_unseen,
     shadowed=_shadowed,
     needs=NEEDS,
-    grounds=_grounds,
+    grounds=lambda constants: GROUNDS if constants.values["pre_vote"] else (*GROUNDS, *VOTES),
     lost=LOST,
     compared=_compared,
-    refused=_refused,
+    answers={"leader_handles_late_fetch": STATE["late_fetches"]},
 )

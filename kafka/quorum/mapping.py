@@ -9,11 +9,12 @@ are not serialized. A message without an action, such as EndQuorumEpoch, never a
 
 from typing import Any
 
+from fencepost.kafka.driver.ablation import rules_as_built, set_otherwise
 from fencepost.kafka.driver.execute import Act
 from fencepost.model.language.constants import Constants
-from fencepost.model.quorum.constants import Applied, Completion, Emptiness, Notified, Report, Source
+from fencepost.model.quorum.constants import Applied
 from fencepost.model.quorum.leader import no_op
-from fencepost.model.quorum.machine import VERSIONS
+from fencepost.model.quorum.machine import MACHINE
 
 RELEASES: dict[str, str] = {
     "3.9.2": "kafka-3.9",
@@ -77,7 +78,7 @@ ACTIONS: dict[str, Act] = {
     ),
     "leader_handles_late_fetch": Act(
         "The leader handles a request that was left behind; its answer is dropped.",
-        lambda seen, m: f"late {seen.late_fetches().number(m)}",
+        lambda seen, m: f"late {seen.flying('late').number(m)}",
     ),
     "parked_fetch_times_out": Act(
         "The future of ExpirationService.failAfter for this fetch ends with a TimeoutException.",
@@ -211,46 +212,25 @@ AS_DRIVEN: dict[str, int] = {
 }
 """Choices that the driver makes."""
 
-AS_BUILT: dict[str, int] = {
-    "pre_vote": 1,
-    "fresh_followers_grant": 1,
-    "check_quorum": 1,
-    "lone_voter_resigns": 0,
-    "commits_beyond_epoch_start": 1,
-    "leader_always_counted": 0,
-    "refuses_truncation_below_high_watermark": 1,
-    "diverging_high_watermark_counts": 0,
-    "version_18": 31,
-    "compares_high_watermarks": 1,
-    "completes_on_high_watermark": int(Completion.ALL),
-    "high_watermark_source": int(Source.REPORTED),
-    "reports": int(Report.OWN),
-    "parks_before_first_commit": 1,
-    "empty_answers_raise_high_watermark": 1,
-    "parks_diverging": 0,
-    "timeout_answers_anew": 0,
-    "consumer_waits_for": int(Emptiness.LOG_END),
-    "snapshots_hold_committed": 1,
-    "snapshot_epochs_compared": 1,
-    "logs_start_with_snapshots": 1,
-    "former_voters_join": 1,
-    "endpoints_tried": 1,
-    "notified": int(Notified.COMMITTED),
-    "registers_again": 1,
-    "observers_return": 1,
-}
-"""The switches of the model that are Kafka's rules, as in 4.1."""
+AS_BUILT: tuple[str, ...] = (
+    *("pre_vote", "fresh_followers_grant", "check_quorum", "lone_voter_resigns", "commits_beyond_epoch_start"),
+    *("leader_always_counted", "refuses_truncation_below_high_watermark", "diverging_high_watermark_counts"),
+    *("version_18", "compares_high_watermarks", "completes_on_high_watermark", "high_watermark_source", "reports"),
+    *("parks_before_first_commit", "empty_answers_raise_high_watermark", "parks_diverging", "timeout_answers_anew"),
+    *("consumer_waits_for", "snapshots_hold_committed", "snapshot_epochs_compared", "logs_start_with_snapshots"),
+    *("former_voters_join", "endpoints_tried", "notified", "registers_again", "observers_return"),
+)
+"""The switches of the model that are Kafka's rules, as in each version of the model or in `rules`."""
 
 
 def rules(version: str) -> dict[str, int]:
-    """Return the constants of a version of the model that match Kafka and the driver."""
-    changed = dict(next(item.values for item in VERSIONS if item.name == version))
-    built = {name: int(changed.get(name, value)) for name, value in AS_BUILT.items()}
-    return {
-        **AS_DRIVEN,
-        **built,
-        **({"pre_vote": 0, "fresh_followers_grant": 0} if version in BEFORE_PRE_VOTES else {}),
-    }
+    """Return the constants of a version of the model that match Kafka and the driver.
+
+    `check_quorum` and pre-votes are in the releases also where a version leaves them out.
+    """
+    pre_votes = int(version not in BEFORE_PRE_VOTES)
+    built = rules_as_built(MACHINE, version, AS_BUILT)
+    return {**AS_DRIVEN, **built, "check_quorum": 1, "pre_vote": pre_votes, "fresh_followers_grant": pre_votes}
 
 
 BEFORE_PRE_VOTES = ("kafka-3.9",)
@@ -262,11 +242,9 @@ def refuse(c: Constants, version: str) -> str | None:
 
     The switches must be as in this version of the model.
     """
-    values: Any = c
-    for name, value in rules(version).items():
-        if int(getattr(values, name)) != value:
-            return f"{name} is set otherwise than Kafka is built or driven ({name}={value})"
-    if values.real_votes and values.pre_vote:
+    if other := set_otherwise(c, rules(version)):
+        return other
+    if c.values["real_votes"] and c.values["pre_vote"]:
         return (
             "real_votes is set, and a pre-vote is one step in the model: Kafka's voters move on with each "
             "request for one"

@@ -1,9 +1,9 @@
 """Histories of `quorum` on nodes of Kafka's raft client, and the nodes as a state of the model."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from fencepost.kafka.driver.execute import Difference, Execution, InFlight
+from fencepost.kafka.driver.execute import Difference, Execution, View, with_fields
 from fencepost.kafka.quorum.mapping import ACTIONS, ASIDE, no_op_of, reset
 from fencepost.model.language import NONE
 from fencepost.model.language.interpreter import Interpreter, Step, Transition
@@ -20,72 +20,55 @@ NO_ENTRY = (0,) * len(fields(Entry))
 
 
 @dataclass
-class NodesView:
+class NodesView(View):
     """The driver's last answer. `no_op` is the number of a NoOp record; `votes`, `listeners`: what is compared."""
 
     no_op: int
     votes: bool
     listeners: bool
-    state: dict[str, Any] = field(default_factory=dict)
-
-    def take(self, state: dict[str, Any]) -> None:
-        """Adopt the driver's answer."""
-        self.state = state
-
-    def late_fetches(self) -> InFlight:
-        """Return the fetches whose sender has moved on."""
-        return InFlight((tuple(rest), number) for number, *rest in self.state["late"])
 
     def key(self, expected: Key) -> Key:
         """Return the observation as a state of the model; parts that are not compared are copied from `expected`."""
-        state = list(expected)
-        state[STATE["node"]] = tuple(
-            self._node(told, was) for told, was in zip(self.state["nodes"], expected[STATE["node"]], strict=True)
-        )
-        state[STATE["written"]] = self.state["written"]
-        state[STATE["late_fetches"]] = self.late_fetches().bag()
-        return tuple(state)
+        nodes = zip(self.state["nodes"], expected[STATE["node"]], strict=True)
+        found = {
+            "node": tuple(self._node(told, was) for told, was in nodes),
+            "written": self.state["written"],
+            "late_fetches": self.flying("late").bag(),
+        }
+        return with_fields(STATE, expected, found)
 
     def _node(self, told: dict[str, Any], expected: Key) -> Key:
-        n = list(expected)
         if told["failed"]:
-            n[NODE["failed"]] = 1
-            return tuple(n)
+            return with_fields(NODE, expected, {"failed": 1})
         log = [(record, epoch) for record, epoch in told["log"]]
         known = dict(told["known"])
         follows = told["leader"] != NONE
-        n[NODE["role"]] = told["role"]
-        n[NODE["epoch"]] = told["epoch"]
-        n[NODE["leader"]] = told["leader"]
-        if self.votes and told["voted"] != LEADER_IS_KNOWN:
-            n[NODE["voted"]] = told["voted"]
-        n[NODE["granted"]] = told["granted"]
-        n[NODE["lost"]] = told["lost"]
-        n[NODE["active"]] = told["active"] if self.listeners else 0
-        n[NODE["failed"]] = 0
-        n[NODE["fetched"]] = int((follows or told["lost"]) and told["fetched"])
         first, was = told["first"], expected[NODE["log"]]
         end = first + len(log)
-        n[NODE["log"]] = (*was[:first], *log, *[NO_ENTRY] * (len(was) - end))
-        n[NODE["start"]] = first
-        n[NODE["end"]] = end
-        n[NODE["high_watermark"]] = told["hw"]
-        n[NODE["epoch_start"]] = told["start"]
-        n[NODE["known_end"]] = tuple(known.get(node, NONE) for node in range(len(expected[NODE["known_end"]])))
-        n[NODE["fetch"]] = self._fetch(told["fetch"], expected[NODE["fetch"]]) if follows else NO_FETCH
-        return tuple(n)
+        found = {
+            **{name: told[name] for name in ("role", "epoch", "leader", "granted", "lost")},
+            "active": told["active"] if self.listeners else 0,
+            "failed": 0,
+            "fetched": int((follows or told["lost"]) and told["fetched"]),
+            "log": (*was[:first], *log, *[NO_ENTRY] * (len(was) - end)),
+            "start": first,
+            "end": end,
+            "high_watermark": told["hw"],
+            "epoch_start": told["start"],
+            "known_end": tuple(known.get(node, NONE) for node in range(len(expected[NODE["known_end"]]))),
+            "fetch": self._fetch(told["fetch"], expected[NODE["fetch"]]) if follows else NO_FETCH,
+        }
+        if self.votes and told["voted"] != LEADER_IS_KNOWN:
+            found["voted"] = told["voted"]
+        return with_fields(NODE, expected, found)
 
     @staticmethod
     def _fetch(told: list[Any], expected: Key) -> Key:
         phase, *answer = told
-        fetch = list(NO_FETCH)
-        fetch[FETCH["phase"]] = phase
-        if phase == Phase.ANSWERED:
-            for name, value in zip(("diverging", "snapshot", "end", "high_watermark"), answer, strict=False):
-                fetch[FETCH[name]] = value
-        elif phase == Phase.PARKED and expected[FETCH["phase"]] == Phase.PARKED:
-            fetch = list(expected)
-        return tuple(fetch)
+        if phase == Phase.PARKED and expected[FETCH["phase"]] == Phase.PARKED:
+            return expected
+        names = ("diverging", "snapshot", "end", "high_watermark") if phase == Phase.ANSWERED else ()
+        return with_fields(FETCH, NO_FETCH, {"phase": phase, **dict(zip(names, answer, strict=False))})
 
     def contradictions(self) -> list[str]:
         """Return contradictions within Kafka: a leader that answers its follower with an error."""
@@ -109,6 +92,8 @@ class Nodes(Execution):
 
     acts = ACTIONS
     asides = ASIDE
+    leaving = ACTIONS
+    late = ((STATE["late_fetches"], "late", "lose"),)
     seen: NodesView
 
     def look(self) -> NodesView:
@@ -119,15 +104,6 @@ class Nodes(Execution):
     def reset(self) -> str:
         """Return the command that sets up the nodes."""
         return reset(self.plain.constants)
-
-    def leaves_late(self, step: Step) -> bool:
-        """Return whether a step may leave a late fetch: any step may."""
-        return step.action.name in ACTIONS
-
-    def lose_late(self, expected: Key) -> None:
-        """Drop fetches for which the model has no capacity, or that it has forgotten."""
-        for number in self.seen.late_fetches().beyond(expected[STATE["late_fetches"]]):
-            self.ask(f"lose {number}")
 
     def projected(self, expected: Key) -> tuple[Key, Key]:
         """Return a state of the model and its observation in Kafka, both without the parts that `normalize` forgets."""

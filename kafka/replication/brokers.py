@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from fencepost.kafka.driver.execute import Difference, Execution, InFlight
+from fencepost.kafka.driver.execute import Difference, Execution, InFlight, View, with_fields
 from fencepost.kafka.replication.mapping import ACTIONS, ASIDE, reset
 from fencepost.model.cluster.state import Entry, FetchAnswer, Life, Replica, State, Status
 from fencepost.model.language import NONE
@@ -32,22 +32,20 @@ class Frame(NamedTuple):
 
 
 @dataclass
-class BrokersView:
+class BrokersView(View):
     """The driver's last answer, and all of the controller's images."""
 
     brokers: int
     records: int
-    lag: int
     fixed: int = 0
     """Brokers that always keep their replicas, as bits."""
     frame: Frame = field(default_factory=Frame)
     images: list[list[Any]] = field(default_factory=list)
-    state: dict[str, Any] = field(default_factory=dict)
 
     def take(self, state: dict[str, Any]) -> None:
         """Adopt the driver's answer."""
         self.images += state["images"]
-        self.state = state
+        super().take(state)
 
     def requests(self) -> InFlight:
         """Return the AlterPartition messages in flight."""
@@ -57,16 +55,8 @@ class BrokersView:
         error, leader, broker_epoch, leader_epoch, partition_epoch, isr, raised, members, _ = told
         status = STATUS.get(error, Status.REFUSED)
         epochs = tuple(members) if status in (Status.SENT, Status.STRAY) else (0,) * self.brokers
-        return (
-            int(status),
-            leader,
-            broker_epoch,
-            leader_epoch,
-            partition_epoch - self.frame.epoch,
-            isr,
-            raised,
-            epochs,
-        )
+        epoch = partition_epoch - self.frame.epoch
+        return (int(status), leader, broker_epoch, leader_epoch, epoch, isr, raised, epochs)
 
     def answered(self, number: int) -> bool:
         """Return whether the controller has answered this request."""
@@ -81,35 +71,21 @@ class BrokersView:
             if told[0] != number and told[1] not in (SENT, STRAY) and told[2:7] == content
         ]
 
-    def late_fetches(self) -> InFlight:
-        """Return the fetches whose sender is down."""
-        return InFlight((tuple(rest), number) for number, *rest in self.state["late"])
-
-    def late_answers(self) -> InFlight:
-        """Return the answers to followers from an earlier leader epoch."""
-        return InFlight((tuple(rest), number) for number, *rest in self.state["lateAnswers"])
-
     def key(self, expected: Key) -> Key:
         """Return the observation as a state of the model; parts that are not compared are copied from `expected`."""
-        state = list(expected)
-        newest = len(self.images) - 1 - self.frame.image
-        state[STATE["image"]] = self._window(len(expected[STATE["image"]]))
-        state[STATE["newest"]] = newest
-        state[STATE["elr"]] = self.state["elr"]
-        state[STATE["last_known_leader"]] = self.state["last"]
-        state[STATE["offline"]] = self.state["offline"]
-        state[STATE["adding"]] = self.state["adding"]
-        state[STATE["removing"]] = self.state["removing"]
-        state[STATE["replica"]] = tuple(
-            self._replica(told, was)
-            for told, was in zip(self.state["brokers"], expected[STATE["replica"]], strict=True)
-        )
-        state[STATE["alter_partitions"]] = self.requests().bag()
-        state[STATE["late_fetches"]] = self.late_fetches().bag()
-        state[STATE["late_answers"]] = self.late_answers().bag()
-        state[STATE["written"]] = self.state["written"]
-        state[STATE["ghost_acknowledged"]] = self.state["acknowledged"]
-        return tuple(state)
+        brokers = zip(self.state["brokers"], expected[STATE["replica"]], strict=True)
+        found = {
+            **{name: self.state[name] for name in ("elr", "offline", "adding", "removing", "written")},
+            "image": self._window(len(expected[STATE["image"]])),
+            "newest": len(self.images) - 1 - self.frame.image,
+            "last_known_leader": self.state["last"],
+            "replica": tuple(self._replica(told, was) for told, was in brokers),
+            "alter_partitions": self.requests().bag(),
+            "late_fetches": self.flying("late").bag(),
+            "late_answers": self.flying("lateAnswers").bag(),
+            "ghost_acknowledged": self.state["acknowledged"],
+        }
+        return with_fields(STATE, expected, found)
 
     def _window(self, room: int) -> Key:
         found = [self._image(told) for told in self.images[self.frame.image :]]
@@ -122,32 +98,29 @@ class BrokersView:
         return (leader, leader_epoch, epoch, isr, fenced, stopping, missing, raised, tuple(epochs))
 
     def _replica(self, told: dict[str, Any], expected: Key) -> Key:
-        r = list(expected)
         log = [(record, epoch) for record, epoch in told["log"]]
         runs, leads = "applied" in told, "isr" in told
-        r[REPLICA["life"]] = told["life"]
-        r[REPLICA["early"]] = int(runs and told["life"] != Life.RUNNING)
-        r[REPLICA["applied"]] = told["applied"] - self.frame.image if runs else 0
-        r[REPLICA["raised"]] = told.get("raised", expected[REPLICA["raised"]] if runs else 0)
-        r[REPLICA["offline"]] = int(told["offline"])
-        r[REPLICA["moved"]] = told["moved"]
-        r[REPLICA["log"]] = tuple(log + [(0,) * ENTRIES] * (self.records - len(log)))
-        r[REPLICA["end"]] = len(log)
-        r[REPLICA["start"]] = told["first"]
-        r[REPLICA["checkpoint"]] = told["checkpoint"]
-        r[REPLICA["high_watermark"]] = told["hw"]
-        r[REPLICA["isr"]] = told["isr"] if leads else 0
-        r[REPLICA["partition_epoch"]] = told["role"][2] - self.frame.epoch if leads else 0
-        r[REPLICA["proposed_isr"]] = told["proposed"] if leads else 0
-        r[REPLICA["epoch_start"]] = told["start"] if leads else 0
-        r[REPLICA["recent"]] = told["recent"] if leads else 0
-        unknown = [(NONE, 0, NONE)] * self.brokers
-        r[REPLICA["follower"]] = tuple(map(tuple, told["followers"])) if leads else tuple(unknown)
-        waiting = dict(told.get("waiting", ()))
-        r[REPLICA["waiting"]] = tuple(waiting.get(offset, 0) for offset in range(self.records))
-        answer = told.get("answer")
-        r[REPLICA["answer"]] = tuple(answer) if answer else NO_ANSWER
-        return tuple(r)
+        waiting, unknown = dict(told.get("waiting", ())), ((NONE, 0, NONE),) * self.brokers
+        found = {
+            **{name: told[name] for name in ("life", "moved", "checkpoint")},
+            "early": int(runs and told["life"] != Life.RUNNING),
+            "applied": told["applied"] - self.frame.image if runs else 0,
+            "raised": told.get("raised", expected[REPLICA["raised"]] if runs else 0),
+            "offline": int(told["offline"]),
+            "log": tuple(log + [(0,) * ENTRIES] * (self.records - len(log))),
+            "end": len(log),
+            "start": told["first"],
+            "high_watermark": told["hw"],
+            "isr": told["isr"] if leads else 0,
+            "partition_epoch": told["role"][2] - self.frame.epoch if leads else 0,
+            "proposed_isr": told["proposed"] if leads else 0,
+            "epoch_start": told["start"] if leads else 0,
+            "recent": told["recent"] if leads else 0,
+            "follower": tuple(map(tuple, told["followers"])) if leads else unknown,
+            "waiting": tuple(waiting.get(offset, 0) for offset in range(self.records)),
+            "answer": tuple(told.get("answer") or NO_ANSWER),
+        }
+        return with_fields(REPLICA, expected, found)
 
     def contradictions(self) -> list[str]:
         """Return contradictions within Kafka that the model excludes."""
@@ -181,13 +154,15 @@ class Brokers(Execution):
 
     acts = ACTIONS
     asides = ASIDE
+    leaving = LEAVING
+    late = ((STATE["late_fetches"], "late", "lose"), (STATE["late_answers"], "lateAnswers", "forget"))
     seen: BrokersView
 
     def look(self) -> BrokersView:
         """Return an empty observation."""
         constants: Any = self.plain.constants
         fixed = (1 << constants.brokers) - (1 << constants.movable)
-        return BrokersView(constants.brokers, constants.max_records, constants.metadata_lag, fixed)
+        return BrokersView(constants.brokers, constants.max_records, fixed)
 
     def reset(self) -> str:
         """Return the command that sets up a cluster."""
@@ -196,17 +171,6 @@ class Brokers(Execution):
     def frame(self, initial: Key) -> None:
         """Record the first image's partition epoch."""
         self.seen.frame = Frame(0, self.seen.images[0][2] - initial[STATE["image"]][0][2])
-
-    def leaves_late(self, step: Step) -> bool:
-        """Return whether a broker stops or starts in this step: then its fetch or its answer may still be in flight."""
-        return step.action.name in LEAVING
-
-    def lose_late(self, expected: Key) -> None:
-        """Drop fetches and answers for which the model has no capacity."""
-        for number in self.seen.late_fetches().beyond(expected[STATE["late_fetches"]]):
-            self.ask(f"lose {number}")
-        for number in self.seen.late_answers().beyond(expected[STATE["late_answers"]]):
-            self.ask(f"forget {number}")
 
     def ignore(self, transition: Transition) -> None:
         """Deliver answers with a new leader epoch, which the model does not send: the leader ignores them."""
@@ -250,6 +214,6 @@ class Brokers(Execution):
         for number in self.seen.requests().beyond(after[STATE["alter_partitions"]]):
             if not self.seen.answered(number):
                 yield f"alter {number}"
-        for number in self.seen.late_fetches().beyond(after[STATE["late_fetches"]]):
+        for number in self.seen.flying("late").beyond(after[STATE["late_fetches"]]):
             yield f"late {number}"
             yield f"lose {number}"

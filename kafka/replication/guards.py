@@ -6,14 +6,14 @@ Guards are named by action and condition, so that added or changed guards are re
 from collections.abc import Callable
 from typing import Any
 
-from fencepost.kafka.driver.ablation import Ablation, Check, Place, read_sizes, with_and_without
+from fencepost.kafka.driver.ablation import Ablation, Check, Place, read_sizes
 from fencepost.kafka.replication.brokers import REPLICA, STATE
 from fencepost.kafka.replication.mapping import AS_BUILT, AS_DRIVEN, NOT_COMPARED, NOT_DRIVEN
 from fencepost.model.cluster.controller import has_room
 from fencepost.model.cluster.state import State, follows, is_running, leads, local, newest
 from fencepost.model.language import NONE, bits
 from fencepost.model.language.constants import Constants
-from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Key
 
 _LEADER = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "KAFKA_STORAGE_ERROR")
@@ -463,21 +463,17 @@ CONDITIONS: dict[str, dict[str, Callable[..., bool]]] = {
 """Kafka's checks of several conditions, with the states in which each condition alone refuses."""
 
 ANSWERS = {
-    "leader_learns_change_applied": "alter_partitions",
-    "leader_learns_change_refused": "alter_partitions",
-    "follower_takes_late_answer": "late_answers",
+    "leader_learns_change_applied": STATE["alter_partitions"],
+    "leader_learns_change_refused": STATE["alter_partitions"],
+    "follower_takes_late_answer": STATE["late_answers"],
 }
-"""Actions that handle a message of a bag."""
 _STATE_COMPARED = tuple(place for name, place in STATE.items() if name != "replica" and name not in NOT_COMPARED)
 _REPLICA_COMPARED = tuple(place for name, place in REPLICA.items() if f"replica.{name}" not in NOT_COMPARED)
 
 
-def reason(name: str, constants: Constants) -> str:
-    """Return why a changed rule is not visible, with or without ELR; an empty string if it must be."""
-    constant = name.partition("=")[0]
-    if constant in ELR_RULES and not constants.values["elr"]:
-        return _NO_ELR
-    return UNSEEN.get(name, UNSEEN.get(constant, ""))
+def _unseen(constants: Constants) -> dict[str, str]:
+    """Return why changed rules are not visible, with or without eligible leader replicas."""
+    return UNSEEN if constants.values["elr"] else {**UNSEEN, **dict.fromkeys(ELR_RULES, _NO_ELR)}
 
 
 def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
@@ -485,30 +481,10 @@ def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
     return SHADOWED if constants.values["elr"] else {**SHADOWED, **dict.fromkeys(ELR_CHECKS, _NO_ELR)}
 
 
-def _turned(constants: Constants) -> dict[str, tuple[int, ...]]:
-    """Return every other value of each rule."""
-    declared = constants.declared()
-    return {
-        name: tuple(
-            value
-            for value in range(declared[name].low, declared[name].high + 1)
-            if value != int(constants.values[name])
-        )
-        for name in (*AS_BUILT, *AS_DRIVEN)
-    }
-
-
 def _compared(_: Interpreter, key: Key) -> Key:
     """Return the compared part of a model state: without the fields of NOT_COMPARED."""
     replicas = tuple(tuple(r[place] for place in _REPLICA_COMPARED) for r in key[STATE["replica"]])
     return (*(key[place] for place in _STATE_COMPARED), replicas)
-
-
-def _refused(at: Key, step: Step) -> tuple[Key, ...]:
-    """Return the state before a step, and the same without the answer that had no effect."""
-    if step.action.name not in ANSWERS:
-        return (at,)
-    return with_and_without(at, STATE[ANSWERS[step.action.name]], step.args[0])
 
 
 def _has_room(s: State, constants: Constants) -> bool:
@@ -522,13 +498,13 @@ ABLATION = Ablation(
     physical=PHYSICAL,
     bounds=BOUNDS,
     not_driven=NOT_DRIVEN,
-    rules=_turned,
-    unseen=reason,
+    rules=(*AS_BUILT, *AS_DRIVEN),
+    unseen=_unseen,
     shadowed=_shadowed,
     needs=NEEDS,
     grounds=lambda _: GROUNDS,
     compared=_compared,
-    refused=_refused,
+    answers=ANSWERS,
     has_room=_has_room,
     conditions=CONDITIONS,
     room=frozenset({_ROOM}),

@@ -10,6 +10,7 @@ A model's image is the metadata log up to the end of one controller action's rec
 
 from typing import Any
 
+from fencepost.kafka.driver.ablation import rules_as_built, set_otherwise
 from fencepost.kafka.driver.execute import Act
 from fencepost.model.cluster import constants
 from fencepost.model.cluster.machine import MACHINE
@@ -140,7 +141,7 @@ ACTIONS: dict[str, Act] = {
     "leader_reports_divergence": Act("The same.", lambda _, leader, follower: f"fetch {leader} {follower}"),
     "leader_handles_late_fetch": Act(
         "ReplicaManager.fetchMessages with the request that was left behind; its answer is dropped.",
-        lambda seen, m: f"late {seen.late_fetches().number(m)}",
+        lambda seen, m: f"late {seen.flying('late').number(m)}",
     ),
     "follower_lags_too_long": Act(
         "ReplicaState.lastCaughtUpTimeMs of this follower is dated further back than replica.lag.time.max.ms.",
@@ -168,10 +169,12 @@ ACTIONS: dict[str, Act] = {
         "AbstractFetcherThread.processFetchRequest with the answer that was left behind; with "
         "`divergence_judged_apart` it has been called before, and only the resulting "
         "truncateOnFetchResponse is called now.",
-        lambda seen, m: f"take {seen.late_answers().number(m)}",
+        lambda seen, m: f"take {seen.flying('lateAnswers').number(m)}",
     ),
-    "follower_ignores_late_answer": Act("The same.", lambda seen, m: f"take {seen.late_answers().number(m)}"),
-    "late_answer_is_lost": Act("The answer is dropped.", lambda seen, m: f"forget {seen.late_answers().number(m)}"),
+    "follower_ignores_late_answer": Act("The same.", lambda seen, m: f"take {seen.flying('lateAnswers').number(m)}"),
+    "late_answer_is_lost": Act(
+        "The answer is dropped.", lambda seen, m: f"forget {seen.flying('lateAnswers').number(m)}"
+    ),
     "follower_appends": Act(
         "AbstractFetcherThread.processFetchRequest with the answer that the leader gave.",
         lambda _, follower: f"follow {follower}",
@@ -301,9 +304,8 @@ def refuse(c: Constants, version: str) -> str | None:
     for name, why in AROUND.items():
         if int(getattr(values, name)):
             return f"{name} is set: {why}"
-    for name, value in rules(version).items():
-        if int(getattr(values, name)) != value:
-            return f"{name} is set otherwise than Kafka is built or driven ({name}={value})"
+    if other := set_otherwise(c, rules(version)):
+        return other
     if values.restart_high_watermark == constants.Checkpoint.LOG_START:
         return "restart_high_watermark=log-start: Kafka keeps a file of high watermarks"
     return None
@@ -319,73 +321,30 @@ AS_DRIVEN: dict[str, int] = {
 }
 """Choices of every release since 4.0, or of the driver."""
 
-AS_BUILT: dict[str, int] = {
-    "fetch_leader_epoch_check": 1,
-    "fetch_broker_epoch_check": 1,
-    "fenced_epoch_check": 0,
-    "fetch_carries_broker_epoch": 1,
-    "diverging_fetch_counts": 0,
-    "high_watermark_before_truncation": 0,
-    "last_epoch_lost_on_empty": 0,
-    "answers_match_epoch": 1,
-    "later_epochs_skipped": 1,
-    "log_start_flushed": 0,
-    "deletion_needs_high_watermark": 1,
-    "truncation_moves_checkpoint": 0,
-    "log_start_check": 0,
-    "epoch_start_recorded": 1,
-    "maximal_isr": 1,
-    "rollback_on": 0,
-    "epoch_start_check": 1,
-    "leader_eligibility_check": 1,
-    "leader_broker_epoch_check": 1,
-    "epochless_fetches": 0,
-    "broker_epoch_from": 0,
-    "atomic_expansion": 1,
-    "one_request_in_flight": 1,
-    "high_watermark_needs_min_isr": 1,
-    "high_watermark_only_rises": 1,
-    "wait_needs_eligibility": 1,
-    "reset_followers_on_reelection": 0,
-    "equal_partition_epoch_overwrites": 1,
-    "reported_high_watermark_counts": 0,
-    "isr_from_metadata": 1,
-    "answers_are_lost": 0,
-    "publishing": 0,
-    "answers_carry_min_isr": 0,
-    "metadata_in_shutdown": 1,
-    "acknowledge_after_leadership": 0,
-    "request_epoch_checks": 1,
-    "repeats_answers": 0,
-    "election_opens_epoch": 1,
-    "registration_opens_epoch": 0,
-    "unfencing_needs_isr": 0,
-    "registration_leaves_isr": 1,
-    "fenced_before_registration": 0,
-    "bump_leader_epoch_on_shrink": 0,
-    "removal_opens_epoch": 1,
-    "elr_within_replicas": 0,
-    "elr_judged_by": 0,
-    "min_isr_opens_partition_epoch": 0,
-    "leaderless_elr_is_cleared": 1,
-    "stale_elr_elects": 1,
-    "completion": int(constants.Completion.ALL_TARGETS),
-    "failed_directories_are_reported": 1,
-    "failed_directory_leaves_elr": 0,
-    "fewer_directories_are_unclean": 0,
-    "assignment_keeps_elr": 0,
-    "offline_replica_is_ineligible": 0,
-    "directory_check": 1,
-    "last_known_leader": 1,
-    "last_known_leader_check": 1,
-    "unclean_shutdown": int(constants.UncleanShutdown.PREVIOUS_EPOCH),
-}
-"""The switches of the model that are Kafka's rules, as in 4.1; `rules_as_built` has those of other versions."""
+AS_BUILT: tuple[str, ...] = (
+    *("fetch_leader_epoch_check", "fetch_broker_epoch_check", "fenced_epoch_check", "fetch_carries_broker_epoch"),
+    *("diverging_fetch_counts", "high_watermark_before_truncation", "last_epoch_lost_on_empty", "answers_match_epoch"),
+    *("later_epochs_skipped", "log_start_flushed", "deletion_needs_high_watermark", "truncation_moves_checkpoint"),
+    *("log_start_check", "epoch_start_recorded", "maximal_isr", "rollback_on", "epoch_start_check"),
+    *("leader_eligibility_check", "leader_broker_epoch_check", "epochless_fetches", "broker_epoch_from"),
+    *("atomic_expansion", "one_request_in_flight", "high_watermark_needs_min_isr", "high_watermark_only_rises"),
+    *("wait_needs_eligibility", "reset_followers_on_reelection", "equal_partition_epoch_overwrites"),
+    *("reported_high_watermark_counts", "isr_from_metadata", "answers_are_lost", "publishing", "answers_carry_min_isr"),
+    *("metadata_in_shutdown", "acknowledge_after_leadership", "request_epoch_checks", "repeats_answers"),
+    *("election_opens_epoch", "registration_opens_epoch", "unfencing_needs_isr", "registration_leaves_isr"),
+    *("fenced_before_registration", "bump_leader_epoch_on_shrink", "removal_opens_epoch", "elr_within_replicas"),
+    *("elr_judged_by", "min_isr_opens_partition_epoch", "leaderless_elr_is_cleared", "stale_elr_elects", "completion"),
+    *("failed_directories_are_reported", "failed_directory_leaves_elr", "fewer_directories_are_unclean"),
+    *("assignment_keeps_elr", "offline_replica_is_ineligible", "directory_check", "last_known_leader"),
+    *("last_known_leader_check", "unclean_shutdown"),
+)
+"""The switches of the model that are Kafka's rules, as in each version of the model."""
 
 
 def rules(version: str) -> dict[str, int]:
     """Return the constants of a version of the model that match Kafka and the driver."""
-    return {**AS_DRIVEN, **rules_as_built(version), **({"elr": 0} if version.startswith(BEFORE_ELR) else {})}
+    before_elr = {"elr": 0} if version.startswith(BEFORE_ELR) else {}
+    return {**AS_DRIVEN, **rules_as_built(MACHINE, version, AS_BUILT), **before_elr}
 
 
 BEFORE_ELR = ("kafka-3.9",)
@@ -396,12 +355,6 @@ AROUND: dict[str, str] = {
     "expirations": NOT_DRIVEN["broker_expires_records"],
 }
 """Constants that add behaviour that is not driven, and the reason."""
-
-
-def rules_as_built(version: str) -> dict[str, int]:
-    """Return the switches of the model that are Kafka's rules, as in this version of the model."""
-    changed = dict(MACHINE.version(version).values)
-    return {name: int(changed.get(name, value)) for name, value in AS_BUILT.items()}
 
 
 SMALL: dict[str, int] = {
