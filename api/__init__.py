@@ -10,7 +10,10 @@
 
 from __future__ import annotations
 
+import ast
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -67,47 +70,9 @@ if TYPE_CHECKING:
 
     SiteResult: Any
     build_site: Any
-    """Names of `fencepost.site`, which builds on this package, so it is imported only when used."""
 
-_ERRORS = "DomainError ExpectationError FencepostError MismatchError ModelError UndeterminedError UsageError"
-_KAFKA = (
-    "BuildsResult ConformResult ReproduceResult compare_builds conform conform_brokers conform_changes conform_clients "
-    "conform_guards list_findings reproduce"
-)
-_HOMES = {
-    "fencepost.api.calls.ablate": "AblateResult ablate",
-    "fencepost.api.topics.advising": "AdviceResult advise",
-    "fencepost.api.calls.agents": "mcp",
-    "fencepost.api.calls.audit": "AuditResult audit",
-    "fencepost.api.calls.catalogue": "CatalogueResult catalogue",
-    "fencepost.api.calls.check": "check",
-    "fencepost.api.calls.conform": _KAFKA,
-    "fencepost.api.answers.counterexample": "Counterexample State Step",
-    "fencepost.api.calls.compare": "CompareResult compare",
-    "fencepost.api.calls.explore": "explore",
-    "fencepost.api.calls.faults": "FaultsResult faults",
-    "fencepost.api.calls.fuzz": "FuzzResult fuzz",
-    "fencepost.api.calls.graph": "StateGraph graph",
-    "fencepost.api.calls.in_hand": "Held InHand in_hand",
-    "fencepost.api.calls.listing": "Protocols list_protocols",
-    "fencepost.api.answers.proof_report": "ProveResult",
-    "fencepost.api.calls.new": "new",
-    "fencepost.api.calls.prove": "prove",
-    "fencepost.api.answers.results": "CheckResult",
-    "fencepost.api.calls.shrink": "ReplayResult ShrinkResult replay replay_text shrink",
-    "fencepost.api.calls.simulate": "SimulateResult simulate",
-    "fencepost.api.calls.sweep": "SweepResult sweep",
-    "fencepost.api.calls.theorems": "TheoremsResult prove_catalogue",
-    "fencepost.api.calls.vacuity": "VacuityResult vacuity",
-    "fencepost.api.topics.evidence": "Guarantees guarantees",
-    "fencepost.api.asking.watching": "Event Watch",
-    "fencepost.explorers.spark.session": "Cluster",
-    "fencepost.site.build": "SiteResult build_site",
-    "fencepost.explorers.verdict": "Cause Verdict",
-    "fencepost.invariants.protocols": "Protocol",
-    "fencepost.model.language.errors": _ERRORS,
-}
-_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
+_SITE = dict.fromkeys(("SiteResult", "build_site"), "fencepost.site.build")
+"""Names of `fencepost.site`, which builds on this package, so it is imported only when used."""
 
 __all__ = [
     "AblateResult", "AdviceResult", "AuditResult", "BuildsResult", "CatalogueResult", "Cause", "CheckResult", "Cluster",
@@ -123,10 +88,20 @@ __all__ = [
 ]  # fmt: skip
 
 
+@cache
+def _homes() -> dict[str, str]:
+    """Return the module of each name, as the imports above say it to type checkers."""
+    from fencepost.model.language.trees import module_of
+
+    tree = ast.walk(module_of(Path(__file__).read_text("utf-8")))
+    found = {item.name: str(node.module) for node in tree if isinstance(node, ast.ImportFrom) for item in node.names}
+    return {**found, **_SITE}
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(_homes()[name]), name)
 
 
 def __dir__() -> list[str]:

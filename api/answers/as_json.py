@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from importlib import import_module
-from typing import Any
+from types import MappingProxyType
+from typing import Any, get_args, get_origin, get_type_hints
 
 FORMAT = 1
 Json = dict[str, Any]
 """An object in the JSON of an answer; docs/use/json.md has its keys."""
-OPTIONAL, HIDDEN = {"optional": True}, {"hidden": True}
-"""Metadata of fields that are in the JSON only if not None, and of those that never are."""
+OPTIONAL, HIDDEN, KEY = {"optional": True}, {"hidden": True}, "key"
+"""Metadata of fields that are in the JSON only if not None, of those that never are, and of those with another key."""
 
 
 def as_json(value: Any) -> Any:
@@ -23,6 +24,19 @@ def as_json(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [as_json(part) for part in value]
     return str(value) if isinstance(value, Enum) else value
+
+
+def of_json(kind: Any, data: Any) -> Any:
+    """Return JSON as a value of a type: a dataclass by its fields, whose `key` in the JSON may be another name."""
+    inner = get_args(kind)
+    if isinstance(kind, type) and is_dataclass(kind):
+        hints, keys = get_type_hints(kind), {item.name: item.metadata.get(KEY, item.name) for item in fields(kind)}
+        return kind(**{name: of_json(hints[name], data[key]) for name, key in keys.items() if key in data})
+    if get_origin(kind) is tuple:
+        return tuple(of_json(inner[0], part) for part in data)
+    if get_origin(kind) is Mapping:
+        return MappingProxyType({name: of_json(inner[1], part) for name, part in data.items()})
+    return kind(data) if isinstance(kind, type) and issubclass(kind, Enum) else data
 
 
 def pick(source: Any, names: str) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from fencepost.api.answers.as_json import FORMAT, Json, Printed, actions_of, as_json, judged, pick
+from fencepost.api.answers.as_json import FORMAT, Json, Printed, actions_of, as_json, judged, of_json, pick
 from fencepost.api.answers.counterexample import Counterexample, Histories, trace_of_path
 from fencepost.api.asking.quantities import counted
 from fencepost.explorers.program.ir.monotone import Sent
@@ -122,24 +122,19 @@ def _only_initially(question: Question, prop: Property, *, normalize: bool) -> I
     Some of these states may be missing in the search, and the model may raise errors there: no step leaves a domain.
     """
     plain = Interpreter(question.protocol.machine, question.constants, normalize=normalize, bounded=True)
-    level = list(dict.fromkeys(plain.initial_states()))
-    seen = set(level)
-    visited = 0
-    while level:
-        following = []
-        for state in level:
-            for transition in plain.transitions(state):
-                if transition.after in seen:
-                    continue
-                if _satisfies(plain, prop, transition.after):
-                    return
-                visited += 1
-                seen.add(transition.after)
-                following.append(transition.after)
-                if visited == MANY:
-                    yield _witness(prop, f"none of the nearest {MANY:,} other states does")
-                    return
-        level = following
+    seen = dict.fromkeys(plain.initial_states())
+    waiting, initial = list(seen), len(seen)
+    for state in waiting:
+        for transition in plain.transitions(state):
+            if transition.after in seen:
+                continue
+            if _satisfies(plain, prop, transition.after):
+                return
+            seen[transition.after] = None
+            waiting.append(transition.after)
+            if len(seen) == initial + MANY:
+                yield _witness(prop, f"none of the nearest {MANY:,} other states does")
+                return
     yield _witness(prop, "no other state does")
 
 
@@ -165,6 +160,12 @@ class Answer(Printed):
     data: Json = field(repr=False, compare=False)
     problems: tuple[Problem, ...] = field(default=(), kw_only=True)
     """Errors of files that could not be written."""
+
+    @classmethod
+    def read(cls, data: Json) -> Self:
+        """Return the answer in this JSON."""
+        made: Self = of_json(cls, dict(data, data=data))
+        return made
 
     def to_dict(self) -> Json:
         """Return it as JSON."""

@@ -139,7 +139,7 @@ def _looked_at(name: str, annotation: str, value: Any) -> Any:
             raise _refused(name, value, words)
         return items
     elif kind == "Cluster" and isinstance(value, str):
-        return _cluster()(value)
+        return Cluster(value)
     elif kind in _KINDS:
         is_so, words = _KINDS[kind]
         if not is_so(value):
@@ -171,12 +171,6 @@ def _are_lists(value: Any) -> bool:
     )
 
 
-def _cluster() -> type[Cluster]:
-    from fencepost.explorers.spark.session import Cluster
-
-    return Cluster
-
-
 _LISTS: dict[str, tuple[type | UnionType, str]] = {
     "Iterable[str]": (str, "a list of names"),
     "Iterable[str | Path]": (str | PathLike, "a list of paths"),
@@ -198,7 +192,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: isinstance(value, Watch) or callable(value),
         "a function that takes events",
     ),
-    "Cluster": (lambda value: isinstance(value, _cluster()), 'a master such as "local[2]", or Cluster(...)'),
+    "Cluster": (lambda value: isinstance(value, Cluster), 'a master such as "local[2]", or Cluster(...)'),
     "Callable[[], bool]": (callable, "a function that returns true once it is enough"),
 }
 """By annotation: a test whether an argument has this type, and what to write instead."""

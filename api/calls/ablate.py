@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import Json
+from fencepost.api.answers.as_json import KEY, Json
 from fencepost.api.answers.matrix import refuse_unfinished, row_data, suspicions, whole_data
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
@@ -59,16 +58,16 @@ class Cell:
     """A property in a row; `trace` is the file of its shortest violation, empty without one."""
 
     verdict: Verdict
-    length: int | None
-    steps: tuple[str, ...]
-    trace: str
+    length: int | None = None
+    steps: tuple[str, ...] = ()
+    trace: str = ""
 
 
 @dataclass(frozen=True)
 class MatrixRow:
     """A removed guard or a changed constant: its condition, its purpose, and the properties that fail."""
 
-    name: str
+    name: str = field(metadata={KEY: "row"})
     condition: str
     purpose: str
     broken: tuple[str, ...]
@@ -94,22 +93,6 @@ class AblateResult(Answer):
     def __repr__(self) -> str:
         needed = sum(item.purpose == "needed" for item in self.rows)
         return f"AblateResult({self.protocol}: {counted(len(self.rows), 'row')}, {needed} needed)"
-
-    @classmethod
-    def of(cls, data: Json) -> AblateResult:
-        """Return the matrix in this JSON."""
-        return cls(
-            data=data,
-            protocol=data["protocol"],
-            constants=MappingProxyType(data["constants"]),
-            asked=tuple(data["asked"]),
-            distinct=data["distinct"],
-            depth=data["depth"],
-            rows=tuple(_row(item) for item in data["rows"]),
-            not_run=tuple(data["not_run"]),
-            why_stopped=data["why_stopped"],
-            suspicions=MappingProxyType({name: tuple(found) for name, found in data["suspicions"].items()}),
-        )
 
     @property
     def needed(self) -> tuple[Needed, ...]:
@@ -140,22 +123,6 @@ class AblateResult(Answer):
     def _repr_html_(self) -> str:
         rows = [(item.name, item.purpose, item.condition, ", ".join(item.broken)) for item in self.rows]
         return table(f"{self.protocol}: {counted(len(rows), 'row')}", ("row", "purpose", "condition", "breaks"), rows)
-
-
-def _row(data: Json) -> MatrixRow:
-    cells = {
-        name: Cell(Verdict(item["verdict"]), item.get("length"), tuple(item.get("steps", ())), item.get("trace", ""))
-        for name, item in data["cells"].items()
-    }
-    return MatrixRow(
-        data["row"],
-        data["condition"],
-        data["purpose"],
-        tuple(data["broken"]),
-        data["distinct"],
-        data["why"],
-        MappingProxyType(cells),
-    )
 
 
 @call
@@ -213,7 +180,7 @@ def ablate(
         if judged is not None and not problems:
             judge_liveness(question, data, judged, options, watch)
             data["suspicions"] = data["suspicions"] and suspicions(data)
-    return replace(AblateResult.of(data), problems=problems)
+    return replace(AblateResult.read(data), problems=problems)
 
 
 def _look_at_properties(question: Question) -> None:

@@ -64,7 +64,6 @@ class AuditResult(Answer):
 
     verdict: str
     findings: tuple[dict[str, Any], ...]
-    unread: tuple[str, ...]
 
     def __repr__(self) -> str:
         return f"AuditResult({self.verdict}, {counted(len(self.findings), 'finding')})"
@@ -75,11 +74,10 @@ class AuditResult(Answer):
         sentence = headline(self.to_dict())
         return f"{sentence[0].upper()}{sentence[1:]}."
 
-    @classmethod
-    def of(cls, data: dict[str, Any]) -> AuditResult:
-        """Return the answer in this JSON."""
-        unread = tuple(note["text"] for note in data["notes"] if note["unread"])
-        return cls(data, data["verdict"], tuple(data["findings"]), unread)
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The parts that could not be read."""
+        return tuple(note["text"] for note in self.data["notes"] if note["unread"])
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each finding."""
@@ -200,7 +198,7 @@ def audit(
                 data, history = _judge(log, start, severity, watch, led)
             text = _find_in_model(data, history, led, watch) if led and history else ""
         seconds = {"seconds": round(time.perf_counter() - began, 2), "reading_seconds": round(read_in, 2)}
-        result = AuditResult.of({**data, **seconds, "output": str(output) if output else None})
+        result = AuditResult.read({**data, **seconds, "output": str(output) if output else None})
         if led:
             try:
                 write_text(led.file, text)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT, Json
+from fencepost.api.answers.as_json import FORMAT, KEY, Json
 from fencepost.api.answers.counterexample import Counterexample, trace_of_path
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
@@ -61,29 +60,16 @@ class FaultsResult(Answer):
     """Faults that each setting of a grid tolerates; without a grid there is one setting."""
 
     protocol: str
-    prop: str
-    settings: tuple[Tolerated, ...]
+    settings: tuple[Tolerated, ...] = field(metadata={KEY: "grid"})
     not_run: tuple[str, ...]
 
     def __repr__(self) -> str:
         return f"FaultsResult({self.protocol}: {self.prop}, {counted(len(self.settings), 'setting')})"
 
-    @classmethod
-    def of(cls, data: Json) -> FaultsResult:
-        """Return the answer in this JSON."""
-        settings = tuple(
-            Tolerated(
-                MappingProxyType(point["setting"]),
-                point["least"],
-                point["undetermined"],
-                tuple(
-                    Minimal(MappingProxyType(item["faults"]), item["cost"], item["length"], tuple(item["steps"]))
-                    for item in point["front"]
-                ),
-            )
-            for point in data["grid"]
-        )
-        return cls(data, data["protocol"], data["property"]["name"], settings, tuple(data["not_run"]))
+    @property
+    def prop(self) -> str:
+        """The name of the property."""
+        return str(self.data["property"]["name"])
 
     @property
     def undetermined(self) -> bool:
@@ -173,7 +159,7 @@ def faults(
     kept = Kept(checkpoint, digest(request.texts()), resume=resume, begun=resume)
     with cancelled_by(cancel):
         data, problems = request.grid(settings, kept, watched(progress))
-        return replace(FaultsResult.of(data), problems=problems)
+        return replace(FaultsResult.read(data), problems=problems)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import FORMAT, Json, actions_of
@@ -43,8 +42,14 @@ class SweptCell:
     constants: Mapping[str, Any]
     verdict: Verdict
     walks: int
-    violated: int
-    shortest: int | None
+    violated: int = 0
+    violations: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    """Each violated property as JSON."""
+
+    @property
+    def shortest(self) -> int | None:
+        """The states of the shortest walk that violates a property; None without any."""
+        return min((item["length"] for item in self.violations), default=None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,21 +66,6 @@ class SweepResult(Answer):
 
     def __repr__(self) -> str:
         return f"SweepResult({self.protocol}: {self.verdict}, {counted(len(self.cells), 'cell')})"
-
-    @classmethod
-    def of(cls, data: Json) -> SweepResult:
-        """Return the answer in this JSON."""
-        cells = tuple(
-            SweptCell(
-                MappingProxyType(item["constants"]),
-                Verdict(item["verdict"]),
-                item["walks"],
-                item.get("violated", 0),
-                min((found["length"] for found in item["violations"]), default=None),
-            )
-            for item in data["cells"]
-        )
-        return cls(data, data["protocol"], Verdict(data["verdict"]), data["complete"], data["why_stopped"], cells)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each cell."""
@@ -231,7 +221,7 @@ def _swept(
     if error is not None:
         told = placed(error, error.__notes__[0]).partition("\n")[0].rstrip(".")
         data["complete"], data["why_stopped"] = False, "; ".join(filter(None, (swept.why_stopped, f"{WRONG}: {told}")))
-    result = replace(SweepResult.of(data), path=request.output and f"{request.output}/{sweeping.ROWS}")
+    result = replace(SweepResult.read(data), path=request.output and f"{request.output}/{sweeping.ROWS}")
     try:
         for item in shown:
             if item.file:

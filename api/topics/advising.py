@@ -84,9 +84,10 @@ def advise(
     `kafka` defaults to the newest known release; `elr` None means the default of new clusters of the release. `brokers`
     is the number in the cluster: a replica can be moved only if there are more of them than replicas.
     """
-    settings = settings_of(
-        replicas, min_isr, kafka=kafka, acks=acks, elr=elr, unclean_election=unclean_election, brokers=brokers
-    )
+    version, named = _version(kafka), kafka.strip().lower().removeprefix("kafka-")
+    release, has_elr = "" if f"kafka-{named}" == version else named, _usual_elr(version) if elr is None else elr
+    settings = Settings(replicas, min_isr, version, acks, has_elr, unclean_election, release, brokers)
+    _refuse_impossible(settings)
     point = _cell(settings)
     data: Json = {
         "format": FORMAT,
@@ -103,38 +104,28 @@ def advise(
     return AdviceResult(data, settings, point)
 
 
-def settings_of(
-    replicas: int,
-    min_isr: int,
-    *,
-    kafka: str,
-    acks: str,
-    elr: bool | None,
-    unclean_election: bool,
-    brokers: int | None = None,
-) -> Settings:
-    """Return settings; missing ones are the defaults of new clusters of the release."""
-    if replicas < 1 or min_isr < 1:
+def _refuse_impossible(asked: Settings) -> None:
+    """Raise UsageError for settings that no cluster has."""
+    if asked.replicas < 1 or asked.min_isr < 1:
         raise UsageError(
-            f"{replicas} replicas and min ISR {min_isr} were given, and each is at least 1: write larger numbers."
+            f"{asked.replicas} replicas and min ISR {asked.min_isr} were given, and each is at least 1: write larger "
+            "numbers."
         )
-    if acks not in ACKS:
-        raise UsageError(f"acks={acks!r} was given, which Kafka does not have: write one of {', '.join(ACKS)}.")
-    if brokers is not None and brokers < replicas:
+    if asked.acks not in ACKS:
+        raise UsageError(f"acks={asked.acks!r} was given, which Kafka does not have: write one of {', '.join(ACKS)}.")
+    if asked.brokers is not None and asked.brokers < asked.replicas:
+        given = f"{counted(asked.replicas, 'replica')} and {counted(asked.brokers, 'broker')}"
+        raise UsageError(f"{given} were given: write more `brokers=`.")
+    if asked.elr and not may_have_elr(asked.version):
         raise UsageError(
-            f"{counted(replicas, 'replica')} and {counted(brokers, 'broker')} were given: write more `brokers=`."
+            f"ELR was given for {asked.version.replace('kafka-', 'Kafka ')}, and eligible leader replicas came with "
+            "4.0: leave ELR out, or name a later release."
         )
-    version = _version(kafka)
-    rules = dict(protocol(PROTOCOL).machine.version(version).values)
-    has_elr = bool(rules.get("elr", 1)) if elr is None else elr
-    if has_elr and not may_have_elr(version):
-        raise UsageError(
-            f"ELR was given for {version.replace('kafka-', 'Kafka ')}, and eligible leader replicas came with 4.0: "
-            "leave ELR out, or name a later release."
-        )
-    named = kafka.strip().lower().removeprefix("kafka-")
-    release = named if named != version.removeprefix("kafka-") else ""
-    return Settings(replicas, min_isr, version, acks, has_elr, unclean_election, release, brokers)
+
+
+def _usual_elr(version: str) -> bool:
+    """Return whether new clusters of a release have ELR."""
+    return bool(protocol(PROTOCOL).machine.version(version).values.get("elr", 1))  # noqa: PD011 (no frame)
 
 
 def versions() -> tuple[str, ...]:
@@ -226,8 +217,7 @@ def _crashes(replicas: int, point: Json) -> Json:
 
 def _released(settings: Settings) -> Json | None:
     """Return the losses of the release itself if crashes keep the disk; None if that was not searched."""
-    usual = bool(protocol(PROTOCOL).machine.version(settings.version).values.get("elr", 1))  # noqa: PD011 (no frame)
-    asked = settings.acks == "all" and settings.elr == usual and not settings.unclean_election
+    asked = settings.acks == "all" and settings.elr == _usual_elr(settings.version) and not settings.unclean_election
     row = released(settings.version, settings.min_isr) if asked else None
     if row is None:
         return None

@@ -175,7 +175,7 @@ PRINTED: dict[str, Callable[[], object]] = {
     ),
     "catalogue": lambda: f.catalogue("kip101", "kip279", "watermark-propagation"),
     "departures": lambda: ConformResult.of(departures()),
-    "audit": lambda: AuditResult.of(json.loads((FOLDER / "audit.json").read_text("utf-8"))),
+    "audit": lambda: AuditResult.read(json.loads((FOLDER / "audit.json").read_text("utf-8"))),
 }
 
 
