@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.loops import counted, only_if
 from fencepost.explorers.native.llvm.types import CELLS, Sort, Type, Value, Vector, number
 from fencepost.explorers.native.lower.bounds import Bounds, Trying
 from fencepost.explorers.native.lower.choosing import Choosing
 from fencepost.explorers.native.lower.code import Code
-from fencepost.explorers.native.lower.loops import counted, only_if
 from fencepost.explorers.native.lower.masks import Masks
 from fencepost.explorers.native.lower.module import BYTES, CHECKS, NUMBERS, PLAIN, ROWS, Module, symbol
 from fencepost.explorers.native.lower.shape import ERROR

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.loops import counted, only_if
 from fencepost.explorers.native.llvm.types import Cell, Memory, Sort, Struct, Value, Vector, flag, number
-from fencepost.explorers.native.lower.loops import counted, only_if
 
 
 class Bags:

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.loops import counted, only_if
 from fencepost.explorers.native.llvm.types import Memory, Sort, Type, Value, Vector, number
 from fencepost.explorers.native.lower.choosing import Choosing
 from fencepost.explorers.native.lower.code import Code
-from fencepost.explorers.native.lower.loops import counted, only_if
 from fencepost.explorers.native.lower.module import BLOCK, CHECKS, NUMBERS, PLAIN, Module
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, can_fail, nest

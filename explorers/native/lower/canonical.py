@@ -1,15 +1,14 @@
 """The canonical form of a state in memory: the least of its permutations of interchangeable things, as in `Symmetry`.
 
-If all things differ, one permutation sorts them; if some are alike, a few are compared., one permutation puts them in
-order; where some are alike, a few are compared.
+If all things differ, one permutation sorts them; if some are alike, a few are compared.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.loops import counted, only_if
 from fencepost.explorers.native.llvm.types import Cell, Memory, Sort, Struct, Value, Vector, flag, number, word
-from fencepost.explorers.native.lower.loops import counted, only_if
 from fencepost.explorers.native.lower.module import CHECKS, PLAIN, Module
 from fencepost.explorers.native.memory_layout import WORD
 from fencepost.model.language.domains import Linear

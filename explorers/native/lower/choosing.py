@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.loops import counted
 from fencepost.explorers.native.llvm.types import Struct, Value, number
 from fencepost.explorers.native.lower.code import Code
-from fencepost.explorers.native.lower.loops import counted
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.program.ir.nest import Nest
 from fencepost.explorers.program.ir.nodes import Slot

@@ -11,6 +11,7 @@ from functools import reduce
 
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.loops import counted
 from fencepost.explorers.native.llvm.types import Cell, Sort, Struct, Value, Vector, flag, number
 from fencepost.explorers.native.lower.lanes import (
     ALL,
@@ -25,7 +26,6 @@ from fencepost.explorers.native.lower.lanes import (
     Thing,
     Unsuited,
 )
-from fencepost.explorers.native.lower.loops import counted
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nest import can_fail

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.checks import RARE
+from fencepost.explorers.native.llvm.loops import counted, only_if
 from fencepost.explorers.native.llvm.types import Sort, Value, Vector, number
 from fencepost.explorers.native.lower.actions import Acting, Wanted
 from fencepost.explorers.native.lower.columns import Columns
 from fencepost.explorers.native.lower.lanes import LANES, Unsuited
-from fencepost.explorers.native.lower.loops import counted, only_if
 from fencepost.explorers.native.lower.module import BYTES, PLAIN, Module
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.native.memory_layout import WORD

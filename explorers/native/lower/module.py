@@ -6,11 +6,11 @@ from typing import Any, Protocol
 from fencepost.explorers.native.layout import Layout, packing_size
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.loops import counted, only_if
 from fencepost.explorers.native.llvm.types import CELLS, Export, Lowered, Named, Sort, Type, Value, Vector, View, number
 from fencepost.explorers.native.lower.bags import Bags
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.lanes import LANES
-from fencepost.explorers.native.lower.loops import counted, only_if
 from fencepost.explorers.native.lower.rows import Rows
 from fencepost.explorers.native.lower.shape import ERROR, STATE, Shape
 from fencepost.explorers.program.ir import nodes
@@ -45,11 +45,9 @@ def block_of(size: int) -> tuple[int, bool]:
 class Counting(Protocol):
     """A counter of reached bounds."""
 
-    def clear(self, build: Builder, e: Value, at: Value) -> None:
-        """Start with a state of the block."""
+    def clear(self, build: Builder, e: Value, at: Value) -> None: ...
 
-    def drop(self, build: Builder, e: Value, bound: str) -> None:
-        """Record that an effect omits something."""
+    def drop(self, build: Builder, e: Value, bound: str) -> None: ...
 
 
 def symbol(made: Function, place: str) -> str:

@@ -10,11 +10,11 @@ from typing import NamedTuple, Protocol
 
 from fencepost.explorers.native.layout import BITS
 from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.loops import counted
 from fencepost.explorers.native.llvm.types import CELLS, Sort, Struct, Value, Vector, number
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.columns import Columns
 from fencepost.explorers.native.lower.lanes import LANES, Places, Thing, Unsuited
-from fencepost.explorers.native.lower.loops import counted
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.program.ir.nest import Compute, Guarded, Nest, Over
 from fencepost.explorers.program.ir.nodes import Slot
@@ -27,7 +27,7 @@ _CELL = CELLS["i64"]
 
 
 class Sifted(Protocol):
-    """A function of an action whose guards are evaluated in columns."""
+    """A function of an action whose guards are evaluated in columns: `Acting`, which says what its methods do."""
 
     module: Module
     build: Builder
@@ -40,26 +40,19 @@ class Sifted(Protocol):
     counters: dict[int, str]
     waiting: str | None
 
-    def enter(self, at: Value) -> None:
-        """Make a state of the block current."""
+    def enter(self, at: Value) -> None: ...
 
-    def step(self, place: int, following: str, effect: str) -> None:
-        """Write the loop nest from one of its steps inwards, in the current state."""
+    def step(self, place: int, following: str, effect: str) -> None: ...
 
-    def choose(self, parameter: Parameter, value: Value) -> None:
-        """Set a parameter."""
+    def choose(self, parameter: Parameter, value: Value) -> None: ...
 
-    def refuse(self, node: Guarded, times: Value) -> None:
-        """Count refusals of a guard in the current state."""
+    def refuse(self, node: Guarded, times: Value) -> None: ...
 
-    def times(self, node: Guarded) -> Value:
-        """Return the number of combinations of values of the parameters that are not chosen yet."""
+    def times(self, node: Guarded) -> Value: ...
 
-    def span(self, domain: Domain) -> tuple[Value, Value]:
-        """Return the first and the last value of a parameter."""
+    def span(self, domain: Domain) -> tuple[Value, Value]: ...
 
-    def bag(self, domain: InFlight) -> Value:
-        """Return the bag of the current state from which messages are chosen."""
+    def bag(self, domain: InFlight) -> Value: ...
 
 
 class GroupSpace(NamedTuple):

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.types import Sort, Value, number
+from fencepost.explorers.native.llvm.types import Sort, Value
 
 
 class Round(NamedTuple):
@@ -24,9 +24,9 @@ def counted(build: Builder, first: Value, last: Value) -> Iterator[Round]:
 
 
 @contextmanager
-def counted_down(build: Builder, count: Value) -> Iterator[Round]:
-    """Run the block's code for each number from `count - 1` to 0."""
-    with _loop(build, build.wrapped("-", count, number(1)), number(-1), up=False) as found:
+def counted_down(build: Builder, first: Value, last: Value) -> Iterator[Round]:
+    """Run the block's code for each number from `first` down to above `last`; both are computed before."""
+    with _loop(build, first, last, up=False) as found:
         yield found
 
 
