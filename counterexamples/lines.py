@@ -13,24 +13,8 @@ from fencepost.model.language.errors import UsageError, nearest
 
 NEEDED = ("format", "title", "protocol", "verdict")
 HEADERS = (
-    "format",
-    "title",
-    "protocol",
-    "version",
-    "constants",
-    "defaults",
-    "normalize",
-    "removed",
-    "kafka",
-    "recorded",
-    "initial",
-    "property",
-    "for",
-    "verdict",
-    "fairness",
-    "without",
-    "source",
-    "why",
+    *("format", "title", "protocol", "version", "constants", "defaults", "normalize", "removed", "kafka", "recorded"),
+    *("initial", "property", "for", "verdict", "fairness", "without", "source", "why"),
 )
 A_TRACE = f"A trace is a text file that starts with `format: {FORMAT}`."
 A_HISTORY = "Histories of real clients are played by `fencepost.conform_clients(NAME, traces=FILE)`."

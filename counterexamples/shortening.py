@@ -4,14 +4,14 @@ Each attempt is a replay that skips disabled steps. Constants that choose betwee
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Any
 
 from fencepost.counterexamples.trace import Trace, starting_points
-from fencepost.explorers.paths import values_of
+from fencepost.explorers.paths import holds_at_end, values_of
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.constants import SHAPE
 from fencepost.model.language.domains import BitSet, Domain, Index, InFlight, Linear, Range, linear
@@ -53,7 +53,7 @@ class Attempts:
 
     def _take(self, state: Key, steps: Steps) -> Steps | None:
         taken: list[Step] = []
-        if self._shows(state):
+        if self._shows((state,)):
             return ()
         for step in steps:
             try:
@@ -61,7 +61,7 @@ class Attempts:
             except DisabledError:
                 continue
             taken.append(happened.step)
-            if self._shows(happened.after, state, happened):
+            if self._shows((state, happened.after), happened):
                 return tuple(taken)
             state = happened.after
         if self.trace.prop is None and next(self.plain.transitions(state), None) is None:
@@ -76,16 +76,9 @@ class Attempts:
         wanted = self.trace.initial
         return next((state for step, state in starts if wanted is None or step.args == wanted), None)
 
-    def _shows(self, state: Key, before: Key | None = None, happened: Transition | None = None) -> bool:
+    def _shows(self, states: Sequence[Key], happened: Transition | None = None) -> bool:
         prop = self.trace.prop
-        if prop is None:
-            return False
-        if not prop.over_steps:
-            return self.plain.holds(prop, state) is self.witness
-        if before is None or happened is None:
-            return False
-        applies = prop.on is None or prop.on.name == happened.step.action.name
-        return applies and self.plain.holds_step(prop, before, happened) is self.witness
+        return prop is not None and holds_at_end(self.plain, prop, states, happened) is self.witness
 
     def _fitted(self, state: Key, step: Step) -> Step:
         """Return the step with messages that are in flight; raise DisabledError if a parameter has no such value."""

@@ -11,6 +11,7 @@ from fencepost.counterexamples.trace import Trace
 from fencepost.invariants.catalogue import Entry, Run, entries, evidence
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.actions import Property
+from fencepost.model.language.own_names import path_shown
 from fencepost.model.language.trees import source_lines
 
 SHOWN = 3
@@ -28,13 +29,8 @@ class Place(NamedTuple):
     @property
     def shown(self) -> str:
         """The position for people: relative to the current folder, or else the end of the path."""
-        name = near(self.file)
+        name = path_shown(str(self.file))
         return f"{'/'.join(self.file.parts[-SHOWN:]) if Path(name).is_absolute() else name}:{self.line}"
-
-
-def near(file: Path) -> str:
-    """Return a path relative to the current folder, if the file is in it."""
-    return file.relative_to(Path.cwd()).as_posix() if file.is_relative_to(Path.cwd()) else file.as_posix()
 
 
 @lru_cache(1024)

@@ -14,6 +14,9 @@ from fencepost.model.language.domains import BitSet, Linear, Range, linear
 from fencepost.model.language.printing import leaves, show_message
 from fencepost.model.language.records import ArrayOf, BagOf, Key, Nested, Record, Scalar, fields
 
+GAP = 2
+"""Blanks between the columns of a table."""
+
 
 class Cell(NamedTuple):
     """A field of a record, or of a record inside it (`quorum.leader`), with its value as text.
@@ -137,18 +140,22 @@ def log_ends(record: type[Record]) -> dict[str, str]:
     return found
 
 
+def pieces(widths: Sequence[int], room: int) -> Iterator[list[int]]:
+    """Yield groups of columns that fit side by side with gaps between; each starts with the first column."""
+    start = 1
+    while start < max(2, len(widths)):
+        end, used = start + 1, sum(GAP + width for width in widths[start : start + 1])
+        while end < len(widths) and widths[0] + used + GAP + widths[end] <= room:
+            used += GAP + widths[end]
+            end += 1
+        yield [0, *range(start, min(end, len(widths)))]
+        start = end
+
+
 def blocks(rows: Sequence[Sequence[str]], width: int = WIDTH) -> Iterator[list[list[str]]]:
     """Yield a table in pieces of whole columns, at most `width` wide; each starts with the first column."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    start = 1
-    while start < len(widths) or start == 1:
-        end = start + 1
-        used = widths[0] + sum(2 + size for size in widths[start:end])
-        while end < len(widths) and used + 2 + widths[end] <= width:
-            used += 2 + widths[end]
-            end += 1
-        yield [[row[0], *row[start:end]] for row in rows]
-        start = end
+    for columns in pieces([max(map(len, column)) for column in zip(*rows, strict=True)], width):
+        yield [[row[place] for place in columns] for row in rows]
 
 
 def _spans(domain: Range, array: ArrayOf) -> bool:

@@ -13,7 +13,7 @@ from itertools import groupby
 from fencepost.counterexamples.folding import cut
 from fencepost.counterexamples.history import folded, transitions
 from fencepost.counterexamples.promises import kept
-from fencepost.counterexamples.states import Cell, Change, Part, changes, merged, parts, tables
+from fencepost.counterexamples.states import GAP, Cell, Change, Part, changes, merged, parts, pieces, tables
 from fencepost.counterexamples.trace import WORST, Trace, promises_of
 from fencepost.counterexamples.violating_binding import violated_for
 from fencepost.model.language.actions import Property
@@ -24,7 +24,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-GAP = 2
 HANG = 2
 
 
@@ -77,21 +76,14 @@ class Sheet:
 
 def _pieces(whole: list[int], least: list[int], room: int) -> Iterator[tuple[list[int], list[int]]]:
     """Yield groups of columns that fit side by side, with their widths."""
-    every = list(range(len(whole)))
     gaps = GAP * (len(whole) - 1)
     if sum(whole) + gaps > room >= sum(least) + gaps:
-        yield every, least
+        yield list(range(len(whole))), least
         return
-    start = 1
-    while start < len(whole):
-        end = start + 1
-        while end < len(whole) and whole[0] + sum(GAP + width for width in whole[start : end + 1]) <= room:
-            end += 1
-        columns = [0, *every[start:end]]
+    for columns in pieces(whole, room):
         widths = [whole[place] for place in columns]
         widths[-1] = max(1, min(widths[-1], room - sum(GAP + width for width in widths[:-1])))
         yield columns, widths
-        start = end
 
 
 ARROW = " → "

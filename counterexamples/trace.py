@@ -127,8 +127,7 @@ class Trace:
         lines = [line for step in self.steps[: self.loop] for line in fold(plain.show(step), WIDTH)]
         if self.loop is not None:
             lines += [LOOP, *(line for step in self.steps[self.loop :] for line in fold(plain.show(step), WIDTH))]
-        actions = "".join(f"{line}\n" for line in lines)
-        return f"{header}{RULE}\n{actions}{RULE}\n"
+        return "\n".join([f"{header}{RULE}", *lines, RULE, ""])
 
     def _header(self, plain: Interpreter) -> Iterator[tuple[str, str]]:
         constants, defaults = self._constants()
@@ -182,20 +181,11 @@ def promises_of(prop: Property | None) -> tuple[tuple[str, str], ...]:
 
 
 def trace_of(
-    result: Result,
-    prop: str | None,
-    *,
-    title: str = "",
-    source: str = "",
-    why: str = "",
-    version: str = "",
-    normalize: bool = True,
-    lookup: Callable[[str], Protocol] = named_protocol,
-    removed: Guard | None = None,
+    result: Result, prop: str | None, *, lookup: Callable[[str], Protocol] = named_protocol, **about: Any
 ) -> Trace:
     """Return the trace that an exploration found for a property, or for a deadlock without `prop`.
 
-    Raises UsageError if the exploration has no such trace.
+    `about` is as in `trace_of_path`. Raises UsageError if the exploration has no such trace.
     """
     path = result.deadlock if prop is None else result.of(prop).path
     if path is None:
@@ -208,19 +198,7 @@ def trace_of(
     constants = found.machine.set_constants(
         {name: declared[name].parse(str(value)) for name, value in result.constants.items()}
     )
-    return trace_of_path(
-        found,
-        constants,
-        prop,
-        path,
-        title=title,
-        source=source,
-        why=why,
-        version=version,
-        normalize=normalize,
-        item=result.of(prop) if prop else None,
-        removed=removed,
-    )
+    return trace_of_path(found, constants, prop, path, item=result.of(prop) if prop else None, **about)
 
 
 def trace_of_path(
@@ -232,15 +210,13 @@ def trace_of_path(
     title: str = "",
     source: str = "",
     why: str = "",
-    version: str = "",
-    normalize: bool = True,
     item: PropertyResult | None = None,
-    removed: Guard | None = None,
+    **about: Any,
 ) -> Trace:
     """Return the trace along a path that decides a property at its end, or a deadlock without `prop`.
 
-    `item` is the verdict on the property, if the path does not contain all of it; `removed` is the guard that the path
-    leaves out.
+    `item` is the verdict on the property, if the path does not contain all of it; `about` may have the trace's version,
+    whether it is normalized, and the guard that the path leaves out.
     """
     judged = found.select((prop,))[0] if prop else None
     worst = judged is not None and judged.kind is Kind.AT_MOST and item is not None and item.verdict == "holds"
@@ -248,19 +224,17 @@ def trace_of_path(
         f"the worst way of {prop}" if worst else f"{prop} is {verdict_of(judged)}" if prop else "no action is enabled"
     )
     made = Trace(
-        title=_one_line(title) or f"{found.name}: {said}",
-        protocol=found,
-        constants=constants,
-        prop=judged,
-        steps=path.steps,
-        version=version,
-        normalize=normalize,
+        _one_line(title) or f"{found.name}: {said}",
+        found,
+        constants,
+        judged,
+        path.steps,
         source=_one_line(source),
         why=_one_line(why),
         args=item.args if item else (),
         loop=path.loop,
         worst=worst,
-        removed=removed,
+        **about,
     )
     return from_start(made, path)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import IntEnum
 from functools import lru_cache
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from fencepost.counterexamples.trace import Trace
@@ -355,24 +355,14 @@ def _reached(node: ast.expr, scope: Scope) -> Iterator[ast.AST]:
 
 
 def _value(node: ast.expr, scope: Scope) -> Any:
-    return eval(_code(node), scope)  # noqa: S307 (the user's own text)
+    return eval(_code(node, "<property>"), scope)  # noqa: S307 (the user's own text)
 
 
-@lru_cache(1024)
-def _code(node: ast.expr) -> CodeType:
-    return code_of(node, "<property>")
-
-
-@lru_cache(1024)
-def _expression(condition: str) -> ast.expr:
-    return expression_of(condition)
+_code = lru_cache(1024)(code_of)
+_expression = lru_cache(1024)(expression_of)
+_definition = lru_cache(1024)(definition_of)
 
 
 def _is_readable(function: Any) -> bool:
     """Return whether a function is a helper of the model, to be explained, and none of the language's."""
     return isinstance(function, FunctionType) and function.__module__ != bits.__name__
-
-
-@lru_cache(1024)
-def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
-    return definition_of(function)

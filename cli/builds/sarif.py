@@ -14,8 +14,9 @@ from typing import Any
 from urllib.parse import quote
 
 from fencepost.cli.builds.outcomes import CheckedRun, End, Outcome, outcomes
-from fencepost.counterexamples.sources import near, place_of, promises
+from fencepost.counterexamples.sources import place_of, promises
 from fencepost.invariants.protocols import Protocol
+from fencepost.model.language.own_names import path_shown
 from fencepost.model.language.trees import module_name
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -93,7 +94,7 @@ def _flow(found: Protocol, steps: Iterable[str]) -> Iterable[dict[str, Any]]:
 
 def _location(function: Callable[..., Any], message: str = "") -> dict[str, Any]:
     place = place_of(function)
-    name = near(place.file)
+    name = path_shown(str(place.file))
     uri = place.file.as_uri() if Path(name).is_absolute() else quote(os.fsencode(name))
     found: dict[str, Any] = {
         "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": place.line}},

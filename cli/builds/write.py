@@ -14,7 +14,8 @@ from fencepost.api.files import unwritable, write_text
 from fencepost.cli.builds.outcomes import CheckedRun, End, Outcome, outcomes
 from fencepost.cli.views.console import print_text
 from fencepost.cli.wording import reword, reword_data
-from fencepost.counterexamples.sources import near, place_of
+from fencepost.counterexamples.sources import place_of
+from fencepost.model.language.own_names import path_shown
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def workflow_commands(reports: Sequence[CheckedRun], not_run: Sequence[str] = ()
     for item in (item for report in reports for item in outcomes(report)):
         if item.end is not End.PASSED:
             place = place_of(item.prop.function if item.prop else item.report.found.machine.initial.function)
-            where = f"file={_property(near(place.file))},line={place.line},title={_property(_title(item))}"
+            where = f"file={_property(path_shown(str(place.file)))},line={place.line},title={_property(_title(item))}"
             lines.append(f"::error {where}::{_data(item.detail)}")
     lines += [f"::error title={_property(name)}::{_data(f'not run: {why}')}" for name in not_run]
     return "".join(f"{line}\n" for line in lines)

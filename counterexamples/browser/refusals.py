@@ -16,7 +16,7 @@ from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DisabledError, FencepostError
 from fencepost.model.language.interpreter import ARITHMETIC, Step
 from fencepost.model.language.records import Record, Scalar, declared_class, fields
-from fencepost.model.language.trees import expression_of
+from fencepost.model.language.trees import code_of, expression_of
 
 NOT_IN_FLIGHT = "no such message is in flight"
 NO_ROOM, WRONG = "a value would be out of its domain", "the model raises an error"
@@ -132,8 +132,10 @@ def _places(condition: str) -> tuple[Place, ...]:
         if isinstance(node, ast.Name) and text.isupper():
             continue
         if not loops & {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}:
-            owner, field = (_code(node.value), node.attr) if isinstance(node, ast.Attribute) else (None, "")
-            found[text] = Place(text, _code(node), owner, field)
+            owner, field = (
+                (code_of(node.value, "<guard>"), node.attr) if isinstance(node, ast.Attribute) else (None, "")
+            )
+            found[text] = Place(text, code_of(node, "<guard>"), owner, field)
     return tuple(found.values())
 
 
@@ -150,7 +152,3 @@ def _shown(place: Place, names: dict[str, Any]) -> str | None:
         if isinstance(kind, Scalar):
             return kind.domain.show(int(value))
     return str(bool(value)).lower() if isinstance(value, bool) else str(int(value))
-
-
-def _code(node: ast.expr) -> CodeType:
-    return compile(ast.Expression(node), "<guard>", "eval")

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import write
 from fencepost.counterexamples.trace import Trace
+from fencepost.explorers.paths import holds_at_end
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.kafka.conform.binding import FORMAT, Binding
 from fencepost.kafka.driver.execute import Difference, Execution, Tally
@@ -106,8 +107,7 @@ def conform_trace(bound: Binding, release: Release, path: Path) -> "HistoriesRep
     shown = ""
     is_judged = bool(history) and not outcome.times and not outcome.tally.aside
     if is_judged and prop is not None and prop.kind in (Kind.ALWAYS, Kind.STEP):
-        is_step = prop.kind is Kind.STEP
-        holds = plain.holds_step(prop, states[-2], history[-1]) if is_step else plain.holds(prop, states[-1])
+        holds = holds_at_end(plain, prop, states, history[-1])
         shown = f"{prop.name} {'holds' if holds else 'is violated'} at the end"
     return HistoriesReport(bound, release, constants, outcome, finding=shown)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from fencepost.counterexamples.trace import Trace
+from fencepost.explorers.paths import holds_at_end
 from fencepost.kafka.conform.binding import PROTOCOL, REPLICATION
 from fencepost.kafka.driver.chances import Chance, after, can_be_tried, try_step
 from fencepost.kafka.driver.execute import Execution
@@ -61,7 +62,7 @@ def settle_trace(driver: Driver, trace: Trace) -> Settled:
         )
     if execution.at != at:
         return Settled(TraceVerdict.NOT_DRIVEN, execution.why)
-    return _judged(plain, trace, history, at)
+    return _judged(plain, trace, history)
 
 
 def _not_driven(driver: Driver, trace: Trace) -> str:
@@ -95,18 +96,15 @@ def _refused(execution: Execution, history: list[Transition], at: Key, step: Ste
     return Settled(TraceVerdict.REFUTED if found.like_model else TraceVerdict.DEPARTS, f"{told}: {found.answer}")
 
 
-def _judged(plain: Interpreter, trace: Trace, history: list[Transition], at: Key) -> Settled:
+def _judged(plain: Interpreter, trace: Trace, history: list[Transition]) -> Settled:
     """Return the verdict of a trace's property on Kafka's final state, as a sentence."""
     prop = trace.prop
     if prop is None or not history:
         return Settled(TraceVerdict.CONFIRMED, "it happens")
-    if prop.kind is Kind.STEP:
-        before = history[-2].after if len(history) > 1 else plain.initial_states()[0]
-        holds = plain.holds_step(prop, before, history[-1])
-    elif prop.kind in (Kind.ALWAYS, Kind.SOMETIMES):
-        holds = plain.holds(prop, at)
-    else:
+    if prop.kind not in (Kind.STEP, Kind.ALWAYS, Kind.SOMETIMES):
         return Settled(TraceVerdict.NOT_DRIVEN, "its property is about whole behaviours")
+    states = (plain.initial_states()[0], *(item.after for item in history))
+    holds = holds_at_end(plain, prop, states, history[-1])
     if prop.kind is Kind.SOMETIMES:
         return Settled(
             TraceVerdict.CONFIRMED if holds else TraceVerdict.REFUTED,
