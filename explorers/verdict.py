@@ -425,14 +425,8 @@ class Options:
 
     def __post_init__(self) -> None:
         """Raise UsageError for an option that is not a number or too small."""
-        for name, least in (
-            ("workers", 0),
-            ("max_depth", 1),
-            ("max_states", 1),
-            ("budget", 0),
-            ("memory", 0),
-            ("cross_check", 0),
-        ):
+        for name in ("workers", "max_depth", "max_states", "budget", "memory", "cross_check"):
+            least = 1 if name.startswith("max_") else 0
             require_number(name, getattr(self, name), least, fractions=name in ("budget", "memory"))
 
     def limit(self, seconds: float, states: int, memory: int) -> str:

@@ -16,10 +16,11 @@ from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.paths import budgets
 from fencepost.explorers.program.ir.translate import translate
+from fencepost.explorers.program.subset.kinds import every_field
 from fencepost.model.language.actions import Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import MismatchError, UsageError, nearest
-from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, fields
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
 
 Array = np.ndarray[Any, Any]
 
@@ -126,15 +127,7 @@ def everything(state: type[Record]) -> tuple[str, ...]:
 
 def lengths_of(state: type[Record], values: Mapping[str, int]) -> tuple[int, ...]:
     """Return the length of every array under these constants, in the order of fields."""
-    return tuple(length for _, field in fields(state) for length in _lengths(field, values))
-
-
-def _lengths(field: FieldType, values: Mapping[str, int]) -> Iterator[int]:
-    if isinstance(field, ArrayOf):
-        yield field.length.value(values)
-        yield from _lengths(field.element, values)
-    elif isinstance(field, Nested | BagOf):
-        yield from lengths_of(field.record, values)
+    return tuple(kind.length.value(values) for kind in every_field(state) if isinstance(kind, ArrayOf))
 
 
 def choose_fields(state: type[Record], named: tuple[str, ...]) -> tuple[str, ...]:

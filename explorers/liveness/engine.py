@@ -37,9 +37,10 @@ class StoppedError(Exception):
 class Engine(Stoppable):
     """The properties of behaviours of one finished search."""
 
+    compiled: Compiled
+
     def __init__(self, search: Expansion, properties: tuple[Property, ...], began: float) -> None:
         self.search, self.properties, self.began = search, properties, began
-        self.compiled: Compiled | None = None
 
     def judge(self, result: Result, order: tuple[Property, ...]) -> Result:
         """Return the result with these properties judged, in `order`; any left when time runs out are undetermined."""
@@ -72,7 +73,7 @@ class Engine(Stoppable):
     @property
     def compile_seconds(self) -> float:
         """Seconds that compiling took."""
-        return self.compiled.seconds if self.compiled else 0.0
+        return self.compiled.seconds if hasattr(self, "compiled") else 0.0
 
     def prepare(self) -> None:
         search = self.search
@@ -91,7 +92,6 @@ class Engine(Stoppable):
         self.transitions = [self.decoded(int(code)) for code in self.graph.codes]
 
     def decoded(self, code: int) -> StepMeaning:
-        assert self.compiled is not None
         return self.compiled.codes.decoded(code)
 
     def one(self, number: int, prop: Property) -> PropertyResult:
@@ -116,7 +116,6 @@ class Engine(Stoppable):
 
     def marks(self, number: int, prop: Property, args: tuple[int, ...]) -> Array:
         """Return for each state whether `when` and `then` hold, as bits."""
-        assert self.compiled is not None
         kernels_of = self.compiled.predicates
         mark = getattr(kernels_of.module, f"mark_{number}")
         checks = kernels_of.checks(self.search.constants)
@@ -177,7 +176,6 @@ class Engine(Stoppable):
         """Return the cost of each edge by the property's function; -1 for an error, which matters only if the edge
         counts.
         """
-        assert self.compiled is not None
         kernels_of = self.compiled.predicates
         cost = getattr(kernels_of.module, f"cost_{number}")
         checks = kernels_of.checks(self.search.constants)
@@ -201,7 +199,6 @@ class Engine(Stoppable):
 
     def check_failed(self, number: int, edge: int) -> int:
         """Return the check that fails when an edge's cost is computed, 0 without one."""
-        assert self.compiled is not None
         kernels_of = self.compiled.predicates
         checks = kernels_of.checks(self.search.constants)
         cost = getattr(kernels_of.module, f"cost_{number}")
@@ -226,7 +223,6 @@ class Engine(Stoppable):
         for edge in (*answer.stem, *answer.loop):
             wanted = self.graph.state(int(self.rows.targets[edge]))
             code = int(self.graph.codes[self.rows.classes[edge]])
-            assert self.compiled is not None
             codes = self.compiled.codes
             for transition in self.search.plain.transitions(states[-1]):
                 if transition.after == wanted and codes.of(transition.step) == code:

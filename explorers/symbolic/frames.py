@@ -3,12 +3,14 @@
 A reference is the set of places that a name of a model may stand for, each under its condition; loops bind some.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn
 
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.program import Function, Program
+from fencepost.explorers.program.subset.places import refusal
 from fencepost.explorers.symbolic.terms import Flag, Num, Value, both, bounds, choose, either, for_all, negate, number
 
 
@@ -111,39 +113,59 @@ class Frame:
         return both(self.base, self.live)
 
 
-class Walking(Protocol):
-    """A walk through functions, as expressions, folds and loops use it."""
+class Walking(ABC):
+    """A walk through functions, as expressions, folds and loops use it: its guards, its checks, its variables.
 
-    program: Program
-    constants: Mapping[str, Value]
-    checks: list[Check]
-    facts: list[Flag]
-    forgotten: dict[str, None]
-    journals: list[Any]
-    branches: int
-    messages: int
-    quantified: int
+    With `havoc_loops` an endless loop is treated as in `loops`: `forgotten` names the functions with one, and `facts`
+    bound the variables for what it wrote. None: not allowed, as in a property, which must be exact. `branches` is the
+    number of branches followed both ways.
+    """
+
+    def __init__(
+        self, program: Program, constants: Mapping[str, Value], *, havoc_loops: bool | None = None, prefix: str = ""
+    ) -> None:
+        self.program = program
+        self.constants: Mapping[str, Value] = constants
+        self.havoc_loops, self.prefix = havoc_loops, prefix
+        self.guards: list[Flag] = []
+        self.assumed: Flag = True
+        self.checks: list[Check] = []
+        self.branches = self.variables = self.messages = self.quantified = 0
+        self.journals: list[Any] = []
+        self.facts: list[Flag] = []
+        self.forgotten: dict[str, None] = {}
 
     def fresh_name(self) -> str:
         """Return a name that no other variable of this walk has."""
+        self.variables += 1
+        return f"{self.prefix}some.{self.variables}"
 
-    def call(self, made: Function, arguments: list[Any], where: Flag) -> Any: ...
-
-    def check(self, frame: Frame, holds: Flag, what: str) -> None: ...
+    def check(self, frame: Frame, holds: Flag, what: str) -> None:
+        if holds is True or frame.live is False:
+            return
+        self.checks.append(Check(both(self.assumed, frame.where), holds, what))
 
     def refuse(self, frame: Frame, node: nodes.Node, what: str, instead: str) -> NoReturn:
         """Raise ModelError at a place of the model."""
+        raise refusal(frame.made.python, node.at, what, instead)
 
+    @abstractmethod
+    def call(self, made: Function, arguments: list[Any], where: Flag) -> Any: ...
+
+    @abstractmethod
     def value(self, frame: Frame, node: nodes.Expression) -> Any: ...
 
-    def any_of(self, source: Numbers) -> tuple[Num, Flag]:
-        """Return a variable for any of some numbers, and the condition that it is one of them."""
+    @abstractmethod
+    def any_of(self, source: Numbers) -> tuple[Num, Flag]: ...
 
-    def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Any) -> None:
-        """Limit the checks made since `before` to the part that the fold reaches."""
+    @abstractmethod
+    def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Any) -> None: ...
 
+    @abstractmethod
     def block(self, frame: Frame, statements: nodes.Block) -> None: ...
 
+    @abstractmethod
     def source(self, frame: Frame, node: nodes.Source) -> Numbers | Refs: ...
 
+    @abstractmethod
     def rounds(self, frame: Frame, node: nodes.Source, source: Numbers | Refs) -> Iterator[tuple[Flag, Any]]: ...

@@ -4,16 +4,15 @@ Each store in a branch is under its condition. Guards are recorded one by one; s
 an index inside its array, a value inside its domain, room in a bag.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 import z3
 from fencepost.explorers.program.ir import nodes
-from fencepost.explorers.program.ir.program import Function, Program
-from fencepost.explorers.program.subset.places import refusal
+from fencepost.explorers.program.ir.program import Function
 from fencepost.explorers.symbolic import bags, expressions, loops, terms
-from fencepost.explorers.symbolic.frames import Check, Frame, Numbers, Refs, merge, read
+from fencepost.explorers.symbolic.frames import Frame, Numbers, Refs, Walking, merge, read
 from fencepost.explorers.symbolic.loops import Quantified, held_by
 from fencepost.explorers.symbolic.places import Arr, Bag, Endless
 from fencepost.explorers.symbolic.terms import Flag, Num, UnknownOperation, Value
@@ -23,34 +22,8 @@ MOST_ROUNDS = 4096
 """Most rounds of a loop."""
 
 
-class Walk:
-    """One walk: its guards, its checks, and the number of branches followed both ways.
-
-    With `havoc_loops` an endless loop is treated as in `loops`: `forgotten` names the functions with one, and `facts`
-    bound the variables for what it wrote. None: not allowed, as in a property, which must be exact.
-    """
-
-    def __init__(
-        self, program: Program, constants: Mapping[str, Value], *, havoc_loops: bool | None = None, prefix: str = ""
-    ) -> None:
-        self.program = program
-        self.constants: Mapping[str, Value] = constants
-        self.havoc_loops, self.prefix = havoc_loops, prefix
-        self.guards: list[Flag] = []
-        self.assumed: Flag = True
-        self.checks: list[Check] = []
-        self.branches = 0
-        self.variables = 0
-        self.messages = 0
-        self.quantified = 0
-        self.journals: list[loops.Journal] = []
-        self.facts: list[Flag] = []
-        self.forgotten: dict[str, None] = {}
-
-    def fresh_name(self) -> str:
-        """Return a name that no other variable of this walk has."""
-        self.variables += 1
-        return f"{self.prefix}some.{self.variables}"
+class Walk(Walking):
+    """One walk."""
 
     def call(self, made: Function, arguments: list[Any], where: Flag) -> Any:
         frame = Frame(made, where, dict(enumerate(arguments)))
@@ -59,15 +32,6 @@ class Walk:
         for condition, value in reversed(frame.results):
             found = value if found is None else merge(condition, value, found)
         return found
-
-    def check(self, frame: Frame, holds: Flag, what: str) -> None:
-        if holds is True or frame.live is False:
-            return
-        self.checks.append(Check(terms.both(self.assumed, frame.where), holds, what))
-
-    def refuse(self, frame: Frame, node: nodes.Node, what: str, instead: str) -> NoReturn:
-        """Raise ModelError at a place of the model."""
-        raise refusal(frame.made.python, node.at, what, instead)
 
     def value(self, frame: Frame, node: nodes.Expression) -> Any:
         return expressions.value(self, frame, node)

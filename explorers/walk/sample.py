@@ -75,13 +75,13 @@ class Sample:
     why_stopped: str
     properties: tuple[Sampled, ...]
     fired: Mapping[str, int]
-    stuck: int
+    stuck: int = 0
     """Number of walks that ended because no action was enabled."""
-    longest: int
+    longest: int = 0
     """Steps of the longest walk."""
-    most_faults: int
-    deepest_log: int
-    distinct: int
+    most_faults: int = 0
+    deepest_log: int = 0
+    distinct: int = 0
     """Estimated number of different states reached."""
     notes: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -126,14 +126,10 @@ class _Tally:
         return self
 
     def add(self, other: "_Tally") -> None:
-        self.walks, self.steps, self.stuck = (
-            self.walks + other.walks,
-            self.steps + other.steps,
-            self.stuck + other.stuck,
-        )
-        self.longest, self.log = max(self.longest, other.longest), max(self.log, other.log)
-        self.faults = max(self.faults, other.faults)
-        self.count, self.fired = self.count + other.count, self.fired + other.fired
+        for name in ("walks", "steps", "stuck", "count", "fired"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("longest", "log", "faults"):
+            setattr(self, name, max(getattr(self, name), getattr(other, name)))
         self.sketch = np.maximum(self.sketch, other.sketch)
         sooner = other.first[:, 0] < self.first[:, 0]
         self.first[sooner] = other.first[sooner]
@@ -141,23 +137,9 @@ class _Tally:
 
 def nothing(machine: Machine, constants: Constants, properties: tuple[Property, ...], plan: Plan, why: str) -> Sample:
     """Return the sample without walks that ended before the first one, and why."""
-    return Sample(
-        protocol=machine.name,
-        constants=constants.shown,
-        plan=plan,
-        workers=plan.workers,
-        walks=0,
-        steps=0,
-        seconds=0.0,
-        why_stopped=why,
-        properties=tuple(Sampled(PropertyResult(item.name, item.kind, Verdict.NOT_FOUND)) for item in properties),
-        fired={item.label: 0 for item in machine.actions},
-        stuck=0,
-        longest=0,
-        most_faults=0,
-        deepest_log=0,
-        distinct=0,
-    )
+    found = tuple(Sampled(PropertyResult(item.name, item.kind, Verdict.NOT_FOUND)) for item in properties)
+    fired = {item.label: 0 for item in machine.actions}
+    return Sample(machine.name, constants.shown, plan, plan.workers, 0, 0, 0.0, why, found, fired)
 
 
 def sample(walker: Walker, plan: Plan, tell: Callable[[int, int, float], None] | None = None) -> Sample:

@@ -4,7 +4,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -98,7 +98,8 @@ class Walker:
         self._of_states, self._of_steps = source.state_properties, source.step_properties
         self._asked_states, self._asked_steps = self._asked(self._of_states), self._asked(self._of_steps)
         self._columns = self._column_of_each()
-        self._kernel = WalkKernel(self.kernels)
+        self._kernel = partial(walk_kernel(), self.module.expand, self.module.judge)
+        """kernel.py describes the other arguments."""
 
     def walk(
         self,
@@ -270,18 +271,6 @@ def walks(
 def walk_kernel() -> Kernel:
     found, _ = library(Unit(pathlib.Path(__file__).with_name("kernel.py").read_text(), codes=CODES))
     return found.kernels()["walk"]
-
-
-@dataclass(frozen=True)
-class WalkKernel:
-    """The kernel that walks one machine."""
-
-    kernels: Kernels
-
-    def __call__(self, *arguments: Any) -> int:
-        """Call `walk`; explorers/walk/kernel.py describes the arguments after the two that are given here."""
-        module = self.kernels.module
-        return int(walk_kernel()(module.expand, module.judge, *arguments))
 
 
 def weights_of(machine: Machine, given: Mapping[str, int]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -184,32 +184,16 @@ def take(tasks: Any) -> int:
     return int(tasks[0]) - 1
 
 
-def u8s(address: int, length: int) -> Any:
-    return _array(ctypes.c_uint8, address, length)
+def _array(kind: Any, address: int, length: int) -> Any:
+    return np.ctypeslib.as_array((kind * int(length)).from_address(int(address)))
 
 
-def i32s(address: int, length: int) -> Any:
-    return _array(ctypes.c_int32, address, length)
-
-
-def i64s(address: int, length: int) -> Any:
-    return _array(ctypes.c_int64, address, length)
-
-
-def u32s(address: int, length: int) -> Any:
-    return _array(ctypes.c_uint32, address, length)
-
-
-def u64s(address: int, length: int) -> Any:
-    return _array(ctypes.c_uint64, address, length)
+u8s, u32s, u64s = (partial(_array, kind) for kind in (ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64))
+i32s, i64s = (partial(_array, kind) for kind in (ctypes.c_int32, ctypes.c_int64))
 
 
 def u64ss(address: int, length: int, width: int) -> Any:
-    return _array(ctypes.c_uint64, address, length * width).reshape(length, width)
-
-
-def _array(kind: Any, address: int, length: int) -> Any:
-    return np.ctypeslib.as_array((kind * int(length)).from_address(int(address)))
+    return u64s(address, length * width).reshape(length, width)
 
 
 _ARRAY = re.compile(r"([IU])(8|16|32|64)(p|s+)")

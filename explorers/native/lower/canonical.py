@@ -11,6 +11,7 @@ from fencepost.explorers.native.llvm.loops import counted, only_if
 from fencepost.explorers.native.llvm.types import Cell, Memory, Sort, Struct, Value, Vector, flag, number, word
 from fencepost.explorers.native.lower.module import CHECKS, PLAIN, Module
 from fencepost.explorers.native.memory_layout import WORD
+from fencepost.explorers.program.ir.interchange import names
 from fencepost.model.language.domains import Linear
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Scalar, fields
 from fencepost.model.language.symmetry import Symmetry
@@ -101,7 +102,7 @@ class Canonical:
                     yield from self._cells(field, part, offset + more, where)
             case BagOf(), Struct():
                 more, items = memory.fields["items"]
-                inner = MOVES if self._names(kind) else where
+                inner = MOVES if names(self.things, kind) else where
                 yield from self._elements(Nested(kind.record), items, offset + more, lambda _: inner)
             case ArrayOf(), Vector():
                 if self.things.is_by_thing(kind):
@@ -162,16 +163,6 @@ class Canonical:
 
     # -- renaming
 
-    def _names(self, kind: FieldType) -> bool:
-        """Return whether a permutation may change a part of a state."""
-        match kind:
-            case Scalar():
-                return self.things.is_named(kind.domain)
-            case Nested() | BagOf():
-                return any(self._names(inner) for _, inner in fields(kind.record))
-            case ArrayOf():
-                return self.things.is_by_thing(kind) or self._names(kind.element)
-
     def _write_renamed(self) -> None:
         """Write `renamed`: rename the things of a state by a line of the check array."""
         state = self.module.state
@@ -192,14 +183,14 @@ class Canonical:
                 build.store(target.text, source.type, self._at(build, table, place))
             case Nested():
                 for name, field in fields(kind.record):
-                    if self._names(field):
+                    if names(self.things, field):
                         self._rename(build, given, field, _parts(build.field(part, name) for part in both))
             case ArrayOf() if self.things.is_by_thing(kind):
                 for n in range(self.count):
                     places = number(n), self._at(build, table, number(n + 1))
                     one, other = _parts(build.element(part, to) for part, to in zip(both, places, strict=True))
                     build.write(other.text, one.type, build.read(one.text, one.type))  # type: ignore[arg-type]
-                    if self._names(kind.element):
+                    if names(self.things, kind.element):
                         self._rename(build, given, kind.element, (one, other))
             case ArrayOf():
                 with counted(build, number(0), self.module.shape.size(build, e, kind.length)) as item:

@@ -4,12 +4,7 @@ A number is classified by the effect of renaming the things: it stays the same, 
 or it is a set of things. A thing may only be compared for equality, used as an index of an array, and put into a set;
 loops over the things must work in any order. Then renaming the things of a state and taking a step is the same as
 taking the step with renamed parameters, and then renaming. Initial states may name things: the states reachable from a
-renamed one are the renamed states reachable from it. of it when the things are renamed: it stays the same, it is a
-thing and is renamed with them, or it is a set of things. All that is done with a thing is to compare it for equality,
-to look up what an array has of it, and to put it into a set; all that goes through the things does so in any order.
-Then renaming the things of a state and taking a step is the same as taking the step with renamed parameters, and then
-renaming. Initial states may name things: what can be reached from a renamed one is what can be reached from it,
-renamed.
+renamed one are the renamed states reachable from it.
 
 This rather says no: what is refused may be symmetric all the same. That it never says yes in error is tested on whole
 machines: by the plain semantics, every permutation commutes with every step.
@@ -22,12 +17,12 @@ from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.any_order import Rounds, why_pure
 from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, FoldOp, Literal, Node, Order, Slot
 from fencepost.explorers.program.ir.program import Function, Program
-from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Rec
+from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Rec, within
 from fencepost.explorers.program.subset.places import refusal
 from fencepost.model.language import bits
 from fencepost.model.language.domains import NONE, Domain, InFlight, Linear, linear
-from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar, fields
-from fencepost.model.language.symmetry import things_of
+from fencepost.model.language.records import ArrayOf, FieldType, Scalar, fields
+from fencepost.model.language.symmetry import Things, things_of
 
 
 class Kind(IntFlag):
@@ -104,26 +99,17 @@ class Shown:
 
     def leaves_out(self, kind: FieldType) -> bool:
         """Return whether a cleared part contains a thing, which 0 would then name."""
-        match kind:
-            case Scalar():
-                return self.things.is_thing(kind.domain)
-            case Nested() | BagOf():
-                return any(self.leaves_out(inner) for _, inner in fields(kind.record))
-            case ArrayOf():
-                return self.leaves_out(kind.element)
+        return any(isinstance(item, Scalar) and self.things.is_thing(item.domain) for item in within(kind))
 
-    def names(self, record: type[Record]) -> bool:
-        """Return whether a record names things: then its place in a bag depends on who is who."""
-        return any(self._names(kind) for _, kind in fields(record))
 
-    def _names(self, kind: FieldType) -> bool:
-        match kind:
-            case Scalar():
-                return self.things.is_named(kind.domain)
-            case Nested() | BagOf():
-                return self.names(kind.record)
-            case ArrayOf():
-                return self.things.is_by_thing(kind) or self._names(kind.element)
+def names(things: Things, kind: FieldType) -> bool:
+    """Return whether a part of a state names things. If a message does, its place in a bag depends on who is who."""
+    return any(
+        things.is_named(item.domain)
+        if isinstance(item, Scalar)
+        else isinstance(item, ArrayOf) and things.is_by_thing(item)
+        for item in within(kind)
+    )
 
 
 class Look:
@@ -223,7 +209,7 @@ class Look:
             return False
         self.value(source)
         if isinstance(source.type, BagRef):
-            return self.shown.names(source.type.field.record)
+            return names(self.things, source.type.field)
         assert isinstance(source.type, Arr)
         if isinstance(source.type.field.element, Scalar):
             self.slots[slot] = self.shown.kind_of(source.type.field.element.domain)

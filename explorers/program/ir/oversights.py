@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import Node, Order
 from fencepost.explorers.program.ir.program import Function, Guard, Program, inside, parts
+from fencepost.explorers.program.subset.kinds import every_field
 from fencepost.model.language.domains import NONE, Domain, Extreme, Index, InFlight, Linear, Range, linear
 from fencepost.model.language.machine import Machine
-from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar, fields
+from fencepost.model.language.records import ArrayOf, BagOf, Record, Scalar
 
 
 class ModelWarning(NamedTuple):
@@ -118,22 +119,14 @@ def sums_of_program(program: Program, *, schema: bool = True) -> Iterator[Linear
 
 def sums_of_record(record: type[Record]) -> Iterator[Linear | int]:
     """Yield the sums of constants in the domains and sizes of a record."""
-    for _, field in fields(record):
-        yield from _sums_of_field(field)
-
-
-def _sums_of_field(field: FieldType) -> Iterator[Linear | int]:
-    match field:
-        case Scalar():
-            yield from sums_of(field.domain)
-        case Nested():
-            yield from sums_of_record(field.record)
-        case ArrayOf():
-            yield field.length
-            yield from _sums_of_field(field.element)
-        case BagOf():
-            yield field.room
-            yield from sums_of_record(field.record)
+    for field in every_field(record):
+        match field:
+            case Scalar():
+                yield from sums_of(field.domain)
+            case ArrayOf():
+                yield field.length
+            case BagOf():
+                yield field.room
 
 
 def sums_of(domain: Domain | InFlight) -> Iterator[Linear | int]:
@@ -270,22 +263,14 @@ def unshared_bounds(program: Program) -> frozenset[str]:
 
 def shrinking_in_record(record: type[Record]) -> Iterator[str]:
     """Yield the constants whose larger values do more to a record than add capacity."""
-    for _, field in fields(record):
-        yield from _shrinking_in(field)
-
-
-def _shrinking_in(field: FieldType) -> Iterator[str]:
-    match field:
-        case Nested():
-            yield from shrinking_in_record(field.record)
-        case BagOf():
-            yield from _falling(field.room)
-            yield from shrinking_in_record(field.record)
-        case ArrayOf():
-            yield from field.length.names
-            yield from _shrinking_in(field.element)
-        case Scalar():
-            yield from shrinking_in_domain(field.domain)
+    for field in every_field(record):
+        match field:
+            case BagOf():
+                yield from _falling(field.room)
+            case ArrayOf():
+                yield from field.length.names
+            case Scalar():
+                yield from shrinking_in_domain(field.domain)
 
 
 def shrinking_in_domain(domain: Domain | InFlight) -> Iterator[str]:

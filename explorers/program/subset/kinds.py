@@ -1,11 +1,11 @@
 """Types of expressions in a model."""
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 from fencepost.model.language import records
 from fencepost.model.language.machine import Machine
@@ -148,6 +148,20 @@ def element_of(kind: records.ArrayOf) -> Type:
     return kind_of(kind.element)
 
 
+def within(kind: records.FieldType) -> Iterator[records.FieldType]:
+    """Yield a part of a state and everything in it, each before its own parts: of arrays and bags one element."""
+    yield kind
+    if isinstance(kind, records.ArrayOf):
+        yield from within(kind.element)
+    elif isinstance(kind, records.Nested | records.BagOf):
+        yield from every_field(kind.record)
+
+
+def every_field(record: type[records.Record]) -> Iterator[records.FieldType]:
+    """Yield the fields of a record, with everything in them."""
+    return (inner for _, kind in records.fields(record) for inner in within(kind))
+
+
 _SAID = {Int: "a number", Queue: "a channel", Arr: "an array", BagRef: "a bag", Consts: "the constants"}
 _SAID |= {Several: "a tuple", Nothing: "nothing"}
 
@@ -163,15 +177,3 @@ class Checking(Protocol):
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
         """Check a function called with arguments of these types."""
-
-
-class Owner(Protocol):
-    """The function that owns places: it has the text, and refuses what is not in the language."""
-
-    program: Checking
-    made: Function
-    env: dict[str, Type]
-    stale: dict[str, str]
-
-    def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
-        """Raise ModelError with place, line, caret, what is wrong, and what to write."""

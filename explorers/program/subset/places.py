@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any, NamedTuple, NoReturn
 
-from fencepost.explorers.program.subset.kinds import Arr, BagRef, Checking, Function, Owner, Queue, Rec, Type
+from fencepost.explorers.program.subset.kinds import Arr, BagRef, Checking, Function, Queue, Rec, Type
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.errors import ModelError, nearest
 from fencepost.model.language.names import own_operator
@@ -115,7 +115,7 @@ class Known(NamedTuple):
 class Places:
     """The places that one function's names refer to, and the bags that its loops run over."""
 
-    def __init__(self, scope: Owner) -> None:
+    def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.of: dict[str, frozenset[str]] = {name: frozenset([name]) for name in scope.made.params}
         self.added: set[str] = set()

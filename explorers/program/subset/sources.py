@@ -31,22 +31,18 @@ Items = Item | tuple["Items", ...]
 
 
 class Reader(Protocol):
-    """A checker of expressions."""
+    """A checker of expressions: `Expressions`, which says what its methods do."""
 
     scope: Scope
     folding: str
 
-    def number(self, node: ast.expr) -> None:
-        """Check a number."""
+    def number(self, node: ast.expr) -> None: ...
 
-    def value(self, node: ast.expr) -> Type:
-        """Check an expression."""
+    def value(self, node: ast.expr) -> Type: ...
 
-    def declare(self, node: ast.AST, name: str) -> None:
-        """Check a name."""
+    def declare(self, node: ast.AST, name: str) -> None: ...
 
-    def rebind(self, name: ast.Name, kind: Type) -> None:
-        """Check that a name may get a value."""
+    def rebind(self, name: ast.Name, kind: Type) -> None: ...
 
 
 def called(reader: Reader, node: ast.expr) -> str:
