@@ -8,6 +8,7 @@ from fencepost.kafka.audit.findings import SORTS, Found
 from fencepost.kafka.audit.judging import (
     CLEARED,
     NO_LEADER,
+    NOTHING,
     SAME_LEADER,
     Brokers,
     Conditions,
@@ -414,15 +415,12 @@ class Follower:
     def _row(self, offset: int, time: int, election: str, why: str = "") -> Row:
         found, self._found = self._found, []
         self._offset, self._time = offset, time
-        core = self._core or _NOTHING
+        core = self._core or NOTHING
         return Row(
             self._topic_id, self._topic, self._partition, offset, time, self._epoch, core.replicas, core.isr,
             core.removing, core.adding, core.leader, self._leader_epoch, self._partition_epoch, core.recovering,
             core.elr, core.last_known, self._now.rules.min_isr, self._now.unclean, election, why, found,
         )  # fmt: skip
-
-
-_NOTHING = Core((), (), (), (), NO_LEADER, 0, (), ())
 
 
 def _in_itself(text: str) -> str:

@@ -1,13 +1,12 @@
 """A partition built from records as in Kafka's PartitionRegistration, with each change judged by the model's rules.
 
 The predicates of `invariants.replication` about the controller's image, and the rules of
-`model.cluster.partition_change`, read a state's attributes. `Held` provides those of the controller. Brokers are
+`model.cluster.partition_change`, read a state's attributes: those of the controller are provided. Brokers are
 numbered by their position in the replica list, the order in which the controller elects.
 """
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
@@ -22,7 +21,7 @@ from fencepost.model.cluster.state import State
 from fencepost.model.language import NONE, bits
 
 NO_LEADER = -1
-SAME_LEADER = -2
+SAME_LEADER = None
 """The value of `leader` in a change that keeps the leader and its epoch."""
 RECOVERING = 1
 Brokers = tuple[int, ...]
@@ -42,13 +41,13 @@ class Core(NamedTuple):
 
 
 class PartitionChange(NamedTuple):
-    """Changes in a record; None for unchanged fields. `leader` is SAME_LEADER if unchanged."""
+    """Changes in a record, with the fields of Core; None for unchanged ones."""
 
     replicas: Brokers | None
     isr: Brokers | None
     removing: Brokers | None
     adding: Brokers | None
-    leader: int
+    leader: int | None
     recovering: int | None
     elr: Brokers | None
     last_known: Brokers | None
@@ -61,57 +60,39 @@ CLEARED = PartitionChange(None, None, None, None, SAME_LEADER, None, (), ())
 (ReplicationControlManager.removeTopicElrs)."""
 
 
-def brokers(found: Any) -> Brokers | None:
-    """Return the brokers in a record's list."""
-    return None if found is None else tuple(found)
+FIELDS = (
+    *("replicas", "isr", "removingReplicas", "addingReplicas", "leader", "leaderRecoveryState"),
+    *("eligibleLeaderReplicas", "lastKnownElr"),
+)
+"""The fields of records that are those of Core."""
+
+
+DEFAULTS = {"leader": -2, "leaderRecoveryState": -1}
+"""The values by which a PartitionChangeRecord says that a field stays, besides null."""
+NOTHING = Core((), (), (), (), NO_LEADER, 0, (), ())
 
 
 @lru_cache(maxsize=1 << 17)
 def change_of(text: str) -> PartitionChange:
     """Return the changes of a PartitionChangeRecord, by its fields without the partition's name."""
-    found = json.loads(text)
-    recovering = found.get("leaderRecoveryState", -1)
-    return PartitionChange(
-        brokers(found.get("replicas")),
-        brokers(found.get("isr")),
-        brokers(found.get("removingReplicas")),
-        brokers(found.get("addingReplicas")),
-        found.get("leader", SAME_LEADER),
-        None if recovering == -1 else recovering,
-        brokers(found.get("eligibleLeaderReplicas")),
-        brokers(found.get("lastKnownElr")),
-        found.get("directories") is not None,
-    )
+    return _change(json.loads(text))
+
+
+def _change(found: dict[str, Any]) -> PartitionChange:
+    named = (None if found.get(name) == DEFAULTS.get(name) else found.get(name) for name in FIELDS)
+    values = (tuple(item) if isinstance(item, list) else item for item in named)
+    return PartitionChange._make((*values, found.get("directories") is not None))
 
 
 def read_partition(text: str) -> tuple[Core, int, int]:
     """Return the partition in a PartitionRecord, with its leader epoch and its partition epoch."""
     found = json.loads(text)
-    core = Core(
-        tuple(found["replicas"]),
-        tuple(found["isr"]),
-        tuple(found.get("removingReplicas") or ()),
-        tuple(found.get("addingReplicas") or ()),
-        found["leader"],
-        found.get("leaderRecoveryState", 0),
-        tuple(found.get("eligibleLeaderReplicas") or ()),
-        tuple(found.get("lastKnownElr") or ()),
-    )
-    return core, found["leaderEpoch"], found["partitionEpoch"]
+    return merge_change(NOTHING, _change(found)), found["leaderEpoch"], found["partitionEpoch"]
 
 
 def merge_change(core: Core, change: PartitionChange) -> Core:
     """Return a partition after a change (PartitionRegistration.merge); naming a leader starts a leader epoch."""
-    return Core(
-        core.replicas if change.replicas is None else change.replicas,
-        core.isr if change.isr is None else change.isr,
-        core.removing if change.removing is None else change.removing,
-        core.adding if change.adding is None else change.adding,
-        core.leader if change.leader == SAME_LEADER else change.leader,
-        core.recovering if change.recovering is None else change.recovering,
-        core.elr if change.elr is None else change.elr,
-        core.last_known if change.last_known is None else change.last_known,
-    )
+    return Core._make(was if now is None else now for was, now in zip(core, change, strict=False))
 
 
 LONG = 60_000
@@ -184,36 +165,6 @@ class Rules(NamedTuple):
     opens_on_shrink: bool = False
 
 
-@dataclass
-class HeldImage:
-    """The newest image of the controller."""
-
-    leader: int
-    isr: int
-    missing: int
-    fenced: int = 0
-    stopping: int = 0
-    raised: int = 0
-    leader_epoch: int = 0
-    partition_epoch: int = 0
-
-
-@dataclass
-class HeldState:
-    """The controller's part of a state of `replication`."""
-
-    image: list[HeldImage]
-    elr: int
-    last_known_leader: int
-    adding: int
-    removing: int
-    newest: int = 0
-    ghost_stale: int = 0
-    elr_disabled: int = 0
-    offline: int = 0
-    replica: list[Any] = field(default_factory=list)
-
-
 class Names:
     """Model numbers of brokers: their positions in the replica list, then other brokers."""
 
@@ -244,19 +195,23 @@ def _constants() -> dict[str, int]:
 
 
 @lru_cache(maxsize=4096)
-def constants(brokers: int, min_isr: int, elr: bool, shrink: bool, within: bool) -> C:  # noqa: FBT001 (keys of a cache)
+def constants(brokers: int, rules: Rules, within: bool = False) -> C:  # noqa: FBT001, FBT002 (keys of a cache)
     """Return the constants for judging a recorded change. They may be larger than those of a search."""
-    more = {"brokers": brokers, "min_isr": min_isr, "elr": int(elr), "bump_leader_epoch_on_shrink": int(shrink)}
-    return cast("C", SimpleNamespace(**{**_constants(), **more, "elr_within_replicas": int(within)}))
+    more = {"brokers": brokers, "min_isr": rules.min_isr, "elr": int(rules.elr)}
+    more |= {"bump_leader_epoch_on_shrink": int(rules.opens_on_shrink), "elr_within_replicas": int(within)}
+    return cast("C", SimpleNamespace(**{**_constants(), **more}))
 
 
 def model_state(core: Core, names: Names, fenced: Brokers = (), stale: Brokers = ()) -> State:
-    """Return a recorded partition as the state that the model's functions read."""
-    missing = bits.everyone(len(names.order)) & ~names.mask(core.replicas)
-    image = HeldImage(names.number(core.leader), names.mask(core.isr), missing, names.mask(fenced))
+    """Return a recorded partition as the controller's part of a state, which the model's functions read."""
     last = names.number(core.last_known[0]) if len(core.last_known) == 1 else NONE
-    made = HeldState([image], names.mask(core.elr), last, names.mask(core.adding), names.mask(core.removing))
-    made.ghost_stale = names.mask(stale)
+    missing = bits.everyone(len(names.order)) & ~names.mask(core.replicas)
+    image = SimpleNamespace(leader=names.number(core.leader), isr=names.mask(core.isr), missing=missing)
+    image.fenced, image.stopping, image.raised = names.mask(fenced), 0, 0
+    image.leader_epoch = image.partition_epoch = 0
+    made = SimpleNamespace(image=[image], newest=0, elr=names.mask(core.elr), last_known_leader=last, replica=[])
+    made.adding, made.removing, made.ghost_stale = names.mask(core.adding), names.mask(core.removing), names.mask(stale)
+    made.elr_disabled = made.offline = 0
     return cast("State", made)
 
 
@@ -264,18 +219,16 @@ def _names(core: Core, *more: Iterable[int]) -> Names:
     return Names(core.replicas, core.isr, core.elr, core.last_known, [core.leader], *more)
 
 
-def _effective(core: Core, rules: Rules) -> int:
-    return min(rules.min_isr, len(core.replicas))
+def _effective(core: Core, rules: Rules) -> Rules:
+    """Return the rules with a min ISR that the replicas can reach."""
+    return rules._replace(min_isr=min(rules.min_isr, len(core.replicas)))
 
 
 @lru_cache(maxsize=1 << 16)
 def standing(core: Core, rules: Rules) -> tuple[str, ...]:
     """Return the invariants that a partition violates whatever the state of its brokers."""
     names = _names(core)
-    state, c = (
-        model_state(core, names),
-        constants(len(names.order), _effective(core, rules), rules.elr, rules.opens_on_shrink, False),
-    )
+    state, c = model_state(core, names), constants(len(names.order), _effective(core, rules))
     broken = [] if isr_is_sane(state, c) else ["isr-not-sane"]
     return (*broken, *([] if eligible_leaders_have_replicas(state, c) else ["elr-without-replica"]))
 
@@ -284,7 +237,7 @@ def standing(core: Core, rules: Rules) -> tuple[str, ...]:
 def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
     """Return whether a partition is valid if these brokers are fenced or shutting down."""
     names = _names(core, fenced)
-    c = constants(len(names.order), _effective(core, rules), rules.elr, rules.opens_on_shrink, False)
+    c = constants(len(names.order), _effective(core, rules))
     return isr_is_sane(model_state(core, names, fenced), c) or not isr_is_sane(model_state(core, names), c)
 
 
@@ -293,7 +246,7 @@ def with_stale(core: Core, rules: Rules, broker: int) -> bool:
     """Return whether a partition is valid after this member of its ISR has registered again and kept its membership."""
     exempt = len(core.isr) == 1 and not rules.elr
     names = _names(core)
-    c = constants(len(names.order), rules.min_isr, rules.elr, rules.opens_on_shrink, False)
+    c = constants(len(names.order), rules)
     return exempt or isr_members_are_current(model_state(core, names, stale=(broker,)), c)
 
 
@@ -302,7 +255,7 @@ def electable(core: Core, rules: Rules, active: Brokers) -> int:
     """Return the clean leader that a leaderless partition can elect among these active brokers, or NO_LEADER."""
     names = _names(core, active)
     state = model_state(core, names)
-    c = constants(len(names.order), _effective(core, rules), rules.elr, rules.opens_on_shrink, False)
+    c = constants(len(names.order), _effective(core, rules))
     missing = state.image[0].missing
     leader = elected(
         state, c, names.mask(core.isr), names.mask(core.elr), missing, names.mask(active), names.mask(core.removing)
@@ -339,7 +292,7 @@ def _election(core: Core, after: Core, rules: Rules) -> str:
         return ""
     if after.recovering == RECOVERING and not (core.recovering == RECOVERING and leader in (*core.isr, *core.elr)):
         names = _names(core, after.replicas, [leader])
-        c = constants(len(names.order), rules.min_isr, rules.elr, rules.opens_on_shrink, False)
+        c = constants(len(names.order), rules)
         state = model_state(core, names)
         able = names.mask([leader])
         last_known = may_elect_last_known(state, c, names.mask(core.isr), names.mask(core.elr), able)
@@ -360,19 +313,11 @@ def _by_the_rules(core: Core, after: Core, rules: Rules, opens: int, election: s
     asked = 0 if rules.elr and election in ("elr", "last-known", "unclean") else names.mask(after.isr)
     possible = set()
     for within in (False, True):
-        c = constants(len(names.order), _effective(core, rules), rules.elr, rules.opens_on_shrink, within)
+        c = constants(len(names.order), _effective(core, rules), within)
         state = model_state(core, names)
         elr = elr_target(state, c, asked, missing, names.mask(b for b in unclean if b in names.order))
-        change_partition(
-            state,
-            c,
-            asked,
-            elr,
-            names.number(after.leader),
-            missing,
-            names.mask(after.adding),
-            names.mask(after.removing),
-        )
+        moved = names.mask(after.adding), names.mask(after.removing)
+        change_partition(state, c, asked, elr, names.number(after.leader), missing, *moved)
         possible.add((state.image[0].isr, state.elr, state.image[0].leader_epoch))
     found = []
     if rules.elr and names.mask(after.elr) not in {elr for _, elr, _ in possible}:
