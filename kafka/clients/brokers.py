@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.events import NOBODY, Event
-from fencepost.kafka.clients.world import TOPIC, PartitionAnswer, World, topic_id
+from fencepost.kafka.clients.world import TOPIC, World, topic_id
 
 POLL = 0.015
 """Seconds that a fetch waits without new records."""
@@ -150,11 +150,8 @@ def note_requests(plot: Plot, connection: Connection, message: wire.Message) -> 
     def note(
         api: str, partition: int, epoch: int = NOBODY, offset: int = NOBODY, fetched: int = NOBODY, **more: Any
     ) -> None:
-        plot.note(
-            Event(
-                "request", at, api, broker, partition, epoch=epoch, offset=offset, fetched=fetched, since=since, **more
-            )
-        )
+        more |= {"epoch": epoch, "offset": offset, "fetched": fetched, "since": since}
+        plot.note(Event("request", at, api, broker, partition, **more))
 
     if message.api == wire.METADATA:
         note("metadata", NOBODY)
@@ -166,16 +163,14 @@ def note_requests(plot: Plot, connection: Connection, message: wire.Message) -> 
         for partition, _, item in fetched_partitions(body):
             known = getattr(item, "last_fetched_epoch", NOBODY)
             note("fetch", partition, getattr(item, "current_leader_epoch", NOBODY), item.fetch_offset, known)
-    elif message.api == wire.OFFSET_FOR_LEADER_EPOCH:
-        for item in (one for topic in body.topics for one in topic.partitions):
-            note("validate", item.partition, item.current_leader_epoch, fetched=item.leader_epoch)
-    elif message.api == wire.OFFSET_COMMIT:
-        for item in (one for topic in body.topics for one in topic.partitions):
-            epoch = getattr(item, "committed_leader_epoch", NOBODY)
-            note("commit", item.partition_index, epoch, item.committed_offset)
-    elif message.api == wire.LIST_OFFSETS:
-        for item in (one for topic in body.topics for one in topic.partitions):
-            note("list", item.partition_index, getattr(item, "current_leader_epoch", NOBODY))
+    for item in (one for topic in getattr(body, "topics", None) or () for one in getattr(topic, "partitions", ())):
+        epoch = getattr(item, "current_leader_epoch", NOBODY)
+        if message.api == wire.OFFSET_FOR_LEADER_EPOCH:
+            note("validate", item.partition, epoch, fetched=item.leader_epoch)
+        elif message.api == wire.OFFSET_COMMIT:
+            note("commit", item.partition_index, getattr(item, "committed_leader_epoch", NOBODY), item.committed_offset)
+        elif message.api == wire.LIST_OFFSETS:
+            note("list", item.partition_index, epoch)
 
 
 def produced(body: Any) -> list[tuple[int, list[str], wire.Numbers]]:
@@ -202,18 +197,8 @@ def answers(plot: Plot, broker: int, message: wire.Message) -> tuple[dict[str, A
         return wire.versions(has_groups=world.has_groups), []
     if message.api == wire.METADATA:
         return _metadata(world, broker, message, base)
-    if message.api == wire.PRODUCE:
-        found = [world.produce(broker, *one) for one in produced(message.body)]
-        return base | _data(world, broker, message, found), _told(
-            world, broker, "produce", found, is_named=message.version >= 10
-        )
-    if message.api == wire.FETCH:
-        asked = fetched_partitions(message.body)
-        rack = bool(getattr(message.body, "rack_id", ""))
-        found = [world.fetch(broker, place, item, identity, has_rack=rack) for place, identity, item in asked]
-        return base | _data(world, broker, message, found), _told(
-            world, broker, "fetch", found, is_named=message.version >= 16
-        )
+    if message.api in (wire.PRODUCE, wire.FETCH):
+        return _data(world, broker, message, base)
     if message.api == wire.FIND_COORDINATOR:
         return base | _coordinator(world, broker, message), []
     if message.api in (wire.OFFSET_COMMIT, wire.OFFSET_FETCH):
@@ -231,47 +216,38 @@ def _metadata(
     where, told = world.metadata(broker)
     partitions, events = [], []
     topic = world.view(0, world.s.broker[broker].cache).topic
+    everyone = list(range(world.c.brokers))
     failed = world.take("topic_has_error")
     error = failed.args[0] if failed else wire.NONE
     for partition, view, epoch in told:
         leader = (view.leader + 1) % world.c.brokers if failed and view.leader != NOBODY else view.leader
-        partitions.append(
-            {
-                "error_code": view.error,
-                "partition_index": partition,
-                "leader_id": leader,
-                "leader_epoch": epoch,
-                "replica_nodes": list(range(world.c.brokers)),
-                "isr_nodes": list(range(world.c.brokers)),
-                "offline_replicas": [],
-            }
-        )
+        row = {"error_code": view.error, "partition_index": partition, "leader_id": leader, "leader_epoch": epoch}
+        partitions.append({**row, "replica_nodes": everyone, "isr_nodes": everyone, "offline_replicas": []})
         epoch_told = epoch if message.version >= 7 else NOBODY
         shown = str(error) if failed else ""
         events.append(Event("metadata", 0, "metadata", broker, partition, view.topic, leader, epoch_told, error=shown))
-    named = {
-        "error_code": error,
-        "name": TOPIC,
-        "topic_id": topic_id(topic),
-        "is_internal": False,
-        "partitions": partitions,
-    }
+    named = {"error_code": error, "name": TOPIC, "topic_id": topic_id(topic), "is_internal": False}
     brokers = [{"node_id": other, "host": host, "port": port, "rack": None} for other, (host, port) in where.items()]
     asks = message.body.topics is None or message.version == 0 or len(message.body.topics) > 0
-    return (
-        base
-        | {
-            "brokers": brokers,
-            "cluster_id": "fencepost",
-            "controller_id": min(where),
-            "topics": [named] if asks else [],
-        },
-        events if asks else [],
-    )
+    topics = [{**named, "partitions": partitions}] if asks else []
+    found = {"brokers": brokers, "cluster_id": "fencepost", "controller_id": min(where), "topics": topics}
+    return base | found, events if asks else []
 
 
-def _data(world: World, broker: int, message: wire.Message, found: list[PartitionAnswer]) -> dict[str, Any]:
-    rows = []
+def _data(world: World, broker: int, message: wire.Message, base: dict[str, Any]) -> tuple[dict[str, Any], list[Event]]:
+    """Return the answer to a produce or fetch request, and a client's news about each partition: hints, replicas."""
+    identity, is_fetch = None, message.api == wire.FETCH
+    if is_fetch:
+        asked = fetched_partitions(message.body)
+        rack = bool(getattr(message.body, "rack_id", ""))
+        found = [world.fetch(broker, place, item, given, has_rack=rack) for place, given, item in asked]
+        identity = asked[0][1] if asked else None
+    else:
+        found = [world.produce(broker, *one) for one in produced(message.body)]
+    cache, api = world.s.broker[broker].cache, "fetch" if is_fetch else "produce"
+    where = {item.leader: world.endpoint(item.leader, cache) for item in found if item.leader != NOBODY}
+    where = {leader: at for leader, at in where.items() if at and world.c.hint_endpoints}
+    rows, events = [], []
     for item in found:
         row: dict[str, Any] = {
             "index": item.partition,
@@ -286,49 +262,22 @@ def _data(world: World, broker: int, message: wire.Message, found: list[Partitio
             "preferred_read_replica": item.preferred,
             "records": b"".join(wire.batch(offset, one.epoch, one.value) for offset, one in item.records),
         }
+        about = api, broker, item.partition, item.topic
+        shown = "" if item.error == wire.NONE else str(item.error)
+        offset, epoch = (item.records[0][0], item.records[0][1].epoch) if item.records else (item.base, NOBODY)
+        events.append(Event("answer", 0, *about, epoch=epoch, offset=offset, error=shown))
+        if item.preferred != NOBODY:
+            events.append(Event("preferred", 0, *about, item.preferred))
         if item.leader != NOBODY or item.epoch != NOBODY:
             row["current_leader"] = {"leader_id": item.leader, "leader_epoch": item.epoch}
+            named = message.version >= (16 if is_fetch else 10) and item.leader in where
+            events.append(Event("hint", 0, *about, item.leader, item.epoch, named=named))
         if item.diverging:
             row["diverging_epoch"] = {"epoch": item.diverging[0], "end_offset": item.diverging[1]}
         rows.append(row)
-    cache = world.s.broker[broker].cache
-    where = {item.leader: world.endpoint(item.leader, cache) for item in found if item.leader != NOBODY}
-    nodes = [
-        {"node_id": leader, "host": at[0], "port": at[1], "rack": None}
-        for leader, at in where.items()
-        if at and world.c.hint_endpoints
-    ]
-    identity = (
-        next((one for _, one, _ in fetched_partitions(message.body)), None) if message.api == wire.FETCH else None
-    )
+    nodes = [{"node_id": leader, "host": at[0], "port": at[1], "rack": None} for leader, at in where.items() if at]
     topics = [{"name": TOPIC, "topic": TOPIC, "topic_id": identity, "partition_responses": rows, "partitions": rows}]
-    return {"responses": topics if rows else [], "node_endpoints": nodes}
-
-
-def _told(world: World, broker: int, api: str, found: list[PartitionAnswer], *, is_named: bool) -> list[Event]:
-    """Return a client's news about each partition: the answer, and the hint, if any."""
-    events = []
-    cache = world.s.broker[broker].cache
-    for item in found:
-        shown = "" if item.error == wire.NONE else str(item.error)
-        epoch = item.records[0][1].epoch if item.records else NOBODY
-        offset = item.records[0][0] if item.records else item.base
-        events.append(
-            Event("answer", 0, api, broker, item.partition, item.topic, epoch=epoch, offset=offset, error=shown)
-        )
-        if item.preferred != NOBODY:
-            events.append(Event("preferred", 0, api, broker, item.partition, item.topic, item.preferred))
-        if item.leader != NOBODY or item.epoch != NOBODY:
-            named = (
-                is_named
-                and bool(world.c.hint_endpoints)
-                and item.leader != NOBODY
-                and world.endpoint(item.leader, cache) is not None
-            )
-            events.append(
-                Event("hint", 0, api, broker, item.partition, item.topic, item.leader, item.epoch, named=named)
-            )
-    return events
+    return base | {"responses": topics if rows else [], "node_endpoints": nodes}, events
 
 
 def _coordinator(world: World, broker: int, message: wire.Message) -> dict[str, Any]:

@@ -6,15 +6,15 @@ an expected request that does not arrive in time is skipped. The resulting histo
 
 import asyncio
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.brokers import POLL, Connection, Request
 from fencepost.kafka.clients.events import NOBODY, Event, Play
 from fencepost.kafka.clients.history import APPLICATION, BESIDES, ERRORS, FOLLOWERS, PRODUCERS, SILENT, History, Move
+from fencepost.kafka.clients.sessions import ClientSession, OwnClient
 from fencepost.kafka.clients.world import CLUSTER_ACTIONS, TOPIC, World
 from fencepost.model.language.errors import DisabledError, DomainError
 
@@ -37,20 +37,8 @@ class Times:
     recover: float = 3.0
 
 
-class Session(Protocol):
-    """A producing or consuming client in a driver."""
-
-    async def start(self, command: dict[str, Any], hear: Callable[[dict[str, Any]], None]) -> None:
-        """Start a client."""
-
-    def produce(self, partition: int, value: str) -> None:
-        """Make the client write a record."""
-
-    def do(self, what: str, **more: Any) -> None:
-        """Make the application do something else with the client: commit, restart, ask an admin client."""
-
-    async def stop(self) -> None:
-        """Stop it."""
+Session = OwnClient | ClientSession
+"""A producing or consuming client: our own, or one in a driver."""
 
 
 class Player:
