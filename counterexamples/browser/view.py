@@ -19,15 +19,8 @@ from fencepost.model.language.interpreter import Path, Transition
 from fencepost.model.language.records import Key
 
 View = dict[str, Any]
-VIOLATED, HOLDS, REACHED, NOT_HERE, NO_STEP, WHOLE, WRONG = (
-    "violated",
-    "holds",
-    "reached",
-    "not here",
-    "no step yet",
-    "whole behaviours",
-    "raises an error",
-)
+VIOLATED, HOLDS, REACHED, NOT_HERE = "violated", "holds", "reached", "not here"
+NO_STEP, WHOLE, WRONG = "no step yet", "whole behaviours", "raises an error"
 """Verdicts on a property in one state; a state does not decide a property of behaviours."""
 
 PARAMETERS = {

@@ -16,14 +16,7 @@ from fencepost.model.language.records import Key
 MANY = 10
 """Most fields that a card shows in full; beyond that, only those that show a replica's progress, and changed ones."""
 VITAL = (
-    "life",
-    "leader",
-    "leader_epoch",
-    "isr",
-    "high_watermark",
-    "partition_epoch",
-    "fenced",
-    "stopping",
+    *("life", "leader", "leader_epoch", "isr", "high_watermark", "partition_epoch", "fenced", "stopping"),
     "broker_epoch",
 )
 KNOWN = ("leader", "leader_epoch")

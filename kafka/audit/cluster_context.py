@@ -15,23 +15,6 @@ from typing import Any, NamedTuple
 from fencepost.kafka.audit.judging import Brokers, Rules
 from fencepost.model.cluster.machine import MACHINE
 
-TYPES = (
-    "REGISTER_BROKER_RECORD",
-    "UNREGISTER_BROKER_RECORD",
-    "FENCE_BROKER_RECORD",
-    "UNFENCE_BROKER_RECORD",
-    "BROKER_REGISTRATION_CHANGE_RECORD",
-    "REGISTER_CONTROLLER_RECORD",
-    "TOPIC_RECORD",
-    "REMOVE_TOPIC_RECORD",
-    "CONFIG_RECORD",
-    "CLEAR_ELR_RECORD",
-    "FEATURE_LEVEL_RECORD",
-    "BEGIN_TRANSACTION_RECORD",
-    "END_TRANSACTION_RECORD",
-    "ABORT_TRANSACTION_RECORD",
-)
-"""The types of records that the context is built from."""
 MIN_ISR, UNCLEAN, CLEANUP = "min.insync.replicas", "unclean.leader.election.enable", "cleanup.policy"
 ELR_FEATURE, METADATA_FEATURE = "eligible.leader.replicas.version", "metadata.version"
 SHRINK_OPENS_BEFORE = 12
@@ -184,7 +167,7 @@ class ClusterContext:
     until: int = 0
     min_isr: int = 1
     """The value of min.insync.replicas in server.properties, for topics and clusters without one."""
-    own: dict[str, list[tuple[int, int, str, Any]]] = field(default_factory=dict)
+    own: dict[str, list[tuple[int, int, str, Any]]] = field(default_factory=lambda: defaultdict(list))
     """Events of topics by their names."""
     common: list[tuple[int, int, str, Any]] = field(default_factory=list)
     """Events of the cluster."""
@@ -275,19 +258,15 @@ def gather_context(
 ) -> ClusterContext:
     """Return the context built from records."""
     made = ClusterContext(gaps=gaps, end=end, until=until, min_isr=min_isr)
-    own: dict[str, list[tuple[int, int, str, Any]]] = defaultdict(list)
     ordered = sorted(events, key=lambda event: (event.offset, event.snapshot))
     made.aborted = _aborted(ordered)
     for event in ordered:
         at = bisect_right(made.aborted, event.offset, key=itemgetter(0)) - 1
         if at >= 0 and event.offset <= made.aborted[at][1]:
             continue
-        fields = json.loads(event.fields)
-        if event.type in _TAKEN:
-            _TAKEN[event.type](made, own, event, fields)
+        _take(made, event, json.loads(event.fields))
     for presence in made.brokers.values():
         presence.done()
-    made.own = dict(own)
     return made
 
 
@@ -308,84 +287,60 @@ def _whole(text: str | None) -> int | None:
     return int(text) if text is not None and WHOLE.fullmatch(text) else None
 
 
-def _register(made: ClusterContext, _: Any, event: LogRecord, fields: dict[str, Any]) -> None:
-    presence = made.brokers.setdefault(fields["brokerId"], Presence())
-    if presence.epoch != fields["brokerEpoch"] and not (event.snapshot and presence.epoch < 0):
-        presence.registered.append((event.offset, event.time))
-    presence.epoch = fields["brokerEpoch"]
-    presence.fenced = fields.get("fenced", True)
-    presence.stopping = fields.get("inControlledShutdown", False)
+OF_BROKERS = (
+    *("REGISTER_BROKER_RECORD", "UNREGISTER_BROKER_RECORD", "FENCE_BROKER_RECORD", "UNFENCE_BROKER_RECORD"),
+    "BROKER_REGISTRATION_CHANGE_RECORD",
+)
+TYPES = (
+    *(*OF_BROKERS, "REGISTER_CONTROLLER_RECORD", "TOPIC_RECORD", "REMOVE_TOPIC_RECORD", "CONFIG_RECORD"),
+    *("CLEAR_ELR_RECORD", "FEATURE_LEVEL_RECORD"),
+    *("BEGIN_TRANSACTION_RECORD", "END_TRANSACTION_RECORD", "ABORT_TRANSACTION_RECORD"),
+)
+"""The types of records that the context is built from."""
+
+
+def _take(made: ClusterContext, event: LogRecord, fields: dict[str, Any]) -> None:
+    """Take one record into the context."""
+    at = event.offset, event.time
+    match event.type:
+        case kind if kind in OF_BROKERS:
+            broker = fields["id"] if "id" in fields else fields["brokerId"]
+            _stand(made.brokers.setdefault(broker, Presence()), event, fields)
+        case "REGISTER_CONTROLLER_RECORD":
+            for feature in fields.get("features") or ():
+                level = feature.get("maxSupportedVersion")
+                if feature.get("name") == METADATA_FEATURE and isinstance(level, int):
+                    made.supported[fields["controllerId"]] = level
+        case "TOPIC_RECORD":
+            made.topics.setdefault(fields["topicId"], Topic(fields["name"], event.offset))
+        case "REMOVE_TOPIC_RECORD" if topic := made.topics.get(fields["topicId"]):
+            topic.removed = event.offset
+            made.own[topic.name].append((*at, "removed", None))
+        case "CONFIG_RECORD" if fields["name"] in (MIN_ISR, UNCLEAN, CLEANUP):
+            if fields["resourceType"] == TOPIC:
+                made.own[fields["resourceName"]].append((*at, fields["name"], fields["value"]))
+            elif fields["resourceType"] == BROKER and not fields["resourceName"]:
+                made.common.append((*at, fields["name"], fields["value"]))
+        case "CLEAR_ELR_RECORD":
+            moments = made.own[fields["topicName"]] if fields.get("topicName") else made.common
+            moments.append((*at, "clear", None))
+        case "FEATURE_LEVEL_RECORD" if fields["name"] in (ELR_FEATURE, METADATA_FEATURE):
+            made.common.append((*at, fields["name"], fields["featureLevel"]))
+
+
+def _stand(presence: Presence, event: LogRecord, fields: dict[str, Any]) -> None:
+    """Take a record about one broker."""
+    match event.type:
+        case "REGISTER_BROKER_RECORD":
+            if presence.epoch != fields["brokerEpoch"] and not (event.snapshot and presence.epoch < 0):
+                presence.registered.append((event.offset, event.time))
+            presence.epoch = fields["brokerEpoch"]
+            presence.fenced = fields.get("fenced", True)
+            presence.stopping = fields.get("inControlledShutdown", False)
+        case "BROKER_REGISTRATION_CHANGE_RECORD":
+            fenced, stopping = fields.get("fenced", 0), fields.get("inControlledShutdown", 0)
+            presence.fenced = presence.fenced if fenced == 0 else fenced == 1
+            presence.stopping = presence.stopping or stopping == 1
+        case kind:
+            presence.fenced = kind != "UNFENCE_BROKER_RECORD"
     presence.change(event.offset, event.time)
-
-
-def _unregister(made: ClusterContext, _: Any, event: LogRecord, fields: dict[str, Any]) -> None:
-    presence = made.brokers.setdefault(fields["brokerId"], Presence())
-    presence.fenced = True
-    presence.change(event.offset, event.time)
-
-
-def _fence(made: ClusterContext, _: Any, event: LogRecord, fields: dict[str, Any]) -> None:
-    presence = made.brokers.setdefault(fields["id"], Presence())
-    presence.fenced = event.type == "FENCE_BROKER_RECORD"
-    presence.change(event.offset, event.time)
-
-
-def _registration_changes(made: ClusterContext, _: Any, event: LogRecord, fields: dict[str, Any]) -> None:
-    presence = made.brokers.setdefault(fields["brokerId"], Presence())
-    fenced, stopping = fields.get("fenced", 0), fields.get("inControlledShutdown", 0)
-    presence.fenced = presence.fenced if fenced == 0 else fenced == 1
-    presence.stopping = presence.stopping or stopping == 1
-    presence.change(event.offset, event.time)
-
-
-def _controller(made: ClusterContext, _own: Any, _event: LogRecord, fields: dict[str, Any]) -> None:
-    for feature in fields.get("features") or ():
-        level = feature.get("maxSupportedVersion")
-        if feature.get("name") == METADATA_FEATURE and isinstance(level, int):
-            made.supported[fields["controllerId"]] = level
-
-
-def _topic(made: ClusterContext, _: Any, event: LogRecord, fields: dict[str, Any]) -> None:
-    made.topics.setdefault(fields["topicId"], Topic(fields["name"], event.offset))
-
-
-def _remove(made: ClusterContext, own: Any, event: LogRecord, fields: dict[str, Any]) -> None:
-    topic = made.topics.get(fields["topicId"])
-    if topic is not None:
-        topic.removed = event.offset
-        own[topic.name].append((event.offset, event.time, "removed", None))
-
-
-def _config(made: ClusterContext, own: Any, event: LogRecord, fields: dict[str, Any]) -> None:
-    if fields["name"] not in (MIN_ISR, UNCLEAN, CLEANUP):
-        return
-    moment = (event.offset, event.time, fields["name"], fields["value"])
-    if fields["resourceType"] == TOPIC:
-        own[fields["resourceName"]].append(moment)
-    elif fields["resourceType"] == BROKER and not fields["resourceName"]:
-        made.common.append(moment)
-
-
-def _clear(made: ClusterContext, own: Any, event: LogRecord, fields: dict[str, Any]) -> None:
-    moments = own[fields["topicName"]] if fields.get("topicName") else made.common
-    moments.append((event.offset, event.time, "clear", None))
-
-
-def _feature(made: ClusterContext, _: Any, event: LogRecord, fields: dict[str, Any]) -> None:
-    if fields["name"] in (ELR_FEATURE, METADATA_FEATURE):
-        made.common.append((event.offset, event.time, fields["name"], fields["featureLevel"]))
-
-
-_TAKEN = {
-    "REGISTER_BROKER_RECORD": _register,
-    "UNREGISTER_BROKER_RECORD": _unregister,
-    "FENCE_BROKER_RECORD": _fence,
-    "UNFENCE_BROKER_RECORD": _fence,
-    "BROKER_REGISTRATION_CHANGE_RECORD": _registration_changes,
-    "REGISTER_CONTROLLER_RECORD": _controller,
-    "TOPIC_RECORD": _topic,
-    "REMOVE_TOPIC_RECORD": _remove,
-    "CONFIG_RECORD": _config,
-    "CLEAR_ELR_RECORD": _clear,
-    "FEATURE_LEVEL_RECORD": _feature,
-}

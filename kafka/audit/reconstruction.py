@@ -30,22 +30,17 @@ HIDDEN = 14
 """The most steps of brokers between two records."""
 LATE = 4
 """The penalty, in steps, for paths on which a broker has not applied the record."""
-OF_BROKERS = (
-    "broker_applies_metadata", "broker_applies_configs", "leader_learns_change_applied",
-    "leader_learns_change_refused", "controller_refuses_alter_partition", "controller_finds_replica_ineligible",
-    "leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end",
-    "leader_requests_expansion", "follower_appends", "follower_truncates",
-)  # fmt: skip
-"""Steps that are tried before a record, if they involve its brokers."""
 PROMPT = (
-    "broker_applies_metadata",
-    "broker_applies_configs",
-    "leader_learns_change_applied",
+    *("broker_applies_metadata", "broker_applies_configs", "leader_learns_change_applied"),
     "leader_learns_change_refused",
 )
 """Actions that brokers usually take at once."""
-
-
+OF_BROKERS = (
+    *(*PROMPT, "controller_refuses_alter_partition", "controller_finds_replica_ineligible"),
+    *("leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end"),
+    *("leader_requests_expansion", "follower_appends", "follower_truncates"),
+)
+"""Steps that are tried before a record, if they involve its brokers."""
 FIRST = (("leader_appends",), *((("leader_handles_fetch",), ("follower_appends",), ("leader_handles_fetch",)) * 4))
 """The first actions: a record is written and acknowledged, so that its loss can be seen."""
 

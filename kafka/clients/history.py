@@ -23,10 +23,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 PROTOCOL = "leader-discovery"
 MOST_STATES = 40_000
 SILENT = (
-    "backoff_ends",
-    "client_cannot_connect",
-    "client_validates_position",
-    "client_fails_to_validate",
+    *("backoff_ends", "client_cannot_connect", "client_validates_position", "client_fails_to_validate"),
     "client_bootstraps_again",
 )
 """Steps of the client that cannot be delayed or forced."""

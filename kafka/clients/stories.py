@@ -61,10 +61,8 @@ STORIES = (
     Story(
         "rolling-upgrade",
         "confluentinc/librdkafka#4796",
-        (
-            "The broker that leads next is older and gives no leader epochs. The client treats -1 as an older "
-            "epoch, or as no leader, and finds no leader."
-        ),
+        "The broker that leads next is older and gives no leader epochs. The client treats -1 as an older "
+        "epoch, or as no leader, and finds no leader.",
         {"brokers": 2, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1, "old_brokers": 1, "hints": 0},
         ("controller-elects-leader 0 1", "broker-learns 1 1", "broker-learns 0 1", "broker-stops 0"),
         ("recovers", "newer-metadata-is-used"),
@@ -94,10 +92,8 @@ STORIES = (
     Story(
         "two-leaders-in-one-epoch",
         "redpanda-data/redpanda#31668, confluentinc/librdkafka#5593",
-        (
-            "Metadata names one leader and then another within milliseconds. The client believes in one and "
-            "fetches from the other forever."
-        ),
+        "Metadata names one leader and then another within milliseconds. The client believes in one and "
+        "fetches from the other forever.",
         {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": 1},
         (
             "controller-elects-leader 0 1",
@@ -141,10 +137,8 @@ STORIES = (
     Story(
         "idle-consumer-forgets-its-epoch",
         "found here",
-        (
-            "A fetch that returns nothing sets the leader epoch of the position to -1, so it is not validated: an "
-            "idle consumer misses a truncation."
-        ),
+        "A fetch that returns nothing sets the leader epoch of the position to -1, so it is not validated: an "
+        "idle consumer misses a truncation.",
         {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
         (
             *TRIES,
@@ -161,10 +155,8 @@ STORIES = (
     Story(
         "hint-to-a-broker-that-has-gone",
         "found here",
-        (
-            "A hint names a leader that has stopped in the meantime. The consumer wants to validate its position "
-            "there, and sometimes it sends nothing more."
-        ),
+        "A hint names a leader that has stopped in the meantime. The consumer wants to validate its position "
+        "there, and sometimes it sends nothing more.",
         {"brokers": 2, "partitions": 1, "changes": 3, "elections": 2, "restarts": 1, "consumer": 1},
         ("controller-elects-leader 0 1", "controller-elects-leader 0 0", "broker-stops 1", "broker-learns 0 1", *TRIES),
         ("recovers",),
@@ -208,10 +200,8 @@ STORIES = (
     Story(
         "old-leader-while-there-is-none",
         "found here",
-        (
-            "Metadata names no leader, in a newer epoch. The consumer keeps fetching from the old "
-            "leader, in the old epoch, and is refused each time."
-        ),
+        "Metadata names no leader, in a newer epoch. The consumer keeps fetching from the old "
+        "leader, in the old epoch, and is refused each time.",
         {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
         ("leader-is-missing 0", *TRIES, *(*ASKS, *TRIES) * 3),
         ("no-leader-no-request",),
@@ -222,10 +212,8 @@ STORIES = (
     Story(
         "hinted-leader-while-there-is-none",
         "found here",
-        (
-            "A hint names a leader, and metadata then names none, in a newer epoch. The producer keeps writing to the "
-            "leader of the hint, and is refused."
-        ),
+        "A hint names a leader, and metadata then names none, in a newer epoch. The producer keeps writing to the "
+        "leader of the hint, and is refused.",
         {"brokers": 3, "partitions": 1, "changes": 2, "elections": 2},
         (
             *(
@@ -258,10 +246,8 @@ STORIES = (
     Story(
         "epoch-without-a-leader-change",
         "found here",
-        (
-            "A fetch is answered with FENCED_LEADER_EPOCH and a hint. The client accepts hints of "
-            "NOT_LEADER_OR_FOLLOWER only, and accepts older metadata."
-        ),
+        "A fetch is answered with FENCED_LEADER_EPOCH and a hint. The client accepts hints of "
+        "NOT_LEADER_OR_FOLLOWER only, and accepts older metadata.",
         {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": 1},
         (
             *(

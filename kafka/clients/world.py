@@ -33,11 +33,7 @@ PRODUCER_ERRORS = {
 NO_PORT = 1
 """A port without a listener, for a broker that moved before the history started."""
 CLUSTER_ACTIONS = (
-    "controller_elects_leader",
-    "topic_is_recreated",
-    "broker_stops",
-    "broker_starts",
-    "broker_learns",
+    *("controller_elects_leader", "topic_is_recreated", "broker_stops", "broker_starts", "broker_learns"),
     "replicas_follow",
 )
 

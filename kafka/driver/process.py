@@ -199,20 +199,9 @@ JARS = {"agent": "runtime", "cli": "nodeps"}
 REPORT_SECONDS = 120
 
 CONCERNED = (
-    "ReplicationControlManager",
-    "PartitionChangeBuilder",
-    "ClusterControlManager",
-    "BrokerHeartbeatManager",
-    "DefaultAlterPartitionManager",
-    "ReplicaManager",
-    "Partition",
-    "Replica",
-    "AbstractFetcherThread",
-    "ReplicaFetcherThread",
-    "RemoteLeaderEndPoint",
-    "KRaftMetadataCache",
-    "UnifiedLog",
-    "LeaderEpochFileCache",
+    *("ReplicationControlManager", "PartitionChangeBuilder", "ClusterControlManager", "BrokerHeartbeatManager"),
+    *("DefaultAlterPartitionManager", "ReplicaManager", "Partition", "Replica", "AbstractFetcherThread"),
+    *("ReplicaFetcherThread", "RemoteLeaderEndPoint", "KRaftMetadataCache", "UnifiedLog", "LeaderEpochFileCache"),
 )
 """The classes of Kafka that implement the protocol, by simple name."""
 

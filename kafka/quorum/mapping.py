@@ -118,15 +118,11 @@ NOT_DRIVEN: dict[str, str] = {
 """Actions without a command to Kafka, and why. None is enabled under constants that `refuse` accepts."""
 
 FIELDS: dict[str, str] = {
-    "node.role": (
-        "QuorumState.isLeader, isCandidate and isResigned; a node that is prospective or unattached is a "
-        "follower without a leader"
-    ),
+    "node.role": "QuorumState.isLeader, isCandidate and isResigned; a node that is prospective or unattached is a "
+    "follower without a leader",
     "node.epoch": "QuorumState.epoch",
-    "node.leader": (
-        "where the node's fetch goes, if it is a follower (QuorumState.isFollower) and that node leads in "
-        "the same epoch"
-    ),
+    "node.leader": "where the node's fetch goes, if it is a follower (QuorumState.isFollower) and that node leads in "
+    "the same epoch",
     "node.voted": "the voted key in the file of the election state, of a node without a leader; with `real_votes`",
     "node.granted": "the candidate itself, and who has granted it the vote in an answer that waits",
     "node.fetched": "whether FollowerState.canGrantVote refuses a pre-vote; with pre-votes",

@@ -391,14 +391,8 @@ UNSEEN: dict[str, str] = {
 
 
 ELR_RULES = (
-    "last_known_leader",
-    "last_known_leader_check",
-    "unclean_shutdown",
-    "elr_within_replicas",
-    "elr_judged_by",
-    "leaderless_elr_is_cleared",
-    "failed_directory_leaves_elr",
-    "fewer_directories_are_unclean",
+    *("last_known_leader", "last_known_leader_check", "unclean_shutdown", "elr_within_replicas", "elr_judged_by"),
+    *("leaderless_elr_is_cleared", "failed_directory_leaves_elr", "fewer_directories_are_unclean"),
     "assignment_keeps_elr",
 )
 ELR_CHECKS = (

@@ -78,10 +78,8 @@ ACTIONS: dict[str, Act] = {
         lambda _, broker: f"assign {broker}",
     ),
     "controller_fences_broker": Act(
-        (
-            "The broker's last heartbeat is dated further back than a session lasts; "
-            "ReplicationControlManager.maybeFenceOneStaleBroker."
-        ),
+        "The broker's last heartbeat is dated further back than a session lasts; "
+        "ReplicationControlManager.maybeFenceOneStaleBroker.",
         lambda _, broker: f"fence {broker}",
     ),
     "controller_unfences_broker": Act(
@@ -106,18 +104,14 @@ ACTIONS: dict[str, Act] = {
         lambda _: "elr-off",
     ),
     "operator_raises_min_isr": Act(
-        (
-            "ConfigurationControlManager.incrementalAlterConfigs of the topic's min.insync.replicas; with ELR a "
-            "ClearElrRecord follows."
-        ),
+        "ConfigurationControlManager.incrementalAlterConfigs of the topic's min.insync.replicas; with ELR a "
+        "ClearElrRecord follows.",
         lambda _: "min-isr 1",
     ),
     "operator_lowers_min_isr": Act("The same.", lambda _: "min-isr -1"),
     "broker_applies_configs": Act(
-        (
-            "TopicConfigHandler.processConfigChanges with the configuration of the image that was applied, as "
-            "DynamicConfigPublisher calls it."
-        ),
+        "TopicConfigHandler.processConfigChanges with the configuration of the image that was applied, as "
+        "DynamicConfigPublisher calls it.",
         lambda _, broker, _index: f"configs {broker}",
     ),
     "controller_applies_alter_partition": Act(
@@ -207,10 +201,8 @@ FIELDS: dict[str, str] = {
     "replica.early": "whether the broker's objects are there, and have no broker epoch yet",
     "replica.applied": "how far the broker has applied the metadata log",
     "replica.raised": "UnifiedLog.config.minInSyncReplicas of who has a replica",
-    "replica.log": (
-        "UnifiedLog.logSegments: each record's value and its batch's leader epoch; of a broker that is down, its "
-        "segment file"
-    ),
+    "replica.log": "UnifiedLog.logSegments: each record's value and its batch's leader epoch; of a broker that is "
+    "down, its segment file",
     "replica.end": "the same",
     "replica.start": "UnifiedLog.logStartOffset; of a broker that is down, what its files and checkpoint lead to",
     "replica.checkpoint": "the file log-start-offset-checkpoint",
