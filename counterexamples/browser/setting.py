@@ -9,7 +9,7 @@ from fencepost.counterexamples.browser.links import Link, differing
 from fencepost.counterexamples.render.parties import Parties, parties
 from fencepost.counterexamples.trace import Trace, starting_points
 from fencepost.counterexamples.values import arguments
-from fencepost.explorers.program.removal import Guard, find_guard, guards, without
+from fencepost.explorers.program.removal import Guard, find_guard, guards, without_all
 from fencepost.explorers.program.subset.program import Guards, check, guards_of
 from fencepost.invariants.protocols import Protocol, protocol
 from fencepost.model.language.actions import Action
@@ -97,9 +97,8 @@ def set_up(link: Link) -> Setting:
         {**base, **{name: declared[name].parse(text) for name, text in link.constants.items()}}
     )
     removed = tuple(dict.fromkeys(find_guard(machine, name) for name in link.removed))
-    for guard in sorted(_taken_out(machine, removed), key=lambda item: (item.number, item.part), reverse=True):
-        machine = without(machine, guard)  # the last guard of an action first, so that the others keep their numbers
-    return Setting(link, found, constants, removed, Interpreter(machine, constants, bounded=True))
+    plain = Interpreter(without_all(machine, _taken_out(machine, removed)), constants, bounded=True)
+    return Setting(link, found, constants, removed, plain)
 
 
 def of_trace(trace: Trace) -> Setting:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -174,11 +174,11 @@ class Scene(NamedTuple):
     source: str
     actor: str
     cards: list[Card]
-    taken: list[story.Flight]
-    sent: list[story.Flight]
     flying: list[story.Flight]
-    ended: list[story.Flight]
-    folded: str
+    taken: Sequence[story.Flight] = ()
+    sent: Sequence[story.Flight] = ()
+    ended: Sequence[story.Flight] = ()
+    folded: str = ""
 
 
 def render(made: Replay, _model: str = "", *, more: str = "") -> str:
@@ -270,22 +270,8 @@ def _broken(made: Replay) -> list[tuple[Property, int]]:
 def _scenes(made: Replay, history: story.Story) -> list[Scene]:
     start, initial = made.path.start, made.trace.protocol.machine.initial
     flying = [flight for flight in history.flights if not flight.sent]
-    scenes = [
-        Scene(
-            0,
-            "initial",
-            "",
-            initial.sentence,
-            _source(initial.function),
-            "",
-            cards(history.parties, start, start),
-            [],
-            [],
-            flying,
-            [],
-            "",
-        )
-    ]
+    shown = cards(history.parties, start, start)
+    scenes = [Scene(0, "initial", "", initial.sentence, _source(initial.function), "", shown, flying)]
     steps = zip(history.events, made.path.states, transitions(made.trace, made.path), strict=False)
     for event, before, happened in steps:
         scenes.append(_scene(history, event, cards(history.parties, before, happened.raw)))
@@ -293,23 +279,20 @@ def _scenes(made: Replay, history: story.Story) -> list[Scene]:
 
 
 def _scene(history: story.Story, event: story.Event, shown: list[Card]) -> Scene:
-    number = event.number
+    number, action = event.number, event.step.action
+    ended = (item for item in history.flights if item.ended == number)
     return Scene(
         number,
-        event.step.action.label,
+        action.label,
         event.brief,
-        event.step.action.sentence,
-        _source(event.step.action.function),
+        action.sentence,
+        _source(action.function),
         event.actor.title if event.actor else "",
         shown,
+        [item for item in history.flights if item.sent < number and (not item.ended or item.ended > number)],
         event.takes,
         event.sends,
-        [item for item in history.flights if item.sent < number and (not item.ended or item.ended > number)],
-        [
-            item
-            for item in history.flights
-            if item.ended == number and item.fate in (story.FORGOTTEN, story.LOST, story.GONE)
-        ],
+        [item for item in ended if item.fate in (story.FORGOTTEN, story.LOST, story.GONE)],
         event.folded,
     )
 

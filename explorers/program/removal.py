@@ -98,6 +98,13 @@ def without(machine: Machine, guard: Guard) -> Machine:
     return replace(machine, actions=tuple(new if item is old else item for item in machine.actions))
 
 
+def without_all(machine: Machine, guards: tuple[Guard, ...]) -> Machine:
+    """Return a machine without some guards: the last ones first, so that the others keep their numbers."""
+    for guard in sorted(guards, key=lambda item: (-item.number, -item.part)):
+        machine = without(machine, guard)
+    return machine
+
+
 def _without(item: Action, guard: Guard) -> Callable[..., None]:
     """Return the action's function without the guard, compiled from text that `inspect` can read."""
     python = item.function

@@ -8,6 +8,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 
 import numpy as np
@@ -15,7 +16,7 @@ from fencepost.explorers.evidence.diff import path_to
 from fencepost.explorers.evidence.space import Array, Space
 from fencepost.explorers.native.compile import generate, load
 from fencepost.explorers.native.masked import MaskedSearch
-from fencepost.explorers.program.removal import Guard, without
+from fencepost.explorers.program.removal import Guard, without_all
 from fencepost.explorers.verdict import Options
 from fencepost.kafka.driver.ablation import Ablation
 from fencepost.kafka.driver.execute import Execution
@@ -146,9 +147,7 @@ class Ground:
 
     def _other(self, variant: Variant) -> Interpreter | None:
         if variant.guard is not None:
-            changed = self.machine
-            for guard in sorted((variant.guard, *variant.others), key=lambda item: -item.number):
-                changed = without(changed, guard)
+            changed = without_all(self.machine, (variant.guard, *variant.others))
             return Interpreter(changed, self.constants, normalize=False, bounded=True)
         constants = self.machine.constants(**{**self.constants.values, variant.constant: variant.value})
         if self.machine.refuse is not None and self.machine.refuse(constants):
@@ -250,16 +249,9 @@ class Ground:
 
     def _refuses(self, variant: Variant, at: Key, step: Step) -> bool:
         """Return whether a variant's guard is among those that refuse the step."""
-        assert variant.guard is not None
-        rest = self.machine
-        for guard in sorted(variant.others, key=lambda item: -item.number):
-            rest = without(rest, guard)
-        return (
-            after(
-                Interpreter(rest, self.constants, normalize=False), at, Step(rest.action(step.action.name), step.args)
-            )
-            is None
-        )
+        rest = without_all(self.machine, variant.others)
+        mine = Step(rest.action(step.action.name), step.args)
+        return after(Interpreter(rest, self.constants, normalize=False), at, mine) is None
 
     def _history(self, state: int) -> tuple[Transition, ...]:
         path = path_to(self.space, state)
@@ -291,17 +283,10 @@ def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial 
     plain = execution.plain
     difference = execution.run(plain.initial_states()[0], chance.history)
     steps = tuple(plain.show(item) for item in (*(taken.step for taken in chance.history), chance.step))
+    trial = partial(Trial, steps=steps, constants=plain.constants)
     if difference is not None:
         told = "; ".join(f"{name}: {model} in the model, {kafka} in Kafka" for name, model, kafka in difference.rows)
-        return Trial(
-            "done",
-            "",
-            f"before the step: {told}",
-            like_model=False,
-            like_variant=False,
-            steps=steps,
-            constants=plain.constants,
-        )
+        return trial("done", "", f"before the step: {told}", like_model=False, like_variant=False)
     if execution.at != chance.at:
         return None
     line = execution.line(chance.step)
@@ -311,7 +296,7 @@ def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial 
     try:
         did = execution.ask(line)
     except FailedError as error:
-        return Trial("done", error.why, error.why, False, False, steps, plain.constants)
+        return trial("done", error.why, error.why, like_model=False, like_variant=False)
     why = execution.why
     for item in alike if did == "done" else ():
         execution.ignore(item)
@@ -321,15 +306,8 @@ def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial 
     nothing = ablation.refused(chance.at, chance.step)
     like_model, answer = _as_the_model(execution, chance, nothing, same, [item.after for item in others])
     theirs = nothing if chance.variant is None else (chance.variant,)
-    return Trial(
-        did,
-        why,
-        why or answer,
-        like_model=like_model,
-        like_variant=any(_fits(execution, item) for item in theirs),
-        steps=steps,
-        constants=plain.constants,
-    )
+    like_variant = any(_fits(execution, item) for item in theirs)
+    return trial(did, why, why or answer, like_model=like_model, like_variant=like_variant)
 
 
 def _as_the_model(
