@@ -492,15 +492,7 @@ def _written(judge: Judge, partition: int) -> None:
 
 
 LOOKS: tuple[Callable[[Judge, int], None], ...] = (
-    _brokers,
-    _epochs,
-    _errors,
-    _followers,
-    _validation,
-    _records,
-    _reports,
-    _recovery,
-    _written,
+    *(_brokers, _epochs, _errors, _followers, _validation, _records, _reports, _recovery, _written),
 )
 AFTER_RESTARTS = (_records, _reports, _recovery)
 """The rules that apply to another client of the group, which knows no leaders, replicas, or epochs."""

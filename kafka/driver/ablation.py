@@ -1,8 +1,10 @@
 """Guards and rules of a protocol, classified so that each can be removed from the model and tried on Kafka."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 from typing import Any, NamedTuple
 
 from fencepost.explorers.program.removal import Guard
@@ -42,9 +44,9 @@ class Ablation:
     """The classification of guards, the varied rules, and what a try needs to know about the protocol."""
 
     kafkas: Mapping[Place, Check]
-    physical: Mapping[str, tuple[Place, ...]]
-    bounds: Mapping[str, tuple[Place, ...]]
-    """Guards by reason."""
+    physical: Mapping[str, tuple[Place | str, ...]]
+    bounds: Mapping[str, tuple[Place | str, ...]]
+    """Guards by reason; a pattern stands for its conditions in any action."""
     not_driven: Mapping[str, str]
     rules: tuple[str, ...]
     """Kafka's rules among the constants."""
@@ -67,8 +69,6 @@ class Ablation:
     conditions: Mapping[str, Mapping[str, Callable[..., bool]]] = field(default_factory=dict)
     """Checks and rules of several conditions, by guard condition or by `constant=value`: each condition with the
     states in which it alone refuses, given also the step's arguments."""
-    room: frozenset[str] = frozenset()
-    """Conditions that are always bounds."""
     values: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The values of a rule that are tried, if not all of its domain."""
 
@@ -97,10 +97,13 @@ class Ablation:
     def whose(self, guard: Guard) -> Whose:
         """Return why a guard refuses; raise UsageError if it is not classified."""
         key = guard.action, guard.condition
-        if guard.action.replace("-", "_") in self.not_driven or guard.condition in self.room:
+        if guard.action.replace("-", "_") in self.not_driven:
             return Whose.BOUND
-        known = {Whose.KAFKA: [self.kafkas], Whose.PHYSICAL: self.physical.values(), Whose.BOUND: self.bounds.values()}
-        found = [whose for whose, groups in known.items() if any(key in places for places in groups)]
+        physical, bounds = chain(*self.physical.values()), chain(*self.bounds.values())
+        found = [Whose.KAFKA] if key in self.kafkas else []
+        for whose, places in ((Whose.PHYSICAL, physical), (Whose.BOUND, bounds)):
+            if any(key == one or (isinstance(one, str) and re.fullmatch(one, guard.condition)) for one in places):
+                found.append(whose)
         if len(found) != 1:
             raise UsageError(
                 f"the guard `{guard.name}` ({guard.condition}) is not classified. Put it in one of KAFKAS, PHYSICAL "

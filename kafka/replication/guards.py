@@ -147,24 +147,8 @@ KAFKAS: dict[tuple[str, str], Check] = {
 """Kafka's checks, by action and condition."""
 
 
-PHYSICAL: dict[str, tuple[Place, ...]] = {
-    "whether the process runs": (
-        ("broker-crashes", "has_process(s, broker)"),
-        ("broker-stops", "is_running(s, broker)"),
-        ("broker-starts", "not has_process(s, broker)"),
-        ("broker-registers", "not is_running(s, broker)"),
-        ("controller-unfences-broker", "is_running(s, broker)"),
-        ("controller-begins-shutdown", "is_running(s, broker)"),
-        ("broker-applies-metadata", "has_process(s, broker)"),
-        ("broker-applies-configs", "has_process(s, broker)"),
-        ("log-directory-fails", "has_process(s, broker)"),
-        ("log-directory-returns", "not has_process(s, broker)"),
-        ("disk-is-replaced", "not has_process(s, broker)"),
-        ("log-directory-is-taken-out", "not has_process(s, broker)"),
-        ("controller-marks-directory-offline", "is_running(s, broker)"),
-        ("controller-assigns-directory", "is_running(s, broker)"),
-        ("broker-writes-log-start", "has_process(s, broker)"),
-    ),
+PHYSICAL: dict[str, tuple[Place | str, ...]] = {
+    "whether the process runs": (r"(not )?(has_process|is_running)\(s, broker\)",),
     "what a log directory holds, and what a broker has said of it": (
         ("log-directory-fails", "r.offline == 0"),
         ("broker-writes-log-start", "r.offline == 0"),
@@ -174,39 +158,15 @@ PHYSICAL: dict[str, tuple[Place, ...]] = {
         ("controller-assigns-directory", "s.replica[broker].offline == 0"),
         ("controller-assigns-directory", "bits.contains(s.offline, broker)"),
     ),
-    "what a disk can lose": (
-        ("broker-crashes", "kept <= r.end"),
-        ("broker-crashes", "kept == r.end or may_lose(s, c, broker)"),
-        ("broker-crashes", "kept in (0, r.end) or (c.partial_loss and log.first_in_files(r) < kept)"),
-    ),
-    "what the file of high watermarks can say": (
-        ("broker-starts", "checkpoint <= r.high_watermark"),
-        ("broker-starts", "checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST"),
-        ("broker-starts", "checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START"),
-        ("broker-registers", "checkpoint <= r.high_watermark"),
-        ("broker-registers", "checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST"),
-        ("broker-registers", "checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START"),
-        ("broker-starts", "checkpoint == r.high_watermark or r.offline == 0"),
-        ("broker-registers", "checkpoint == r.high_watermark or (r.early == 0 and r.offline == 0)"),
-    ),
+    "what a disk can lose": (r"kept .*",),
+    "what the file of high watermarks can say": (r"checkpoint .*",),
     "metadata is read in order": (
         ("broker-applies-metadata", "r.applied < index"),
         ("broker-applies-metadata", "index <= s.newest"),
         ("broker-applies-configs", "index <= s.newest"),
     ),
-    "whether the message is a request or an answer": (
-        ("controller-applies-alter-partition", "is_sent(m)"),
-        ("controller-finds-replica-ineligible", "is_sent(m)"),
-        ("controller-refuses-alter-partition", "is_sent(m)"),
-        ("leader-learns-change-applied", "m.status == Status.APPLIED"),
-        ("leader-learns-change-refused", "m.status in (Status.INELIGIBLE, Status.REFUSED)"),
-        ("leader-resends-request", "m.status == Status.SENT"),
-    ),
-    "one fetch is out at a time": (
-        ("leader-handles-fetch", "f.answer.kind == Answer.NONE"),
-        ("leader-reports-divergence", "f.answer.kind == Answer.NONE"),
-        ("follower-is-out-of-range", "f.answer.kind == Answer.NONE"),
-    ),
+    "whether the message is a request or an answer": (r"is_sent\(m\)|m\.status .*",),
+    "one fetch is out at a time": (r"f\.answer\.kind == Answer\.NONE",),
     "which answer is there": (
         ("log-changes-under-answer", "f.answer.kind == Answer.RECORDS"),
         ("log-changes-under-answer", "f.answer.record != 0"),
@@ -230,51 +190,13 @@ PHYSICAL: dict[str, tuple[Place, ...]] = {
 }
 """Guards for physical conditions, with explanations."""
 
-_ROOM = "has_room(s, c)"
-_EPOCHS = "epoch_without(s, c, broker, leader) <= c.max_leader_epoch"
-
-BOUNDS: dict[str, tuple[Place, ...]] = {
+BOUNDS: dict[str, tuple[Place | str, ...]] = {
+    "the sizes of the model": (r"has_room\(s, c\)",),
     "a budget": (
-        ("broker-crashes", "s.budget.crashes > 0"),
-        ("broker-starts", "s.budget.early_starts > 0"),
-        ("broker-stops", "asked or s.budget.clean_stops > 0"),
-        ("controller-fences-broker", "s.budget.fences > 0"),
-        ("controller-begins-shutdown", "s.budget.clean_stops > 0"),
-        ("controller-elects-preferred", "s.budget.elections > 0"),
-        ("operator-reassigns-replicas", "s.budget.reassignments > 0"),
-        ("operator-cancels-reassignment", "s.budget.cancels > 0"),
-        ("operator-turns-elr-off", "s.budget.elr_disables > 0"),
-        ("leader-appends", "s.written < c.max_records"),
-        ("follower-lags-too-long", "s.budget.lags > 0"),
-        ("leader-requests-shrink", "s.budget.shrinks > 0"),
-        ("leader-resends-request", "s.budget.resends > 0"),
-        ("operator-raises-min-isr", "s.budget.raises > 0"),
-        ("operator-lowers-min-isr", "s.budget.lowers > 0"),
-        ("leader-deletes-records", "offset <= c.deletions"),
-        ("log-directory-fails", "s.budget.directory_failures > 0"),
-        ("log-directory-fails", "broker < c.directories"),
-        ("log-directory-is-taken-out", "s.budget.directory_removals > 0"),
-        ("log-directory-is-taken-out", "broker < c.directories"),
-        ("disk-is-replaced", "s.budget.disk_replacements > 0"),
-        ("disk-is-replaced", "broker < c.directories"),
+        *(r"(asked or )?s\.budget\.\w+ > 0", r"s\.written < c\.max_records", r"offset <= c\.deletions"),
+        r"broker < c\.directories",
     ),
-    "the last leader epoch": (
-        ("broker-stops", _EPOCHS),
-        ("broker-registers", "leader_epoch <= c.max_leader_epoch"),
-        ("broker-registers", "not opens or image.leader_epoch < c.max_leader_epoch"),
-        ("controller-fences-broker", _EPOCHS),
-        (
-            "controller-unfences-broker",
-            "leader == image.leader or epoch_for(s, c, image.isr, leader) <= c.max_leader_epoch",
-        ),
-        ("controller-begins-shutdown", _EPOCHS),
-        ("controller-marks-directory-offline", "epoch_for(s, c, isr, leader) <= c.max_leader_epoch"),
-        ("controller-assigns-directory", "epoch_after(s, c, image.isr, leader, image.missing) <= c.max_leader_epoch"),
-        ("controller-elects-preferred", "image.leader_epoch < c.max_leader_epoch"),
-        ("controller-applies-alter-partition", "leader_epoch <= c.max_leader_epoch"),
-        ("operator-reassigns-replicas", "epoch_after(s, c, isr, leader, missing) <= c.max_leader_epoch"),
-        ("operator-cancels-reassignment", "epoch_after(s, c, isr, leader, missing) <= c.max_leader_epoch"),
-    ),
+    "the last leader epoch": (r".*c\.max_leader_epoch",),
     "a fault that is not looked for unless it is asked for": (("log-changes-under-answer", "c.records_read_late"),),
     "the same record changes nothing": (("log-changes-under-answer", "sent.record != f.answer.record"),),
     "the check is that of `follower-takes-late-answer`": (("follower-ignores-late-answer", "not is_taken(s, c, m)"),),
@@ -334,7 +256,7 @@ BOUNDS: dict[str, tuple[Place, ...]] = {
         ("broker-writes-log-start", "r.checkpoint != (r.start if r.start > log.first_in_files(r) else 0)"),
     ),
 }
-"""Guards that are the model's own, with their purpose; `has_room` of any action is one too."""
+"""Guards that are the model's own, with their purpose."""
 
 
 def _fetches(s: State, leader: int, follower: int) -> bool:
@@ -501,5 +423,4 @@ ABLATION = Ablation(
     answers=ANSWERS,
     has_room=_has_room,
     conditions=CONDITIONS,
-    room=frozenset({_ROOM}),
 )

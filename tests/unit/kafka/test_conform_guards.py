@@ -1,5 +1,6 @@
 """Each guard of the bound models is classified: a check in Kafka, a physical condition, or a bound of the model."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,8 +44,11 @@ def test_every_guard_is_a_check_of_kafka_physical_or_a_bound(bound: Binding) -> 
 def test_no_guard_is_classified_that_does_not_exist(bound: Binding) -> None:
     known = {(guard.action, guard.condition) for guard in every(bound)}
     kafkas, groups = bound.ablation.kafkas, (bound.ablation.physical, bound.ablation.bounds)
-    places = [*kafkas, *(place for group in groups for found in group.values() for place in found)]
+    named = [place for group in groups for found in group.values() for place in found]
+    places = [*kafkas, *(place for place in named if not isinstance(place, str))]
     assert set(places) <= known
+    for pattern in (place for place in named if isinstance(place, str)):
+        assert any(re.fullmatch(pattern, condition) for _, condition in known)
     assert len(set(places)) == len(places)
     assert not {action.replace("-", "_") for action, _ in kafkas} & bound.not_driven.keys()
 
