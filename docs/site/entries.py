@@ -28,7 +28,7 @@ from fencepost.invariants.catalogue import Case, Entry, Run, entries, evidence, 
 from fencepost.invariants.claim_files import CLASSES
 from fencepost.invariants.theorems import THEOREMS
 from fencepost.site import places
-from fencepost.site.places import PAGES, link_to, number, page_of, table
+from fencepost.site.places import PAGES, links_to_entries, number, page_of, table
 from fencepost.site.tables import seconds_of
 
 
@@ -203,8 +203,9 @@ def index() -> Iterator[str]:
         yield from ("", f"## {title}", "")
         for item, stands in promised:
             if stands.word == word:
-                by = ", ".join(link_to(found.id, "guarantees/") for found in stands.findings if not found.is_past)
-                yield f"- {link_to(item.id, 'guarantees/')}{f', by {by}' if by else ''}: {item.sentence}"
+                by = links_to_entries((found.id for found in stands.findings if not found.is_past), "guarantees.md")
+                name = links_to_entries([item.id], "guarantees.md")
+                yield f"- {name}{by and f', by {by}'}: {item.sentence}"
     yield ""
 
 
@@ -257,13 +258,14 @@ def _entry(entry: Entry) -> Iterator[str]:
 
 def _claim(entry: Entry) -> Iterator[str]:
     """Yield a claim of a KIP as an item of a list."""
+    place = f"guarantees/{page_of()[entry.id]}.md"
     if entry.same_as and not cases_of(entry):
-        shown = f"Same as {', '.join(link_to(name) for name in entry.same_as)}."
+        shown = f"Same as {links_to_entries(entry.same_as, place)}."
     else:
         shown = " ".join(f"{line}." for line in _evidence(cases_of(entry)))
     classes = (f"Kafka {row['kafka']}: {row['verdict']}, {row['seen']}." for row in classes_of(entry))
     head = f'<a id="{entry.id.lower()}"></a>**{entry.id}**, *{STATUS[status(entry)][0].lower()}*:'
-    below = details(entry, f"guarantees/{page_of()[entry.id]}.md")
+    below = details(entry, place)
     parts = (head, entry.sentence, answer_of(entry), shown, *classes, f"({entry.source})", below)
     yield "- " + " ".join(part for part in parts if part)
 
@@ -399,9 +401,9 @@ def coverage() -> Iterator[str]:
     for title, ids in sections().items():
         yield from (f"## {title}", "")
         for word, (label, _) in STATUS.items():
-            mine = [link_to(name, "guarantees/") for name in ids if status(entries()[name]) == word]
+            mine = [name for name in ids if status(entries()[name]) == word]
             if mine:
-                yield f"- **{label.partition(':')[0]}** ({len(mine)}): {', '.join(mine)}"
+                yield f"- **{label.partition(':')[0]}** ({len(mine)}): {links_to_entries(mine, 'coverage.md')}"
         yield ""
 
 

@@ -23,37 +23,78 @@ def gigabytes(value: float) -> str:
 
 # -- speed and size
 
+MEASURED: dict[str, tuple[str, str, dict[str, Column]]] = {
+    "audit-runs": (
+        "audit",
+        "rows",
+        {
+            "records": "{records:,}",
+            "master": "{master}",
+            "partitions": "{partitions:,}",
+            "changes of one": lambda row: f"{row['hot']:,}" if row["hot"] else "",
+            "seconds": "{seconds:.0f}",
+            "reading": "{reading_seconds:.0f}",
+            "memory": "{peak_gb:.1f} GB",
+            "planted": "{planted}",
+            "found": "{found}",
+            "wrongly blamed": "{false}",
+            "exposures, found": "{exposed}, {exposed_found}",
+            "digest": "{digest:.8}",
+            "load": "{load:.0f}",
+        },
+    ),
+    "builds": (
+        "builds",
+        "rows",
+        {
+            "change": "{name}",
+            "verdict": "{verdict}",
+            "steps": lambda row: str(row.get("steps") or "-"),
+            "seconds": "{seconds:.0f}",
+        },
+    ),
+    "recalled": (
+        "recall",
+        "rows",
+        {
+            "defect": "{name}: {what}",
+            "found in": "{release}",
+            "profile": "{profile}",
+            "first history": lambda row: f"{row['seed']:,}" if row["seed"] else "not found",
+            "steps, shortened": "{steps}",
+            "not in": "{repaired}",
+        },
+    ),
+    "explore": ("explore", "rows", {"what": "{what}", "measured": "{measured}", "wanted": "{wanted}"}),
+    "speed-steps": (
+        "speed",
+        "steps",
+        {"step": "{step}", "kip320": "{kip320}", "3 brokers": "{three brokers}", "kept": "{kept}"},
+    ),
+    "moving": (
+        "switches",
+        "moving",
+        {
+            "what": "{what}",
+            "kept": "{kept}",
+            "ended": lambda row: "yes" if row["complete"] else "no",
+            "distinct": "{distinct:,}",
+            "depth": "{depth}",
+            "wall s": "{wall:.0f}",
+            "states/s": lambda row: f"{row['distinct'] / row['wall']:,.0f}",
+            "bytes a state": lambda row: f"{row['store_bytes'] / row['distinct']:.1f}",
+            "store": lambda row: gigabytes(row["store_bytes"]),
+            "peak": lambda row: gigabytes(row["peak_bytes"]),
+        },
+    ),
+}
+"""Tables of the rows of one figure: its file, the key of the rows, and the columns."""
 
-def audit() -> Table:
-    """Return the time and the findings of audits of synthetic logs."""
-    columns: dict[str, Column] = {
-        "records": "{records:,}",
-        "master": "{master}",
-        "partitions": "{partitions:,}",
-        "changes of one": lambda row: f"{row['hot']:,}" if row["hot"] else "",
-        "seconds": "{seconds:.0f}",
-        "reading": "{reading_seconds:.0f}",
-        "memory": "{peak_gb:.1f} GB",
-        "planted": "{planted}",
-        "found": "{found}",
-        "wrongly blamed": "{false}",
-        "exposures, found": "{exposed}, {exposed_found}",
-        "digest": "{digest:.8}",
-        "load": "{load:.0f}",
-    }
-    return table_of(load("audit").get("rows", []), columns)
 
-
-def builds() -> Table:
-    """Return the table of changes made to a release, and the result of `compare` for each."""
-    columns: dict[str, Column] = {
-        "change": "{name}",
-        "verdict": "{verdict}",
-        "steps": "{steps}",
-        "seconds": "{seconds:.0f}",
-    }
-    rows = load("builds").get("rows", [])
-    return table_of(({**row, "steps": row.get("steps") or "-"} for row in rows), columns)
+def measured(name: str) -> Table:
+    """Return a table of `MEASURED`."""
+    file, key, columns = MEASURED[name]
+    return table_of(load(file).get(key, ()), columns)
 
 
 def releases_compared() -> Table:
@@ -70,24 +111,6 @@ def releases_compared() -> Table:
         ]
         for row in rows
     )
-
-
-def recalled() -> Table:
-    """Return the table of defects that random histories find in old releases, each with its first history."""
-    columns: dict[str, Column] = {
-        "defect": "{name}: {what}",
-        "found in": "{release}",
-        "profile": "{profile}",
-        "first history": lambda row: f"{row['seed']:,}" if row["seed"] else "not found",
-        "steps, shortened": "{steps}",
-        "not in": "{repaired}",
-    }
-    return table_of(load("recall").get("rows", []), columns)
-
-
-def explorer() -> Table:
-    """Return the waiting times of the explorer's page, one row each."""
-    return table_of(load("explore").get("rows", []), {name: f"{{{name}}}" for name in ("what", "measured", "wanted")})
 
 
 def searches() -> Table:
@@ -111,12 +134,6 @@ def wanted() -> Table:
     return ["what", "wanted", "measured"], rows
 
 
-def steps() -> Table:
-    """Return the processor time per state, in nanoseconds, after each step of the back end's development."""
-    names = {"step": "step", "kip320": "kip320", "3 brokers": "three brokers", "kept": "kept"}
-    return table_of(load("speed")["steps"], {title: f"{{{name}}}" for title, name in names.items()})
-
-
 def switches_off() -> Table:
     """Return the cost of kafka-4.1 with the newer switches off, and with the model before them."""
     rows = load("switches").get("off", ())
@@ -129,23 +146,6 @@ def switches_off() -> Table:
         "bytes a state": "{bytes_a_state}",
     }
     return table_of(rows, columns)
-
-
-def moving() -> Table:
-    """Return the largest search with moving replicas, in both modes."""
-    columns: dict[str, Column] = {
-        "what": "{what}",
-        "kept": "{kept}",
-        "ended": lambda row: "yes" if row["complete"] else "no",
-        "distinct": "{distinct:,}",
-        "depth": "{depth}",
-        "wall s": "{wall:.0f}",
-        "states/s": lambda row: f"{row['distinct'] / row['wall']:,.0f}",
-        "bytes a state": lambda row: f"{row['store_bytes'] / row['distinct']:.1f}",
-        "store": lambda row: gigabytes(row["store_bytes"]),
-        "peak": lambda row: gigabytes(row["peak_bytes"]),
-    }
-    return table_of(load("switches").get("moving", ()), columns)
 
 
 # searches on Spark, and predictions for larger clusters

@@ -86,11 +86,6 @@ def page_of() -> dict[str, str]:
     return found
 
 
-def link_to(name: str, folder: str = "") -> str:
-    """Return a link to an entry, from a page relative to this folder."""
-    return f"[{name}]({folder}{page_of()[name]}.md#{name.lower()})"
-
-
 def slug(text: str) -> str:
     """Return GitHub's anchor of a heading, which links between pages of docs/ use."""
     return re.sub(r"[^\w\- ]", "", text.lower()).strip().replace(" ", "-")
