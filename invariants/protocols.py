@@ -29,7 +29,7 @@ from fencepost.invariants import (
 )
 from fencepost.model.cluster import state as cluster
 from fencepost.model.language import Action, Machine, Property
-from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.errors import require_known
 from fencepost.model.lineage import base
 from fencepost.model.protocols import MACHINES
 
@@ -74,12 +74,7 @@ class Protocol:
         if not names:
             return self.properties
         known = {item.name: item for item in self.every_property}
-        for name in names:
-            if name not in known:
-                raise UsageError(
-                    f"protocol {self.name!r} has no property {name!r}.{nearest(name, list(known))} "
-                    f"Properties are: {', '.join(known)}."
-                )
+        require_known(names, known, f"protocol {self.name!r} has no property", "Properties are")
         return tuple(known[name] for name in dict.fromkeys(names))
 
 
@@ -134,7 +129,5 @@ LINEAGE = tuple(machine.name for machine in MACHINES if machine.state is base.St
 
 def protocol(name: str) -> Protocol:
     """Return the protocol of this name; raise UsageError if there is none."""
-    if name not in PROTOCOLS:
-        known = list(PROTOCOLS)
-        raise UsageError(f"there is no protocol {name!r}.{nearest(name, known)} Protocols are: {', '.join(known)}.")
+    require_known((name,), PROTOCOLS, "there is no protocol", "Protocols are")
     return PROTOCOLS[name]

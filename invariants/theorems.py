@@ -22,7 +22,7 @@ from fencepost.invariants.protocols import LINEAGE, PROTOCOLS, Protocol, protoco
 from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.clients.tokens import alone
 from fencepost.model.language import Machine, Property
-from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.errors import require_known
 
 WIDEST = (1 << 63) - 1
 """The greatest number of a field of 64 bits on the wire."""
@@ -288,18 +288,12 @@ def select(found: Protocol, names: tuple[str, ...]) -> tuple[Property, ...]:
     if not names:
         return tuple(item for item in found.properties if item.kind.must_hold)
     known = {item.name: item for item in (*found.every_property, *provable(found))}
-    for name in names:
-        if name not in known:
-            raise UsageError(
-                f"protocol {found.name!r} has no property or lemma {name!r}.{nearest(name, list(known))} They are: "
-                f"{', '.join(known)}."
-            )
+    require_known(names, known, f"protocol {found.name!r} has no property or lemma", "They are")
     return tuple(known[name] for name in dict.fromkeys(names))
 
 
 def theorem(name: str) -> Theorem:
     """Return the theorem of this name; raise UsageError if there is none."""
     known = {item.name: item for item in THEOREMS}
-    if name not in known:
-        raise UsageError(f"there is no proof {name!r}.{nearest(name, list(known))} Proofs are: {', '.join(known)}.")
+    require_known((name,), known, "there is no proof", "Proofs are")
     return known[name]

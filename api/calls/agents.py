@@ -32,7 +32,7 @@ from fencepost.invariants.catalogue import entries, evidence
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.kafka.audit.findings import SORTS
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import FencepostError, UsageError, nearest
+from fencepost.model.language.errors import FencepostError, UsageError, require_known
 from fencepost.model.language.interpreter import Interpreter
 
 SECONDS, MOST_SECONDS = 20.0, 120.0
@@ -261,14 +261,10 @@ def answer(name: str, given: dict[str, Any]) -> dict[str, Any]:
 def _tool(name: str, given: dict[str, Any]) -> Callable[..., dict[str, Any]]:
     """Return a tool that takes these arguments; raise UsageError for any other."""
     known = {tool.__name__: tool for tool in TOOLS}
-    if name not in known:
-        raise UsageError(f"there is no tool {name!r}.{nearest(name, list(known))} Tools are: {', '.join(known)}.")
+    require_known((name,), known, "there is no tool", "Tools are")
     wanted = signature(known[name]).parameters
     for item, value in given.items():
-        if item not in wanted:
-            raise UsageError(
-                f"{name} has no argument {item!r}.{nearest(item, list(wanted))} Arguments are: {', '.join(wanted)}."
-            )
+        require_known((item,), wanted, f"{name} has no argument", "Arguments are")
         kind = str(wanted[item].annotation).removesuffix(" | None")
         classes, words = KINDS[kind.partition("[")[0]]
         optional = value is None and wanted[item].default is None

@@ -22,7 +22,7 @@ from fencepost.explorers.running.interrupts import default_memory, interruptible
 from fencepost.invariants.catalogue import Profile, Run, runs, values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language import Property
-from fencepost.model.language.errors import FencepostError, UnkeptError, UsageError, nearest
+from fencepost.model.language.errors import FencepostError, UnkeptError, UsageError, require_known
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
@@ -268,9 +268,7 @@ def catalogue(
 
 def profile_named(name: str) -> Profile:
     """Return the profile of this name; raise UsageError if it does not exist."""
-    known = [str(item) for item in Profile]
-    if name not in known:
-        raise UsageError(f"there is no profile {name!r}.{nearest(name, known)} Profiles are: {', '.join(known)}.")
+    require_known((name,), [str(item) for item in Profile], "there is no profile", "Profiles are")
     return Profile(name)
 
 

@@ -23,7 +23,7 @@ from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import Constants, Machine, Property, records
 from fencepost.model.language.actions import Action
 from fencepost.model.language.domains import Domain, InFlight
-from fencepost.model.language.errors import DisabledError, UsageError, nearest
+from fencepost.model.language.errors import DisabledError, UsageError, require_known
 from fencepost.model.language.interpreter import Interpreter, Step
 
 
@@ -116,13 +116,9 @@ class InHand:
 
     def holds(self, state: Held, name: str) -> bool:
         """Return whether a state property holds in a state."""
-        found = {item.name: item for item in self.properties}
-        prop = found.get(name.replace("_", "-"))
-        if prop is None:
-            raise UsageError(
-                f"protocol {self.machine.name!r} has no property {name!r}.{nearest(name, list(found))} Properties "
-                f"are: {', '.join(found)}."
-            )
+        found, name = {item.name: item for item in self.properties}, name.replace("_", "-")
+        require_known((name,), found, f"protocol {self.machine.name!r} has no property", "Properties are")
+        prop = found[name]
         if prop.over_steps or prop.eventual is not None:
             raise UsageError(
                 f"property {prop.name!r} concerns more than one state: name an @always or a @sometimes property."
@@ -142,12 +138,7 @@ class InHand:
         if written and not values:
             return Step(item, arguments(self.plain, item, label, written))
         known = [param for param, _ in item.params]
-        for given in values:
-            if given not in known:
-                raise UsageError(
-                    f"action {item.label!r} has no parameter {given!r}.{nearest(given, known)} Parameters are: "
-                    f"{', '.join(known)}."
-                )
+        require_known(values, known, f"action {item.label!r} has no parameter", "Parameters are")
         missing = [param for param in known if param not in values]
         if missing:
             raise UsageError(f"action {item.label!r} was given no {missing[0]!r}: write {missing[0]}=...")
@@ -201,11 +192,7 @@ def in_hand(
 def _field(record: type[records.Record], name: str) -> records.FieldType:
     """Return a field of a record; raise UsageError if the name is unknown."""
     known = dict(records.fields(record))
-    if name not in known:
-        raise UsageError(
-            f"record {record.__name__} has no field {name!r}.{nearest(str(name), list(known))} Fields are: "
-            f"{', '.join(known)}."
-        )
+    require_known((name,), known, f"record {record.__name__} has no field", "Fields are")
     return known[name]
 
 

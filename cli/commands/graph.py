@@ -10,7 +10,7 @@ from fencepost.api.files import write_text
 from fencepost.cli.commands.options import Count, Target, Writable, constants_options, normalize_option
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_text
-from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.errors import require_known
 
 FORMATS = ("dot", "graphml")
 
@@ -39,10 +39,7 @@ def graph(prop: str | None, form: str, max_states: int, output: Path | None, **g
 
     Exit status: 0 written, 2 bad input, or more states than --max-states.
     """
-    if form not in FORMATS:
-        raise UsageError(
-            f"there is no format {form!r}.{nearest(form, list(FORMATS))} Formats are: {', '.join(FORMATS)}."
-        )
+    require_known((form,), FORMATS, "there is no format", "Formats are")
     question = Target.from_options(given).question((prop,) if prop else ())
     made = graph_of(question, prop=prop or "", max_states=max_states, normalize=given["normalize"])
     text = made.to_dot() if form == "dot" else made.to_graphml()

@@ -21,7 +21,7 @@ from fencepost.cli.views.console import Display, called, print_json, print_text,
 from fencepost.cli.wording import reword
 from fencepost.counterexamples.render import FORMATS
 from fencepost.counterexamples.trace import Trace
-from fencepost.model.language.errors import FencepostError, UsageError, nearest
+from fencepost.model.language.errors import FencepostError, UsageError, require_known
 
 TEXT, KAFKA_TEST = "text", "kafka-test"
 MODEL_HELP = "The Python file that defines the trace's protocol, if it is your own."
@@ -84,8 +84,7 @@ def show(file: str, form: str, output: Path | None, model: str | None, kafka: st
     the reverse).
     """
     known = (TEXT, *FORMATS, KAFKA_TEST)
-    if form not in known:
-        raise UsageError(f"there is no format {form!r}.{nearest(form, list(known))} Formats are: {', '.join(known)}.")
+    require_known((form,), known, "there is no format", "Formats are")
     if kafka is not None and form != KAFKA_TEST:
         raise UsageError(f"--kafka is for --format {KAFKA_TEST}, and the format is {form}. Leave it out.")
     if output:

@@ -5,6 +5,7 @@ A message has three beats: what was given, why it is refused, what to write inst
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 
@@ -58,3 +59,10 @@ def nearest(word: str, known: list[str], *, least: float = 0.5) -> str:
 
     close = difflib.get_close_matches(word, known, n=1, cutoff=least)
     return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def require_known(names: Iterable[str], known: Collection[str], lacks: str, listed: str) -> None:
+    """Raise UsageError for the first unknown name: `lacks` says what it is not, `listed` what the known ones are."""
+    for name in names:
+        if name not in known:
+            raise UsageError(f"{lacks} {name!r}.{nearest(str(name), list(known))} {listed}: {', '.join(known)}.")
