@@ -24,8 +24,6 @@ VIEWS = {
     "SimulateResult": ("commands.simulate", "print_sample"),
 }
 """By class of an answer, the module and the function of the command line that print it."""
-DATA = ("AblateResult", "AuditResult", "FaultsResult")
-"""Answers whose view takes their JSON."""
 BRIEF = ("AblateResult", "AdviceResult", "CompareResult", "ConformResult", "FaultsResult", "ProveResult")
 """Answers whose view shows one screen unless it is `verbose`."""
 
@@ -40,5 +38,5 @@ def first_screen(answer: Any) -> str:
     if name in BRIEF:
         show = partial(show, verbose=False)
     with redirect_stdout(io.StringIO()) as out:
-        show(results(narrow=True), answer.to_dict() if name in DATA else answer)
+        show(results(narrow=True), answer.to_dict() if name == "AuditResult" else answer)
     return HINT.sub("", out.getvalue()).rstrip("\n")

@@ -25,21 +25,9 @@ from fencepost.invariants.run_rows import words
 from fencepost.model.language.errors import UsageError
 
 __all__ = [
-    "Case",
-    "Entry",
-    "Evidence",
-    "Profile",
-    "Run",
-    "entries",
-    "evidence",
-    "file_of",
-    "named_by",
-    "runs",
-    "runs_of",
-    "sections",
-    "status",
-    "values_of",
-]
+    "Case", "Entry", "Evidence", "Profile", "Run", "entries", "evidence", "file_of", "named_by", "runs", "runs_of",
+    "sections", "status", "values_of",
+]  # fmt: skip
 
 RUN_FILES = (
     *("lineage", "replication", "quorum", "controller-failover", "metadata-reads", "leader-discovery"),

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import FORMAT, Printed, pick
-from fencepost.api.answers.results import table
+from fencepost.api.answers.results import frame, table
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.counterexamples.trace import RULE, Trace
 from fencepost.explorers.verdict import Verdict
@@ -112,10 +112,8 @@ class ProveResult(Printed):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each property."""
-        import pandas as pd
-
-        rows = [(item.name, str(item.kind), str(item.verdict), item.why) for item in self.proof.findings]
-        return pd.DataFrame(rows, columns=["property", "kind", "verdict", "why"]).set_index("property")
+        rows = ((item.name, str(item.kind), str(item.verdict), item.why) for item in self.proof.findings)
+        return frame("property kind verdict why", rows, index="property")
 
     def _repr_html_(self) -> str:
         rows = [(item.name, item.verdict, item.why) for item in self.proof.findings]

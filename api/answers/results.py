@@ -172,6 +172,14 @@ class Answer(Printed):
         return deepcopy(self.data)
 
 
+def frame(columns: str, rows: Iterable[Any], *, index: str = "", whole: str = "") -> pd.DataFrame:
+    """Return rows as a data frame with these columns, one of which has whole numbers or nothing."""
+    import pandas as pd
+
+    made = pd.DataFrame(list(rows), columns=columns.split()).astype({whole: "Int64"} if whole else {})
+    return made.set_index(index) if index else made
+
+
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return rows as an HTML table."""
     cells = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
@@ -316,11 +324,8 @@ class CheckResult(Printed, Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each property."""
-        import pandas as pd
-
-        rows = [(it.name, str(it.kind), str(it.verdict), it.path and it.path.length) for it in self.properties]
-        found = pd.DataFrame(rows, columns=["property", "kind", "verdict", "length"])
-        return found.set_index("property").astype({"length": "Int64"})
+        rows = ((it.name, str(it.kind), str(it.verdict), it.path and it.path.length) for it in self.properties)
+        return frame("property kind verdict length", rows, index="property", whole="length")
 
     def _repr_html_(self) -> str:
         """Return a table of the properties, and the diagram of the first violation."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import KEY, Json
 from fencepost.api.answers.matrix import refuse_unfinished, row_data, suspicions, whole_data
-from fencepost.api.answers.results import Answer, table
+from fencepost.api.answers.results import Answer, frame, table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.constants import read_value
 from fencepost.api.asking.quantities import counted
@@ -23,18 +23,7 @@ from fencepost.api.topics.claims import Needed, Unneeded
 from fencepost.explorers.program.fingerprint import ends, texts
 from fencepost.explorers.program.removal import Guard, find_guard
 from fencepost.explorers.running.interrupts import Signals, cancelled_by, default_memory
-from fencepost.explorers.verdict import (
-    Cause,
-    Options,
-    Problem,
-    Reason,
-    Result,
-    Verdict,
-    cause_of,
-    ended_by_signal,
-    extended,
-    not_kept,
-)
+from fencepost.explorers.verdict import Cause, Options, Reason, Verdict, cause_of, ended_by_signal, extended, not_kept
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import Constants, Machine, Property
 from fencepost.model.language.actions import Kind
@@ -45,6 +34,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.evidence.ablation import Row, RowOutcome
     from fencepost.explorers.native.compile import Source
     from fencepost.explorers.spark.session import Cluster
+    from fencepost.explorers.verdict import Problem, Result
 
 LEAST_STATES = 1_000_000
 """Most states of any row: without a guard, a machine may have many times the states of the whole."""
@@ -112,11 +102,11 @@ class AblateResult(Answer):
         """Return a row for each guard and setting, with the length of the shortest violation of each property."""
         import pandas as pd
 
-        rows = [(item.purpose, item.condition, item.distinct) for item in self.rows]
+        rows = ((item.purpose, item.condition, item.distinct) for item in self.rows)
         lengths = [
             [item.cells[name].length if name in item.cells else None for name in self.asked] for item in self.rows
         ]
-        own = pd.DataFrame(rows, columns=["purpose", "condition", "states"]).astype({"states": "Int64"})
+        own = frame("purpose condition states", rows, whole="states")
         found = pd.DataFrame(lengths, columns=list(self.asked)).astype("Int64")
         return pd.concat([own, found], axis="columns").set_axis(pd.Index([item.name for item in self.rows], name="row"))
 

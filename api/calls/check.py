@@ -23,14 +23,7 @@ from fencepost.api.files import alone_in, keeps_search, make_sure_folder
 from fencepost.api.topics.version_notes import background_notes
 from fencepost.counterexamples.promises import hanging
 from fencepost.explorers.program.subset.program import check as read
-from fencepost.explorers.running.interrupts import (
-    BY_KEYBOARD,
-    DEFAULT_SHARE,
-    Stopped,
-    cancelled_by,
-    default_memory,
-    peak_memory,
-)
+from fencepost.explorers.running import interrupts
 from fencepost.explorers.verdict import (
     Cause,
     CrossCheckError,
@@ -118,7 +111,7 @@ def check(
         max_depth=max_depth,
         max_states=max_states,
         budget=budget,
-        memory=default_memory() if memory is None else memory,
+        memory=interrupts.default_memory() if memory is None else memory,
         checkpoint=str(checkpoint) if checkpoint else None,
         resume=resume,
         spill=str(spill) if spill else None,
@@ -136,7 +129,7 @@ def check(
         )
     if checkpoint and not resume and keeps_search(Path(checkpoint)):
         refuse_replacing(checkpoint)
-    with cancelled_by(cancel) if cancel else nullcontext(), alone_in(options.checkpoint):
+    with interrupts.cancelled_by(cancel) if cancel else nullcontext(), alone_in(options.checkpoint):
         began = time.perf_counter()
         found = explore(question, engine, options, watch, cluster)
         if grow is not None:
@@ -158,7 +151,7 @@ def answer(
     base, told = (compared.outcome, compared.notes) if compared else (None, ())
     notes = (*told, *notes) if base is Base.SAME else (*notes, *told)
     return CheckResult(
-        **{**parts, "notes": notes, "peak_memory_bytes": peak_memory()},
+        **{**parts, "notes": notes, "peak_memory_bytes": interrupts.peak_memory()},
         question=question,
         normalize=options.normalize,
         background=background,
@@ -207,7 +200,8 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
     except Exception as error:
         raise of_model(error) from error
     except KeyboardInterrupt as signal:
-        why = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD.on(f" while preparing {question.name}")
+        preparing = interrupts.BY_KEYBOARD.on(f" while preparing {question.name}")
+        why = signal.why if isinstance(signal, interrupts.Stopped) else preparing
         return _interrupted(question, engine, options, why, time.perf_counter() - began)
     finally:
         watch.clear()
@@ -305,6 +299,6 @@ def _interrupted(question: Question, engine: str, options: Options, why: str, se
 def with_memory_explained(result: Result) -> Result:
     """Return the result; if the default memory limit ended the search, explain the limit."""
     if result.why_stopped and cause_of(result.why_stopped) is Cause.MEMORY:
-        where = f" ({DEFAULT_SHARE:.0%} of what was available; `memory=` sets another limit)"
+        where = f" ({interrupts.DEFAULT_SHARE:.0%} of what was available; `memory=` sets another limit)"
         return replace(result, why_stopped=extended(result.why_stopped, where))
     return result

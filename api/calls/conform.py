@@ -90,28 +90,23 @@ def conform(
     are processes that run Kafka's classes. Each difference is written to the folder `output`, as a trace that can be
     replayed.
     """
-    from fencepost.kafka.conform.histories import (
-        DEPTH,
-        HistoriesPlan,
-        conform_histories,
-        conform_trace,
-        write_differences,
-    )
+    from fencepost.kafka.conform import histories
 
     folder = _folder(output)
     bound, release = _prepare(what, kafka, jars, watched(progress), version)
     files = tuple(map(Path, traces))
     if files:
-        reports = [conform_trace(bound, release, file) for file in files]
+        reports = [histories.conform_trace(bound, release, file) for file in files]
     else:
         usual = {**bound.rules(release.model), **({} if walks else bound.small)}
         given = read_values(bound.machine, join_values(constants, settings))
         chosen = make_constants(bound.machine, release.model, {**usual, **given})
-        plan = HistoriesPlan(chosen, walks or 0, depth or DEPTH, seed, budget, workers or os.cpu_count() or 1, lines)
-        reports = [conform_histories(bound, release, plan, watched(progress).note)]
+        depth, workers = depth or histories.DEPTH, workers or os.cpu_count() or 1
+        plan = histories.HistoriesPlan(chosen, walks or 0, depth, seed, budget, workers, lines)
+        reports = [histories.conform_histories(bound, release, plan, watched(progress).note)]
     if folder is not None:
         for report in reports:
-            write_differences(report, folder)
+            histories.write_differences(report, folder)
     return ConformResult.of(*reports)
 
 

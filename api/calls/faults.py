@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import FORMAT, KEY, Json
 from fencepost.api.answers.counterexample import Counterexample, trace_of_path
-from fencepost.api.answers.results import Answer, table
+from fencepost.api.answers.results import Answer, frame, table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.constants import Setting, axes_from, settings_of
 from fencepost.api.asking.places import placed
@@ -80,8 +80,7 @@ class FaultsResult(Answer):
         """Return a row for each setting: its constants, and the cost of the cheapest violating faults."""
         import pandas as pd
 
-        rows = [(item.least, item.undetermined) for item in self.settings]
-        found = pd.DataFrame(rows, columns=["least", "undetermined"]).astype({"least": "Int64"})
+        found = frame("least undetermined", ((it.least, it.undetermined) for it in self.settings), whole="least")
         return pd.concat([pd.DataFrame([dict(item.setting) for item in self.settings]), found], axis="columns")
 
     def _repr_html_(self) -> str:

@@ -16,14 +16,7 @@ from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.targets import Question, ask
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.explorers.paths import holds_at_end, values_of
-from fencepost.explorers.running.interrupts import (
-    BY_KEYBOARD,
-    Stopped,
-    cancelled_by,
-    default_memory,
-    interruptible,
-    stop_if_cancelled,
-)
+from fencepost.explorers.running import interrupts
 from fencepost.explorers.verdict import Options, Result, Verdict, ended_by_signal, extended
 from fencepost.invariants.protocols import Protocol
 from fencepost.invariants.theorems import WIDEST, select
@@ -100,7 +93,7 @@ def prove(
     settings = Settings(
         lifted, k, depth, every_state, timeout, workers or processors(), havoc_loops=havoc_loops and bool(lifted)
     )
-    with cancelled_by(cancel):
+    with interrupts.cancelled_by(cancel):
         proof = proof_of(
             found.machine, question.constants, chosen, settings, watch, f"proving {found.name}", cache=cache
         )
@@ -125,7 +118,7 @@ def proof_of(
     from fencepost.explorers.symbolic.proof import prove as proved
 
     def tell(done: int, of: int) -> None:
-        stop_if_cancelled()
+        interrupts.stop_if_cancelled()
         watch.spin(f"{what}: {done} of {of} steps")
 
     with watch.busy(what):
@@ -179,7 +172,7 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
     violated: dict[str, str] | None
     with watch.busy(f"searching {report.found.name} for the state that breaks the induction"):
         try:
-            with interruptible():
+            with interrupts.interruptible():
                 search, result, wrong = search_states(report, constants, seconds)
                 if wrong is not None and constants.values == report.constants.values:
                     return beside_error(report, wrong, result)
@@ -192,7 +185,7 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
                     answer, violated, stopped = look_for(report, search, result, pair.before)
         except KeyboardInterrupt as signal:
             answer, violated = "", {}
-            stopped = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD
+            stopped = signal.why if isinstance(signal, interrupts.Stopped) else interrupts.BY_KEYBOARD
         except (ModelError, UsageError) as error:
             answer, violated, stopped = f"no search can look for it: {str(error).partition('. ')[0]}", {}, ""
     report = replace(report, proof=replace(report.proof, why_stopped=stopped))
@@ -341,9 +334,8 @@ def search_states(
     """Search exhaustively; return the search, its result, and the error of the model that ended it, if one did."""
     from fencepost.explorers.native.search import Search
 
-    search = Search(
-        report.found.machine, constants, report.properties, Options(workers=1, budget=seconds, memory=default_memory())
-    )
+    options = Options(workers=1, budget=seconds, memory=interrupts.default_memory())
+    search = Search(report.found.machine, constants, report.properties, options)
     try:
         result = search.run()
     except DomainError as error:
@@ -393,9 +385,9 @@ def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResu
     if report.proof.verdict is not Verdict.UNDETERMINED or report.proof.why_stopped:
         return report
     try:
-        with interruptible():
+        with interrupts.interruptible():
             return _with_lemmas(report, seconds, watch)
-    except Stopped as signal:
+    except interrupts.Stopped as signal:
         return replace(
             report, proof=replace(report.proof, why_stopped=extended(signal.why, " while lemmas were looked for"))
         )
@@ -409,7 +401,7 @@ def _with_lemmas(report: ProveResult, seconds: float, watch: Watch) -> ProveResu
     with watch.busy(f"strengthening {machine.name}: looking at reachable states"):
         search = PlainSearch(machine, constants, (), Options(workers=1, max_states=LOOKED_AT))
         if ended_by_signal(search.run().why_stopped):
-            raise Stopped(BY_KEYBOARD)
+            raise interrupts.Stopped(interrupts.BY_KEYBOARD)
         every = candidates(machine, {item.name for item in report.properties})
         left = not_refuted(machine, constants, every, search.parents)
     watch.note(

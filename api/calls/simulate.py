@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import FORMAT, Printed, actions_of, judged, pick
 from fencepost.api.answers.counterexample import Counterexample, trace_of_path
+from fencepost.api.answers.results import frame
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.places import against, placed
 from fencepost.api.asking.quantities import counted
@@ -77,14 +78,11 @@ class SimulateResult(Printed, Sample):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each property."""
-        import pandas as pd
-
-        rows = [
+        rows = (
             (it.result.name, str(it.result.kind), str(it.result.verdict), it.walks, it.path and it.path.length)
             for it in self.properties
-        ]
-        columns = ["property", "kind", "verdict", "walks", "length"]
-        return pd.DataFrame(rows, columns=columns).set_index("property").astype({"length": "Int64"})
+        )
+        return frame("property kind verdict walks length", rows, index="property", whole="length")
 
     def _repr_html_(self) -> str:
         """Return a summary of the walks, and the diagram of the gravest violation."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import FORMAT, Json, actions_of
 from fencepost.api.answers.counterexample import Counterexample, trace_of_path
-from fencepost.api.answers.results import Answer, table
+from fencepost.api.answers.results import Answer, frame, table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.constants import Setting, axes_from, settings_of
 from fencepost.api.asking.places import placed
@@ -71,8 +71,8 @@ class SweepResult(Answer):
         """Return a row for each cell."""
         import pandas as pd
 
-        rows = [(str(item.verdict), item.walks, item.violated, item.shortest) for item in self.cells]
-        found = pd.DataFrame(rows, columns=["verdict", "walks", "violated", "shortest"]).astype({"shortest": "Int64"})
+        rows = ((str(item.verdict), item.walks, item.violated, item.shortest) for item in self.cells)
+        found = frame("verdict walks violated shortest", rows, whole="shortest")
         return pd.concat([pd.DataFrame([dict(item.constants) for item in self.cells]), found], axis="columns")
 
     def walks(self) -> pd.DataFrame:

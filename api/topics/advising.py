@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import FORMAT, Json, pick
-from fencepost.api.answers.results import Answer, table
+from fencepost.api.answers.results import Answer, frame, table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted, listed
 from fencepost.api.topics.advice_words import ELR_SHOWN, KINDS, headline, in_sentences, row_of
@@ -51,12 +51,8 @@ class AdviceResult(Answer):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each operation: its effect here, its findings, the alternative, and the evidence."""
-        import pandas as pd
-
-        names = ("operation", "outcome", "findings", "instead", "after", "show", "measure")
-        found: list[Any] = list(self.to_dict()["operations"])
-        rows = [[item[name] for name in names] for item in found]
-        return pd.DataFrame(rows, columns=list(names))
+        names = "operation outcome findings instead after show measure"
+        return frame(names, ([item[name] for name in names.split()] for item in self.to_dict()["operations"]))
 
     def _repr_html_(self) -> str:
         data = self.to_dict()

@@ -11,20 +11,10 @@ from typing import Any
 from fencepost.api.answers.as_json import FORMAT, pick
 from fencepost.api.answers.counterexample import archived
 from fencepost.api.asking.arguments import call
-from fencepost.invariants.catalogue import (
-    Case,
-    Entry,
-    Evidence,
-    Run,
-    entries,
-    evidence,
-    named_by,
-    reached_by,
-    status,
-    values_of,
-)
+from fencepost.invariants.catalogue import entries, evidence, named_by, reached_by, status, values_of
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import PROTOCOLS, protocol
+from fencepost.invariants.run import Case, Entry, Evidence, Run
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.machine import Machine, Repair
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,21 +18,13 @@ from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands import options
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import (
-    called,
-    joined,
-    print_json,
-    print_lines,
-    print_rows,
-    render_page,
-    results,
-    styled,
-)
+from fencepost.cli.views.console import called, joined, print_lines, print_rows, render_page, show, styled
 from fencepost.cli.views.screen import checked, print_answer, some
 from fencepost.explorers.verdict import ended_by_signal
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
+    from fencepost.api.calls.ablate import AblateResult
     from fencepost.explorers.spark.session import Cluster
     from rich.console import Console
     from rich.text import Text
@@ -76,12 +69,8 @@ def ablate(**given: Any) -> Exit:
     matrix = called(given, ablated, names, question, also=_also(question, given["also"]), cluster=cluster)
     data = matrix.to_dict()
     traces = _named_traces(data, Path(given["trace"])) if given["trace"] else {}
-    if given["json"]:
-        print_json(data)
-    else:
-        verbose = bool(given["verbose"])
-        reach = "" if verbose else checked(question, normalize=given["normalize"])
-        print_matrix(results(narrow=not verbose), data, reach, legend=not given["quiet"], verbose=verbose)
+    reach = "" if given["verbose"] else checked(question, normalize=given["normalize"])
+    show(given, replace(matrix, data=data), print_matrix, reach=reach, legend=not given["quiet"])
     if given["html"]:
         write_text(given["html"], page(data))
     for file, text in traces.items():
@@ -177,8 +166,11 @@ def _whole(data: Json) -> list[str]:
     return [*found, *(f"`{name}` is undetermined in the whole protocol" for name in left)]
 
 
-def print_matrix(console: Console, data: Json, reach: str = "", *, legend: bool = True, verbose: bool = True) -> None:
+def print_matrix(
+    console: Console, made: AblateResult, reach: str = "", *, legend: bool = True, verbose: bool = True
+) -> None:
     """Print a matrix: the verdict, the rows of each purpose, in full if `verbose`, with a legend."""
+    data = made.to_dict()
     print_lines(console, headline(data), style="bold")
     for text in _whole(data):
         print_lines(

@@ -6,17 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from click import argument, option
 from fencepost.api.asking.quantities import counted, listed
-from fencepost.api.calls.compare import (
-    MOST_PAIRS,
-    WORDS,
-    ActionsDiffer,
-    CompareResult,
-    Comparison,
-    OnlyOneSide,
-    Side,
-    TwoVerdicts,
-    common_machine,
-)
+from fencepost.api.calls.compare import MOST_PAIRS, WORDS, common_machine
 from fencepost.api.calls.compare import compare as compared
 from fencepost.api.files import write_text
 from fencepost.cli.commands import options
@@ -30,6 +20,7 @@ from fencepost.cli.views.console import (
     print_lines,
     print_rows,
     results,
+    show,
     styled,
 )
 from fencepost.cli.views.screen import print_answer, print_steps, some
@@ -37,6 +28,7 @@ from fencepost.counterexamples.folding import fold
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
+    from fencepost.api.calls.compare import ActionsDiffer, CompareResult, Comparison, OnlyOneSide, Side, TwoVerdicts
     from rich.console import Console
 
 
@@ -89,10 +81,7 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     constants = options.parse_constants(common_machine(a, b), given["settings"], given["with_"], given["without"])
     names, version = "workers memory max_pairs max_states normalize", given["version"] or ""
     made = called(given, compared, names, a, b or None, constants=constants, version=version, on=paths)
-    if given["json"]:
-        print_json(made.to_dict())
-    else:
-        print_compared(results(narrow=not given["verbose"]), made, verbose=bool(given["verbose"]), quiet=given["quiet"])
+    show(given, made, print_compared, quiet=given["quiet"])
     return {True: Exit.AS_EXPECTED, False: Exit.FAILED, None: Exit.UNDETERMINED}[made.same]
 
 

@@ -11,7 +11,7 @@ from fencepost.api.asking.quantities import counted
 from fencepost.cli.commands import options
 from fencepost.cli.commands.options import parse_constants
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import Display, print_hanging, print_json, print_lines, results, styled
+from fencepost.cli.views.console import Display, print_hanging, print_lines, show, styled
 from fencepost.cli.views.screen import some
 from fencepost.model.language.errors import UsageError
 
@@ -88,10 +88,7 @@ def conform(protocol: str, **given: Any) -> Exit:
     """
     with Display(quiet=given["quiet"]) as display:
         found = _compare(protocol, given, display)
-    if given["json"]:
-        print_json(found.to_dict())
-    else:
-        print_conform(results(narrow=not given["verbose"]), found, verbose=bool(given["verbose"]))
+    show(given, found, print_conform)
     return ENDS[found.verdict]
 
 

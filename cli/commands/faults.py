@@ -14,7 +14,7 @@ from fencepost.api.topics.claims import breaks_with, left_out, name_of, tolerate
 from fencepost.cli.commands import options
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import called, print_json, print_lines, print_rows, results, styled, verdict_style
+from fencepost.cli.views.console import called, print_lines, print_rows, show, styled, verdict_style
 from fencepost.cli.views.screen import print_answer, violation
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import PROTOCOLS
@@ -22,6 +22,7 @@ from fencepost.model.language.actions import Property
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
+    from fencepost.api.calls.faults import FaultsResult
     from rich.console import Console
 
 
@@ -61,16 +62,7 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
     names = "kinds workers budget max_states memory normalize compact engine checkpoint resume"
     more = {"costs": _costs(costs), "grid": axes_of(question.protocol.machine, grid), "traces": given["trace"]}
     made = called(given, counted, names, question, prop=prop, **more)
-    if given["json"]:
-        print_json(made.to_dict())
-    else:
-        print_faults(
-            results(narrow=not given["verbose"]),
-            made.to_dict(),
-            question.protocol.properties,
-            verbose=bool(given["verbose"]),
-            quiet=given["quiet"],
-        )
+    show(given, made, print_faults, properties=question.protocol.properties, quiet=given["quiet"])
     require_kept(made.problems)
     return Exit.UNDETERMINED if made.undetermined else Exit.AS_EXPECTED
 
@@ -106,7 +98,7 @@ def headline(data: Json, properties: Iterable[Property]) -> str:
 
 def print_faults(
     console: Console,
-    data: Json,
+    made: FaultsResult,
     properties: Iterable[Property] | None = None,
     *,
     verbose: bool = True,
@@ -116,6 +108,7 @@ def print_faults(
 
     `properties` default to the shipped ones.
     """
+    data = made.to_dict()
     if properties is None:
         properties = PROTOCOLS[data["protocol"]].properties if data["protocol"] in PROTOCOLS else ()
     print_lines(console, headline(data, tuple(properties)), style=_style(data))

@@ -25,6 +25,7 @@ from fencepost.cli.views.console import (
     print_rows,
     print_trace,
     results,
+    show,
     styled,
     verdict_style,
     verdict_text,
@@ -103,16 +104,7 @@ def prove(**given: Any) -> Exit:
     timeout = parse_duration(given["timeout"], "--timeout")
     reach = 0.0 if given["reach"] in ("0", "0s") else parse_duration(given["reach"], "--reach")
     report = called(given, proved, names, question, only=given["properties"], timeout=timeout, reach=reach)
-    if given["json"]:
-        print_json(report.to_dict())
-    else:
-        print_report(
-            results(narrow=not given["verbose"]),
-            report,
-            partial(_command_for, target, given),
-            strengthened=given["strengthen"],
-            verbose=bool(given["verbose"]),
-        )
+    show(given, report, print_report, command=partial(_command_for, target, given), strengthened=given["strengthen"])
     if file and report.text:
         write_text(file, report.text)
         Display(quiet=given["quiet"]).note(f"{file}: {report.summary}")

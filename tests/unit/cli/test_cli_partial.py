@@ -37,7 +37,7 @@ def test_a_search_that_was_cut_short_says_so_and_never_that_it_holds(limit: str,
 
 
 def test_a_limit_that_nobody_set_says_where_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.api.calls.check.default_memory", lambda: 1000)
+    monkeypatch.setattr("fencepost.explorers.running.interrupts.default_memory", lambda: 1000)
     found = data_of(fencepost(*KIP320, "--json"))
     assert found["why_stopped"].endswith("was reached (80% of what was available; `--memory` sets another limit)")
 
