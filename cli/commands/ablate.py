@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 @option("--guard", "guards", multiple=True, metavar="NAME", help="Remove only this guard, such as 'follower-fetch 1'.")
 @option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row with this constant set to this value.")
 @options.workers_option("Rows at a time")
-@option("--budget", type=options.Time(), help="End each row after this time, such as 30s.")
+@option("--budget", type=options.TIME, help="End each row after this time, such as 30s.")
 @option("--max-states", type=options.Count(1), help="End each row after N states.")
-@option("--memory", type=options.Size(), help="Memory for all rows together, such as 8G.")
+@option("--memory", type=options.SIZE, help="Memory for all rows together, such as 8G.")
 @options.normalize_option
 @option("--checkpoint", metavar="DIR", help="Keep every finished row in this folder.")
 @option("--resume", is_flag=True, help="Take finished rows from the checkpoint.")

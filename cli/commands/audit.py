@@ -24,7 +24,7 @@ from fencepost.kafka.audit.findings import SEVERITIES
 )
 @option(
     "--within",
-    type=options.Time(),
+    type=options.TIME,
     default="60s",
     help="A change within this time of another is suspicious.  [default: 60s]",
 )

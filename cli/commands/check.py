@@ -42,7 +42,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 @options.search_options
 @option(
     "--grow",
-    type=options.Time(),
+    type=options.TIME,
     help="Then raise the bounds that were reached, one after the other, for this time in total, such as 10m.",
 )
 @option("--symmetry", is_flag=True, help="Search states once that differ only in which interchangeable thing is which.")

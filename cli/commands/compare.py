@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @option("--jars", multiple=True, metavar="DIR", help="Compare the jars in this folder (repeatable).")
 @option("--draws", type=options.Count(0), default=0, show_default=True, help="Draw N random histories, too.")
 @option("--seed", type=options.Count(0), default=1, show_default=True, help="Draw others.")
-@option("--budget", type=options.Time(), metavar="TIME", help="Stop executing histories after this time, such as 10m.")
+@option("--budget", type=options.TIME, metavar="TIME", help="Stop executing histories after this time, such as 10m.")
 @option("--output", metavar="DIR", help="Write the history after which builds differ into this folder, as a trace.")
 @option("--sarif", type=options.Writable(), help="Write what changed in builds to this file, for code scanning.")
 @options.constants_options
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @option("--max-pairs", type=options.Count(1), default=MOST_PAIRS, help="Give up after N pairs of sets.")
 @options.workers_option()
 @option("--max-states", type=options.Count(1), help="Give up after N states on one side.")
-@option("--memory", type=options.Size(), help="Give up before the states of one side need more than this, such as 4G.")
+@option("--memory", type=options.SIZE, help="Give up before the states of one side need more than this, such as 4G.")
 @options.normalize_option
 @options.verbose_option
 @options.output_options

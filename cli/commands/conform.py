@@ -64,7 +64,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
     "--changes", is_flag=True, help="Compare each change of the partition with Kafka's PartitionChangeBuilder alone."
 )
 @option("--lines", is_flag=True, help="Count the lines of Kafka's classes that are executed (JaCoCo, by Maven).")
-@option("--budget", type=options.Time(), metavar="TIME", help="Stop after this time, such as 10m.")
+@option("--budget", type=options.TIME, metavar="TIME", help="Stop after this time, such as 10m.")
 @options.workers_option("Processes that run Kafka's classes")
 @option("--output", metavar="DIR", help="Write each difference into this folder, as a trace that can be replayed.")
 @options.verbose_option

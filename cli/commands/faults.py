@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 @option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; several grids are combined.")
 @option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}.")
 @options.workers_option()
-@option("--budget", type=options.Time(), help="End each search after this time.")
+@option("--budget", type=options.TIME, help="End each search after this time.")
 @option("--max-states", type=options.Count(1), help="End each search after N states.")
-@option("--memory", type=options.Size(), help="End a search before its states need more than this, such as 8G.")
+@option("--memory", type=options.SIZE, help="End a search before its states need more than this, such as 8G.")
 @options.compact_option
 @options.normalize_option
 @option("--checkpoint", metavar="DIR", help="Keep every finished setting in this folder.")

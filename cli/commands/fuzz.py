@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from click import option
-from fencepost.cli.commands.options import Count, Time, command, output_options
+from fencepost.cli.commands.options import TIME, Count, command, output_options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import called, print_json, print_lines, print_rows, results, styled
 
@@ -28,7 +28,7 @@ SHOWN = 13
 @option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
 @option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
 @option("--histories", type=Count(1), help="Stop after N histories.  [default: 1000]")
-@option("--budget", type=Time(), metavar="TIME", help="Stop after this time, such as 10m.")
+@option("--budget", type=TIME, metavar="TIME", help="Stop after this time, such as 10m.")
 @option("--seed", type=Count(0), default=1, show_default=True, help="Begin with this seed.")
 @option(
     "--profile", default="mixed", metavar="NAME", show_default=True, help="disks, crashes, operators, all, or mixed."

@@ -129,54 +129,39 @@ class Count(click.IntRange):
         return "N"
 
 
-class Time(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
-    """A length of time, in seconds."""
+class Parsed(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
+    """A value that a function reads from the text of an option."""
 
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the seconds written in a text; None for an empty one."""
-        return parse_duration(value, _named(param)) if value else None
-
-
-class Size(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
-    """An amount of memory, in bytes."""
-
-    name = "size"
+    def __init__(self, name: str, read: Callable[[str, click.Parameter | None], Any]) -> None:
+        self.name, self.read = name, read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the bytes written in a text; None for an empty one."""
-        return parse_size(value, _named(param)) if value else None
+        """Return the value of a text."""
+        return self.read(value, param)
 
 
-class Sample(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
-    """A number of states, or all of them."""
-
-    name = "N|all"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number written in a text."""
-        if value == "all":
-            return EVERY
-        if NUMBER.fullmatch(str(value).replace("_", "")) is None:
-            raise UsageError(f"{_named(param)} was given {value!r}: write a number of states, or all.")
-        return Count(0).convert(value, param, ctx)
+def _sample(text: str, param: click.Parameter | None) -> Any:
+    if text == "all":
+        return EVERY
+    if NUMBER.fullmatch(text.replace("_", "")) is None:
+        raise UsageError(f"{_named(param)} was given {text!r}: write a number of states, or all.")
+    return Count(0).convert(text, param, None)
 
 
-class Expected(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
-    """An expected verdict."""
+def _verdict(text: str, _: click.Parameter | None) -> Verdict:
+    known = [str(item) for item in Verdict]
+    if text not in known:
+        raise UsageError(
+            f"--expect was given {text!r}, which is not a verdict.{nearest(text, known)} "
+            f"Verdicts are: {', '.join(known)}."
+        )
+    return Verdict(text)
 
-    name = "verdict"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the verdict of this name."""
-        known = [str(item) for item in Verdict]
-        if value not in known:
-            raise UsageError(
-                f"--expect was given {value!r}, which is not a verdict.{nearest(value, known)} "
-                f"Verdicts are: {', '.join(known)}."
-            )
-        return Verdict(value)
+TIME = Parsed("time", lambda text, param: parse_duration(text, _named(param)) if text else None)
+SIZE = Parsed("size", lambda text, param: parse_size(text, _named(param)) if text else None)
+SAMPLE, EXPECTED = Parsed("N|all", _sample), Parsed("verdict", _verdict)
+"""A length of time in seconds, an amount of memory in bytes, a number of states or all of them, a verdict."""
 
 
 OUTPUTS = "fencepost.outputs"
@@ -270,7 +255,7 @@ def workers_option(what: str = "Threads", most: int = 1024) -> Callable[[Any], A
 
 def expect_option(verdicts: Iterable[Verdict] = Verdict) -> Callable[[Any], Any]:
     """Return the option for the verdict that means success."""
-    return click.option("--expect", type=Expected(), help=f"Succeed only with this verdict: {', '.join(verdicts)}.")
+    return click.option("--expect", type=EXPECTED, help=f"Succeed only with this verdict: {', '.join(verdicts)}.")
 
 
 search_options = _together(
@@ -278,10 +263,10 @@ search_options = _together(
     compact_option,
     click.option(
         "--memory",
-        type=Size(),
+        type=SIZE,
         help="End before the states need more memory than this, such as 8G.  [default: 80 % of what is available]",
     ),
-    click.option("--budget", type=Time(), help="End after this time of searching, such as 10m."),
+    click.option("--budget", type=TIME, help="End after this time of searching, such as 10m."),
     click.option("--max-depth", type=Count(1), help="End after N levels."),
     click.option("--max-states", type=Count(1), help="End after N states."),
     click.option("--stop-on-violation", is_flag=True, help="End after the level of the first violation."),
@@ -298,7 +283,7 @@ spill_option = click.option(
 )
 cross_check_option = click.option(
     "--cross-check",
-    type=Sample(),
+    type=SAMPLE,
     help="Expand N stored states again with the plain semantics: a number, or all.  [default: as many as fit "
     "into a tenth of the time]",
 )

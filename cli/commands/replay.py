@@ -13,7 +13,7 @@ from fencepost.api.calls.shrink import ReplayResult
 from fencepost.api.calls.shrink import replay as replayed
 from fencepost.api.calls.shrink import shrink as shortened
 from fencepost.api.files import write_text
-from fencepost.cli.commands.options import Size, Time, Writable, output_options, refuse_program, workers_option
+from fencepost.cli.commands.options import SIZE, TIME, Writable, output_options, refuse_program, workers_option
 from fencepost.cli.commands.simulate import print_shrunk
 from fencepost.cli.failures import explain, visible
 from fencepost.cli.status import Exit, worst_exit
@@ -139,8 +139,8 @@ BUDGET, MEMORY = "60s", "2G"
 @command()
 @argument("file", metavar="FILE")
 @option("--trace", "output", type=Writable(), help="Write the shortened trace to this file, which may be FILE itself.")
-@option("--budget", type=Time(), default=BUDGET, show_default=True, help="Time limit, compilation not counted.")
-@option("--memory", type=Size(), default=MEMORY, show_default=True, help="Memory limit for the states of one search.")
+@option("--budget", type=TIME, default=BUDGET, show_default=True, help="Time limit, compilation not counted.")
+@option("--memory", type=SIZE, default=MEMORY, show_default=True, help="Memory limit for the states of one search.")
 @workers_option()
 @option("--model", metavar="FILE.py", help=MODEL_HELP)
 @output_options

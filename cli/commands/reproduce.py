@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from click import Choice, IntRange, argument, command, option
 from fencepost.api.asking.watching import Watch
-from fencepost.cli.commands.options import Time, output_options
+from fencepost.cli.commands.options import TIME, output_options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, print_rows, results, styled
 
@@ -35,7 +35,7 @@ COLOURS = {
     type=Choice(["lost", "out", "leaderless", "kept"]),
     help="Expect this verdict, whatever is known about the release.",
 )
-@option("--budget", type=Time(), metavar="TIME", help="Stop after this time.  [default: 170s]")
+@option("--budget", type=TIME, metavar="TIME", help="Stop after this time.  [default: 170s]")
 @option("--port", type=IntRange(1024, 65_000), metavar="N", help="The first port of the cluster.  [default: 19200]")
 @option("--output", metavar="DIR", help="Keep logs, settings and disks of all nodes in this folder, for an audit.")
 @output_options

@@ -68,7 +68,7 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
 @options.constants_options
 @options.properties_option
 @walk_options("Walks.")
-@option("--budget", type=options.Time(), help="Start no further walks after this time, such as 10m.")
+@option("--budget", type=options.TIME, help="Start no further walks after this time, such as 10m.")
 @options.workers_option()
 @option("--stop-on-violation", is_flag=True, help="End soon after the first violation.")
 @options.normalize_option

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )
 @option("--resume", is_flag=True, help="Add to the walks in --output without repeating them.")
 @options.spark_options
-@option("--budget", type=options.Time(), help="Start no further round after this time, such as 10m.")
+@option("--budget", type=options.TIME, help="Start no further round after this time, such as 10m.")
 @options.normalize_option
 @options.expect_option(FOUND)
 @option(
@@ -179,13 +179,6 @@ class Square(NamedTuple):
     shade: float
 
 
-class MapRow(NamedTuple):
-    """A row of a heat map."""
-
-    value: Value
-    cells: list[Square]
-
-
 class HeatMap(NamedTuple):
     """A heat map: its columns are the first axis and its rows the second."""
 
@@ -193,7 +186,7 @@ class HeatMap(NamedTuple):
     across: str
     down: str
     columns: list[Value]
-    rows: list[MapRow]
+    rows: list[tuple[Value, list[Square]]]
 
 
 def page(data: Json) -> str:
@@ -216,7 +209,7 @@ def maps_of(data: Json) -> list[HeatMap]:
         lines = []
         for row in rows:
             keys = [(*([column] if across else []), *([row] if down else []), *others) for column in columns]
-            lines.append(MapRow(row, [_square(known.get(key), refused.get(key, "")) for key in keys]))
+            lines.append((row, [_square(known.get(key), refused.get(key, "")) for key in keys]))
         title = " ".join(f"{name}={value}" for (name, _), value in zip(axes[2:], others, strict=True))
         found.append(HeatMap(title, across, down, columns, lines))
     return found

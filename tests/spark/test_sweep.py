@@ -367,7 +367,7 @@ def test_the_page_has_a_map_with_the_frontier_framed() -> None:
         "signatures": [{"property": "strong-isr", "actions": ["a", "b"], "walks": 3, "cells": 1, "length": 9}],
     }  # fmt: skip
     (found,) = maps_of(data)
-    kinds = [[square.kind for square in row.cells] for row in found.rows]
+    kinds = [[square.kind for square in cells] for _, cells in found.rows]
     assert kinds == [["safe", "frontier"], ["safe", "refused"]]
     text = page(data)
     assert text.count('class="frontier"') == 1
