@@ -102,16 +102,13 @@ def headline(data: dict[str, Any]) -> str:
             return f"nothing is {data['severity']} or worse; {counted(data['milder'], 'milder finding')} left out"
         return VERDICTS[data["verdict"]]
     worst = data["sorts"][0]
-    severity, moment = (
-        worst["severity"],
-        when(min(item["first"] for item in data["sorts"] if item["severity"] == worst["severity"])),
-    )
+    severity, lost = worst["severity"], any(item["sort"] == "records-lost" for item in data["sorts"])
+    moment = when(min(item["first"] for item in data["sorts"] if item["severity"] == severity))
     names = list(dict.fromkeys(named(item) for item in data["findings"] if item["severity"] == severity))
-    places = ", ".join(names[:3]) + (f" and {counted(len(names) - 3, 'more partition')}" if len(names) > 3 else "")
-    if any(item["sort"] == "records-lost" for item in data["sorts"]):
+    if lost:
         names = [named(it) for it in data["replicas"] if any(one["acknowledged"] for one in it["lost"])]
-        more = f" and {counted(len(names) - 3, 'more partition')}" if len(names) > 3 else ""
-        places = f"{', '.join(names[:3])}{more}"
+    places = ", ".join(names[:3]) + (f" and {counted(len(names) - 3, 'more partition')}" if len(names) > 3 else "")
+    if lost:
         return f"acknowledged records of {places} are not in the log of the leader (critical, {moment})"
     if severity == "critical":
         return f"records of {places} may be lost (critical, {moment})"

@@ -37,6 +37,7 @@ LIMITS = (
     "Not in the metadata log, and so not seen by the audit: the contents of replicas' logs without a given "
     "copy, refused requests, disk failures, and everything older than its first offset and oldest snapshot."
 )
+ELECTED = {"elr": " from the ELR", "unclean": " uncleanly", "last-known": " as the last known leader"}
 SORTS = 5
 """Most sorts of findings on a first screen."""
 PARTITIONS = 20
@@ -101,7 +102,7 @@ def print_audit(console: Console, data: dict[str, Any]) -> None:
             _replicas(console, replicas)
     for history in data["histories"]:
         console.print()
-        _history(console, history, [item for item in data["findings"] if _same(item, history)])
+        _history(console, data, history)
     if data["histories"]:
         console.print()
         print_lines(console, LEGEND, indent=2)
@@ -220,25 +221,14 @@ def _looked_for(console: Console, data: dict[str, Any]) -> None:
         print_hanging(console, head, f"{it['sort']}: {it['rule']}")
 
 
-def _same(item: dict[str, Any], history: dict[str, Any]) -> bool:
-    return (item["topic"], item["partition"]) == (history["topic"], history["partition"])
-
-
-def _history(console: Console, history: dict[str, Any], found: list[dict[str, Any]]) -> None:
-    console.print(heading(f"What happened to {history['topic']}-{history['partition']}"))
-    marks = {item["offset"]: item["sort"] for item in reversed(found)}
+def _history(console: Console, data: dict[str, Any], history: dict[str, Any]) -> None:
+    console.print(heading(f"What happened to {named(history)}"))
     for text in history["advice"]:
         print_hanging(console, styled("  What to do now: ", "bold"), text)
     rows = [("time", "offset", "leader", "epoch", "replicas", "ISR", "ELR", "min ISR", "")]
-    rows += [
-        (
-            clock(line["time"]),
-            f"{line['offset']:,}",
-            *line["state"],
-            line["told"] + (f"; <- {marks[line['offset']]}" if line["marked"] and line["offset"] in marks else ""),
-        )
-        for line in lines_of(history)
-    ]
+    for line in _marked_lines(data, history):
+        told = f"{line['told']}; <- {line['mark']}" if line["mark"] else line["told"]
+        rows.append((clock(line["time"]), f"{line['offset']:,}", *line["state"], told))
     print_rows(console, rows, indent=2)
 
 
@@ -280,14 +270,8 @@ def _state(step: dict[str, Any]) -> tuple[str, ...]:
     if step["election"] in ("unjudged", "deleted"):
         return ("?" if step["election"] == "unjudged" else "-",) * 6
     leader = "none" if step["leader"] < 0 else str(step["leader"])
-    return (
-        leader,
-        str(step["leader_epoch"]),
-        listed(step["replicas"]),
-        listed(step["isr"]),
-        listed(step["elr"]),
-        str(step["min_isr"]),
-    )
+    brokers = (listed(step[name]) for name in ("replicas", "isr", "elr"))
+    return leader, str(step["leader_epoch"]), *brokers, str(step["min_isr"])
 
 
 def describe_step(before: dict[str, Any] | None, step: dict[str, Any]) -> str:
@@ -303,17 +287,14 @@ def describe_step(before: dict[str, Any] | None, step: dict[str, Any]) -> str:
             under_way = step["adding"] or step["removing"]
             cancelled = not under_way and not set(before["adding"]) & set(step["replicas"])
             doing = f"adding {listed(step['adding'])}, removing {listed(step['removing'])}" if under_way else ""
-            words.append(
-                f"reassignment: {doing}" if doing else f"the reassignment {'is cancelled' if cancelled else 'ends'}"
-            )
+            end = f"the reassignment {'is cancelled' if cancelled else 'ends'}"
+            words.append(f"reassignment: {doing}" if doing else end)
         left = [broker for broker in before["isr"] if broker not in step["isr"]]
         joined = [broker for broker in step["isr"] if broker not in before["isr"]]
         words += [f"{listed(left)} left the ISR{_reason(left, step['why'])}"] if left else []
         words += [f"{listed(joined)} joined the ISR"] if joined else []
         if step["leader"] != before["leader"]:
-            how = {"elr": " from the ELR", "unclean": " uncleanly", "last-known": " as the last known leader"}.get(
-                step["election"], ""
-            )
+            how = ELECTED.get(step["election"], "")
             words.append("no leader" if step["leader"] < 0 else f"{step['leader']} elected{how}")
         gone = [broker for broker in before["elr"] if broker not in step["elr"]]
         words += [f"{listed(gone)} left the ELR"] if gone and not words else []
@@ -375,15 +356,12 @@ def _rest(console: Console, data: dict[str, Any]) -> None:
         print_lines(console, *ranked(data))
     lines = [note["text"] for note in data["notes"]]
     lines += [f"offsets {first:,} to {last:,} are in no file" for first, last in data["gaps"]]
-    if data["disagreements"]["count"]:
-        lines.append(
-            f"files disagree about {data['disagreements']['count']:,} offsets, "
-            f"the first {data['disagreements']['offset']:,}: the newer epoch counts"
-        )
-    if data["unjudged"]:
-        lines.append(
-            f"{counted(data['unjudged'], 'change')} of partitions whose state before is in no file: not judged"
-        )
+    differ, unjudged = data["disagreements"], data["unjudged"]
+    if differ["count"]:
+        first = f"the first {differ['offset']:,}: the newer epoch counts"
+        lines.append(f"files disagree about {differ['count']:,} offsets, {first}")
+    if unjudged:
+        lines.append(f"{counted(unjudged, 'change')} of partitions whose state before is in no file: not judged")
     if lines:
         console.print()
         console.print(heading("The log itself"))
@@ -416,8 +394,8 @@ def page(data: dict[str, Any]) -> str:
         lost=[text for item in data["replicas"] for text in lost_of(item)],
         colours=COLOURS,
         sorts=[
-            {**item, "found": _found(data, item)[:EACH], "more": item["count"] - min(EACH, len(_found(data, item)))}
-            for item in data["sorts"]
+            {**item, "found": found, "more": item["count"] - len(found)}
+            for item, found in ((item, _found(data, item)[:EACH]) for item in data["sorts"])
         ],
         histories=[{**history, "lines": _marked_lines(data, history)} for history in data["histories"]],
         ranked=ranked(data) if len(data["findings"]) > 1 else [],
@@ -441,11 +419,8 @@ def timeline(data: dict[str, Any]) -> str:
         found = [item for item in data["findings"] if item["severity"] == severity and named(item) in shown]
         if not found:
             continue
-        style = {
-            "color": COLOURS[severity],
-            "size": 11,
-            "symbol": "diamond" if severity in SEVERITIES[:2] else "circle",
-        }
+        symbol = "diamond" if severity in SEVERITIES[:2] else "circle"
+        style = {"color": COLOURS[severity], "size": 11, "symbol": symbol}
         marks = go.Scatter(
             x=[_time(item["time"]) for item in found],
             y=[named(item) for item in found],
@@ -466,9 +441,8 @@ def timeline(data: dict[str, Any]) -> str:
         yaxis={"autorange": "reversed", "automargin": True, "fixedrange": False},
         template="plotly_white",
     )
-    return str(
-        figure.to_html(full_html=False, include_plotlyjs="inline", config={"scrollZoom": True, "displaylogo": False})
-    )
+    config = {"scrollZoom": True, "displaylogo": False}
+    return str(figure.to_html(full_html=False, include_plotlyjs="inline", config=config))
 
 
 def _lasting(found: list[dict[str, Any]], severity: str) -> Any:
@@ -481,14 +455,12 @@ def _lasting(found: list[dict[str, Any]], severity: str) -> Any:
             along += [_time(item["time"]), _time(item["time"] + item["lasted"]), None]
             names += [named(item), named(item), None]
     line = {"color": COLOURS[severity], "width": 5}
-    return go.Scatter(
-        x=along, y=names, mode="lines", line=line, legendgroup=severity, showlegend=False, hoverinfo="skip"
-    )
+    more = {"mode": "lines", "legendgroup": severity, "showlegend": False, "hoverinfo": "skip"}
+    return go.Scatter(x=along, y=names, line=line, **more)
 
 
 def _marked_lines(data: dict[str, Any], history: dict[str, Any]) -> list[dict[str, Any]]:
-    place = (history["topic"], history["partition"])
-    marks = {item["offset"]: item for item in reversed(data["findings"]) if (item["topic"], item["partition"]) == place}
+    marks = {item["offset"]: item for item in reversed(data["findings"]) if named(item) == named(history)}
     made = []
     for line in lines_of(history):
         mark = marks.get(line["offset"]) if line["marked"] else None
