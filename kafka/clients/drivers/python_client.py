@@ -245,14 +245,22 @@ class KafkaPython:
             self.thread.join(3)
 
 
+LOOP = asyncio.new_event_loop()
+"""The loop of all clients of aiokafka, which runs in a thread of its own."""
+
+
 class Aiokafka:
-    """A client of aiokafka, as a task of the event loop."""
+    """A client of aiokafka, as tasks of the event loop."""
 
     def __init__(self, command: dict[str, Any]) -> None:
         self.command, self.number = command, command["id"]
         self.ready = asyncio.Event()
-        self.tasks = {asyncio.create_task(self._produce_all() if command["role"] == "producer" else self._consume())}
+        self.tasks: set[asyncio.Task[None]] = set()
         self.client: Any = None
+        self._begin(self._produce_all() if command["role"] == "producer" else self._consume())
+
+    def _begin(self, work: Any) -> None:
+        LOOP.call_soon_threadsafe(lambda: self.tasks.add(LOOP.create_task(work)))
 
     async def _produce_all(self) -> None:
         import aiokafka
@@ -302,7 +310,7 @@ class Aiokafka:
 
     def produce(self, partition: int, value: str) -> None:
         """Write a record."""
-        self.tasks.add(asyncio.create_task(self._produce(partition, value)))
+        self._begin(self._produce(partition, value))
 
     async def _produce(self, partition: int, value: str) -> None:
         told = {"partition": partition, "value": value}
@@ -313,8 +321,11 @@ class Aiokafka:
         except Exception as error:  # noqa: BLE001
             tell(id=self.number, event="failed", error=f"{type(error).__name__}: {error}", **told)
 
-    async def stop_soon(self) -> None:
+    def stop(self) -> None:
         """Stop."""
+        asyncio.run_coroutine_threadsafe(self._stop(), LOOP).result()
+
+    async def _stop(self) -> None:
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
@@ -351,7 +362,7 @@ def do(session: Any, command: dict[str, Any]) -> None:
         work(command)
 
 
-def with_threads(kind: Any) -> None:
+def serve_commands(kind: Any) -> None:
     """Serve commands; calls that may block run in another thread."""
     sessions: dict[int, Any] = {}
     queues: dict[int, list[dict[str, Any]]] = {}
@@ -390,36 +401,10 @@ def with_threads(kind: Any) -> None:
                 change.notify_all()
 
 
-async def with_loop(kind: Any) -> None:
-    """Serve commands in one event loop."""
-    sessions: dict[int, Any] = {}
-    reader = asyncio.StreamReader(limit=1 << 20)
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    stopping: set[asyncio.Task[None]] = set()
-
-    async def stop(number: int, session: Any) -> None:
-        if session is not None:
-            await session.stop_soon()
-        tell(id=number, event="stopped")
-
-    tell(event="ready")
-    while line := await reader.readline():
-        command = json.loads(line)
-        if command["do"] == "start":
-            start(kind, command, sessions)
-        elif command["do"] == "produce" and command["id"] in sessions:
-            sessions[command["id"]].produce(command["partition"], command["value"])
-        elif command["do"] != "stop" and command["id"] in sessions:
-            do(sessions[command["id"]], command)
-        elif command["do"] == "stop":
-            stopping.add(asyncio.create_task(stop(command["id"], sessions.pop(command["id"], None))))
-
-
 if __name__ == "__main__":
     logging.disable(logging.CRITICAL)
     asked = sys.argv[1]
     if asked == "aiokafka":
-        asyncio.run(with_loop(KINDS[asked]))
-    else:
-        with_threads(KINDS[asked])
+        threading.Thread(target=LOOP.run_forever, daemon=True).start()
+    serve_commands(KINDS[asked])
     os._exit(0)  # the reader has gone, and a client may wait for missing brokers for ever
