@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from fencepost.counterexamples.states import is_aside
 from fencepost.model.language.actions import Action
-from fencepost.model.language.cast import Cast
 from fencepost.model.language.domains import NONE, Domain, Index, InFlight, Linear, domain_of
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.interpreter import Interpreter, Step
@@ -190,6 +189,7 @@ def parties(plain: Interpreter) -> Parties:
     for name, field in fields(machine.state):
         if name in records:
             continue
+        is_nobodys = is_aside(name) or name in machine.cast.nobodys
         if isinstance(field, ArrayOf) and not is_aside(name) and _text(field.length) in {**acting, **counts}:
             of = _text(field.length)
             if of not in counts:
@@ -197,14 +197,9 @@ def parties(plain: Interpreter) -> Parties:
                 noun = machine.cast.names.get(name, acting[of][0] if agree else name)
                 counts[of] = {index: add(f"{noun} {index}") for index in range(schema.length(field))}
             arrays[name] = counts[of]
-        elif isinstance(field, Nested) and _is_party(name, field, machine.cast) and owner is None:
+        elif isinstance(field, Nested) and not (issubclass(field.record, Channel) or is_nobodys or owner):
             records[name] = add(machine.cast.names.get(name, name))
     return Parties(plain, tuple(lanes), arrays, records, owner, counts)
-
-
-def _is_party(name: str, field: Nested, cast: Cast) -> bool:
-    """Return whether a record of the state is a party: no budget, no channel, and not excluded by the cast."""
-    return not is_aside(name) and name not in cast.nobodys and not issubclass(field.record, Channel)
 
 
 def _acting(plain: Interpreter, item: Action) -> Iterator[tuple[str, Index]]:

@@ -41,11 +41,6 @@ class Sort:
             return "docs/kafka/losing-data.md"
         return f"docs/kafka/findings/{self.about.lower()}.md" if self.about.startswith("HYP-") else GUARANTEES
 
-    @property
-    def needs_elr(self) -> bool:
-        """Whether it requires that eligible leader replicas are or were on."""
-        return "elr" in self.name or self.name.startswith(("late-", "cleared-", "removed-"))
-
     def rule_of(self, version: str, in_force: str) -> str:
         """Return the rule for controllers of one version of the model with the metadata.version of another."""
         release, earlier = self.before

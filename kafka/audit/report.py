@@ -180,7 +180,8 @@ def _looked_for(every: list[dict[str, Any]], release: dict[str, Any], *, copies:
     made = []
     for sort in sorted(SORTS.values(), key=lambda sort: (SEVERITIES.index(sort.severity), sort.name)):
         count = sum(item["count"] for item in every if item["sort"] == sort.name)
-        why_not = "ELR was never on" if sort.needs_elr and release["elr"] is False and not count else ""
+        needs_elr = "elr" in sort.name or sort.name.startswith(("late-", "cleared-", "removed-"))
+        why_not = "ELR was never on" if needs_elr and release["elr"] is False and not count else ""
         why_not = "no copies of brokers' logs" if sort.of_copies and not copies else why_not
         rule = {"sort": sort.name, "severity": sort.severity, "kind": _kind(sort), "about": sort.about}
         made.append({**rule, "rule": _rule(sort, release), "count": count, "why_not": why_not})

@@ -106,7 +106,8 @@ class Connection(asyncio.Protocol):
     def _handle(self, message: wire.Message) -> None:
         if message.body is None:
             if message.api == wire.API_VERSIONS:
-                self.answer(wire.refusal_of_versions(message))
+                older = wire.Message(wire.API_VERSIONS, 0, message.correlation, None)
+                self.answer(wire.answer(older, wire.versions(wire.UNSUPPORTED)))
             elif self.transport is not None:
                 self.transport.close()
             return

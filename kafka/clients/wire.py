@@ -164,13 +164,6 @@ def read_answer(frame: bytes, api: int, version: int) -> Any:
     return reader(kind)(frame, size)[0]
 
 
-def refusal_of_versions(message: Message) -> bytes:
-    """Return the answer to an ApiVersions request of too new a version: version 0, with the error and the supported
-    versions.
-    """
-    return answer(Message(API_VERSIONS, 0, message.correlation, None), versions(UNSUPPORTED))
-
-
 def versions(error: int = NONE, *, has_groups: bool = False) -> dict[str, Any]:
     """Return the answer to ApiVersions."""
     spoken = OFFERED | COMMITS | JOINS if has_groups else OFFERED

@@ -141,11 +141,6 @@ def _waits(s: State, _: Constants, node: int) -> bool:
     return n.role != Role.LEADER and n.leader == NONE and not n.failed
 
 
-def _hears(s: State, constants: Constants, node: int, leader: int) -> bool:
-    """Return whether a leader's BeginQuorumEpoch may reach a voter."""
-    return node != leader and leads(s, leader) and not s.node[node].failed and node < int(constants.values["voters"])
-
-
 def _left(s: State, _: Constants, leader: int, follower: int) -> bool:
     """Return whether a fetch may be in flight to a former leader of its epoch."""
     l, f = s.node[leader], s.node[follower]
@@ -160,7 +155,9 @@ NEEDS: dict[str, Callable[..., bool]] = {
         s.node[candidate].role == Role.CANDIDATE and voter != candidate and not s.node[voter].failed
     ),
     "candidate_wins": lambda s, _, candidate: s.node[candidate].role == Role.CANDIDATE,
-    "node_learns_leader": _hears,
+    "node_learns_leader": lambda s, c, node, leader: (
+        node != leader and leads(s, leader) and not s.node[node].failed and node < int(c.values["voters"])
+    ),
     "leader_appends": lambda s, _, leader: not s.node[leader].failed,
     "leader_appends_no_op": lambda s, _, leader: not s.node[leader].failed,
     "leader_handles_fetch": _left,
