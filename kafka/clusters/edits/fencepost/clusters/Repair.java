@@ -52,6 +52,7 @@ public final class Repair {
             case "hyp-24" -> List.of(reportBeforeUnfencing());
             case "moved-empty" -> List.of(keepEpochOfMovedLog());
             case "hyp-26" -> List.of(forgetStraysStart());
+            case "hidden-checkpoint" -> List.of(writeCurrentLogs());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
     }
@@ -222,11 +223,29 @@ public final class Repair {
 
     /** A broker that has started has no checkpoint of logs that were stray. */
     private static CtClass forgetStraysStart() throws Exception {
+        CtClass manager = logManager();
+        manager.getDeclaredMethod("loadLogs").insertAfter("{ this.checkpointLogRecoveryOffsets(); this.checkpointLogStartOffsets(); }");
+        return manager;
+    }
+
+    /** A directory's checkpoints have its current logs; a future log in the same directory does not replace one. */
+    private static CtClass writeCurrentLogs() throws Exception {
+        CtClass manager = logManager();
+        for (CtMethod method : manager.getDeclaredMethods()) {
+            if (method.getName().startsWith("addToDir$")) {
+                replaceCalls(method, named("put"), "{ $_ = null; if (!$0.contains($1)) { $_ = $proceed($$); } }");
+            } else if (method.getName().startsWith("lambda$logsByDir$") && method.getReturnType() == CtClass.voidType) {
+                replaceCalls(method, named("put"), "{ $_ = $0.putIfAbsent($1, $2); }");
+            }
+        }
+        return manager;
+    }
+
+    private static CtClass logManager() throws Exception {
         CtClass manager = type("kafka.log.LogManager");
         if (java.util.Arrays.stream(manager.getDeclaredMethods()).noneMatch(method -> method.getName().equals("loadLogs"))) {
             manager = type("org.apache.kafka.storage.internals.log.LogManager");  // since 4.4
         }
-        manager.getDeclaredMethod("loadLogs").insertAfter("{ this.checkpointLogRecoveryOffsets(); this.checkpointLogStartOffsets(); }");
         return manager;
     }
 
