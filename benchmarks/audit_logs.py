@@ -15,8 +15,7 @@ import tempfile
 from itertools import product
 from pathlib import Path
 
-from fencepost.kafka.clusters.client import Client
-from fencepost.kafka.clusters.cluster import CONTROLLER, Cluster, Shape
+from fencepost.kafka.clusters.cluster import CONTROLLER, Client, Cluster, Shape
 from fencepost.kafka.clusters.kit import Kit, kit
 from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, TOPIC
 from fencepost.kafka.clusters.scenario import Scenario

@@ -10,7 +10,7 @@ import sys
 
 from fencepost.invariants.figures.store import save, text_of
 from fencepost.kafka.driver.releases import RELEASES
-from fencepost.kafka.schemas.measure import measure_claims
+from fencepost.kafka.schemas.data_claims import measure_claims
 
 
 def main() -> None:

@@ -115,7 +115,7 @@ MODULES = {
     "invariants": None,
     "counterexamples": (
         *("__init__", "folding", "history", "lines", "reader", "states", "trace", "values", "violating_binding"),
-        *("render/__init__", "render/markup", "render/parties", "render/pictures"),
+        *("render/__init__", "render/parties", "render/pictures"),
     ),
     "counterexamples.browser": ("__init__", "links", "refusals", "session", "setting", "view"),
     "explorers": ("__init__", "running/__init__", "running/files"),

@@ -8,8 +8,7 @@ from typing import Any
 from fencepost.counterexamples.browser.refusals import Refusal, number_of, refusal
 from fencepost.counterexamples.browser.setting import Setting, fault_of
 from fencepost.counterexamples.history import folded
-from fencepost.counterexamples.render.markup import card_html
-from fencepost.counterexamples.render.pictures import cards
+from fencepost.counterexamples.render.pictures import card_html, cards
 from fencepost.counterexamples.states import changes, parts
 from fencepost.counterexamples.violating_binding import violating_binding
 from fencepost.model.language.actions import Action, Kind, Property

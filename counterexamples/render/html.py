@@ -18,9 +18,8 @@ from fencepost.counterexamples.history import transitions
 from fencepost.counterexamples.prevention import Line, known_as, preventions
 from fencepost.counterexamples.promises import kept
 from fencepost.counterexamples.render import story
-from fencepost.counterexamples.render.markup import card_html
 from fencepost.counterexamples.render.parties import ELSEWHERE, Lane
-from fencepost.counterexamples.render.pictures import Card, cards
+from fencepost.counterexamples.render.pictures import Card, card_html, cards
 from fencepost.counterexamples.sources import place_of, promises
 from fencepost.counterexamples.trace import Trace
 from fencepost.counterexamples.violating_binding import violated_for, violating_binding

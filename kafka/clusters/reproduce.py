@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from fencepost.kafka.clusters.client import Client
-from fencepost.kafka.clusters.cluster import Cluster, Shape
+from fencepost.kafka.clusters.cluster import Client, Cluster, Shape
 from fencepost.kafka.clusters.kit import Kit
 from fencepost.kafka.clusters.scenario import Harm, Scenario
 from fencepost.kafka.clusters.scenarios import directories, disks, eligible, metadata, topics

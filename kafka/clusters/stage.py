@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from fencepost.kafka.clusters.client import Client
-from fencepost.kafka.clusters.cluster import CONTROLLER, STARTED, Cluster, Log
+from fencepost.kafka.clusters.cluster import CONTROLLER, STARTED, Client, Cluster, Log
 from fencepost.kafka.clusters.proxy import ALTER_PARTITION, FETCH, Flow
 from fencepost.kafka.driver.releases import run
 

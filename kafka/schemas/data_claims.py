@@ -1,5 +1,8 @@
 """Claims of KIP-903, KIP-951, KIP-392 and the draft of consistency tokens about schemas, versions and code paths."""
 
+from collections.abc import Iterable
+
+from fencepost.invariants.catalogue import entries
 from fencepost.kafka.schemas.classes import (
     MESSAGES,
     ClaimCheck,
@@ -7,9 +10,11 @@ from fencepost.kafka.schemas.classes import (
     Observation,
     holds_if,
     in_order,
+    jars_of,
     not_built,
     span,
 )
+from fencepost.kafka.schemas.quorum_claims import CLAIMS as QUORUM_CLAIMS
 
 PARTITION = "kafka.cluster.Partition"
 IDS = "topics[].partitions[].new_isr[]"
@@ -387,3 +392,27 @@ CLAIMS: tuple[tuple[str, ClaimCheck], ...] = (
     ("SEED-TOKEN-41", no_contexts),
 )
 """Entries of the registry, each with its check."""
+Row = dict[str, str]
+CHECKS = dict((*QUORUM_CLAIMS, *CLAIMS))
+"""The check of each entry of the registry that has one."""
+
+
+def measure_claims(versions: Iterable[str]) -> list[Row]:
+    """Return the rows for these releases, entries in the order of the registry."""
+    found: dict[str, dict[str, Observation]] = {entry: {} for entry in entries() if entry in CHECKS}
+    for version in versions:
+        with Classes(jars_of(version)) as kafka:
+            for entry, seen in found.items():
+                seen[version] = CHECKS[entry](kafka)
+    return [row for entry, seen in found.items() for row in _rows(entry, seen)]
+
+
+def _rows(entry: str, seen: dict[str, Observation]) -> list[Row]:
+    """Return a row for each distinct observation, with its releases."""
+    by: dict[Observation, list[str]] = {}
+    for version, one in seen.items():
+        by.setdefault(one, []).append(version)
+    return [
+        {"entry": entry, "kafka": ", ".join(versions), "verdict": str(one.verdict), "seen": one.what}
+        for one, versions in by.items()
+    ]

@@ -10,7 +10,7 @@ from fencepost.invariants.figures.store import load
 from fencepost.kafka.driver.process import DriverError
 from fencepost.kafka.driver.releases import RELEASES
 from fencepost.kafka.schemas.classes import RAFT, Classes, jars_of
-from fencepost.kafka.schemas.measure import CHECKS, measure_claims
+from fencepost.kafka.schemas.data_claims import CHECKS, measure_claims
 from fencepost.kafka.schemas.quorum_claims import FIELD
 
 from tests.helpers.commands import fencepost
