@@ -184,7 +184,6 @@ class _Neighbours(MetaPathFinder):
             sys.modules[new] = module
 
     def decoded(self, path: str) -> str:
-        """Return the text of a file that was read."""
         return decode_source(self.texts[path])
 
     def files(self) -> Files:

@@ -159,7 +159,6 @@ class PlainSearch(Stoppable):
                     self.decided[item.name] = (before, transition)
 
     def violated(self) -> bool:
-        """Return whether a property is violated."""
         return any(item.name in self.decided and item.kind is not Kind.SOMETIMES for item in self.properties)
 
     def limit(self, seconds: float) -> str:
@@ -212,11 +211,9 @@ class PlainSearch(Stoppable):
         )
 
     def digest(self, names: tuple[str, ...]) -> int:
-        """Return the digest of all states, and of the steps of these actions."""
         return hash((frozenset(self.parents), *(self.steps[self.machine.action(name).label] for name in names)))
 
     def with_digest(self, result: verdict.Result, summed: verdict.Summed | None) -> verdict.Result:
-        """Return a result with its digest, if it is complete and needs one."""
         names = summed(result) if summed and result.complete else None
         return result if names is None else replace(result, digest=self.digest(names))
 

@@ -134,7 +134,6 @@ class BoundCount(NamedTuple):
 def counted_bounds(
     constants: Constants, declared: Iterable[str], states: Mapping[str, int], together: Container[str]
 ) -> tuple[BoundCount, ...]:
-    """Return the bounds of a machine with the search's counts."""
     found = []
     for name in declared:
         count = states.get(name, 0)
@@ -180,17 +179,14 @@ LEFT = Reason("the model raised an error in a step or a property", Cause.ERROR)
 
 
 def out_of_time(budget: float) -> Reason:
-    """Return the reason that a time budget ran out."""
     return Reason(f"the time budget of {budget:g} s ran out", Cause.BUDGET)
 
 
 def out_of_memory(limit: int) -> Reason:
-    """Return the reason that a memory limit was reached."""
     return Reason(f"the memory limit of {limit / 2**20:,.0f} MiB was reached", Cause.MEMORY)
 
 
 def deep_enough(limit: int) -> Reason:
-    """Return the reason that a depth limit was reached."""
     return Reason(f"the depth limit of {limit} was reached", Cause.DEPTH)
 
 
@@ -220,7 +216,6 @@ class Compiled:
 
     @property
     def kept(self) -> bool:
-        """Whether the code was cached."""
         return not self.seconds
 
 
@@ -250,7 +245,6 @@ def model_error(error: DomainError) -> Problem:
 
 
 def not_kept(error: UsageError) -> Problem:
-    """Return the problem of a file that could not be written."""
     return Problem(ProblemKind.NOT_KEPT, str(error), error)
 
 

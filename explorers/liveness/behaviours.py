@@ -224,7 +224,6 @@ class _Analysis:
     # -- costs
 
     def cheapest(self) -> int | None:
-        """Return the least cost of a path from `when` to `then`."""
         found = calls.cheapest(self.graph, self.begins)
         return None if found < 0 else found
 

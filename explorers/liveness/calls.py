@@ -1,7 +1,8 @@
 """Graphs of a liveness question: numbered steps, and the compiled kernels with their working memory.
 
 A step is an action with the values of its parameters, so that a graph stores one number per edge. A message is
-identified by the fields that some fairness promise names, `each="m"` by all of them.
+identified by the fields that some fairness promise names, `each="m"` by all of them. `kernels.py` says what each kernel
+does, and what it returns.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -108,7 +109,6 @@ def hashed_ids_of(machine: Machine, layout: Layout) -> TransitionIds:
 
 
 def _parts(machine: Machine, name: str, domain: Domain | InFlight, layout: Layout) -> list[Part]:
-    """Return all parts of a parameter."""
     if not isinstance(domain, InFlight):
         return [_part(name, name, None, domain, layout)]
     record = dict(fields(machine.state))[domain.bag]
@@ -231,7 +231,6 @@ def _addresses(arrays: Iterable[Array], *numbers: int) -> Array:
 
 @cache
 def graph_kernels() -> dict[str, Kernel]:
-    """Return the kernels, which are the same for all machines."""
     found, _ = library(Unit(Path(__file__).with_name("kernels.py").read_text()))
     return found.kernels()
 
@@ -239,26 +238,22 @@ def graph_kernels() -> dict[str, Kernel]:
 def intern(
     codes: Array, done: int, out: Array, keys: Array, numbers: Array, known: Array, count: int
 ) -> tuple[int, int]:
-    """Number codes from position `done` on; return how many are known in total, and how many were numbered."""
     counts = np.array([count, done], np.int64)
     graph_kernels()["intern"](codes, done, out, keys, numbers, known, counts)
     return int(counts[0]), int(counts[1])
 
 
 def by_source(parents: Array, first: int, count: int, degrees: Array, place: Array) -> None:
-    """Count the successors of each state, and order them by state."""
     starts = np.empty(len(degrees) + 1, np.int64)
     graph_kernels()["by_source"](parents, first, count, degrees, starts, place)
 
 
 def reach(graph: Graph, fairness: Fairness, group: Array, queue: Array, count: int) -> int:
-    """Find the region reachable from the first `count` states of `queue`; return its size."""
     kernel = graph_kernels()["reach"]
     return int(kernel(graph.data, fairness.masks, group, fairness.enabled, queue, count))
 
 
 def components(graph: Graph, nodes: Array, group: Array, component: Array, order: Array) -> int:
-    """Write the strongly connected component of each node; return the number of components."""
     room, cursor = np.empty((3, len(nodes)), np.int32), np.empty(len(nodes), np.int64)
     return int(graph_kernels()["components"](graph.data, nodes, group, component, order, room, cursor))
 
@@ -266,7 +261,6 @@ def components(graph: Graph, nodes: Array, group: Array, component: Array, order
 def promises(
     graph: Graph, fairness: Fairness, nodes: Array, component: Array, group: Array, numbers: range, fair: Array
 ) -> int:
-    """Judge components, which get these numbers; return how many nodes must be examined again."""
     masks, enabled, strong = (
         np.ascontiguousarray(item) for item in (fairness.masks, fairness.enabled, fairness.strong)
     )
@@ -278,12 +272,10 @@ def promises(
 
 
 def depths(parents: Array, wanted: Array, depth: Array) -> None:
-    """Write the number of steps from an initial state to each wanted state."""
     graph_kernels()["depths"](parents, wanted, depth, np.empty(len(parents), np.int32))
 
 
 def stems(graph: Graph, inside: Array, begins: Array, depth: Array, distance: Array, via: Array) -> None:
-    """Write the fewest steps to each state inside, and its incoming edge."""
     graph_kernels()["stems"](graph.data, inside, begins, depth, distance, via, np.empty(len(inside), np.int32))
 
 
@@ -298,23 +290,19 @@ def walk(graph: Graph, fairness: Fairness, part: Array, ends: tuple[int, int], p
 
 
 def spin(graph: Graph, nodes: Array, component: Array, inside: Array, distance: Array) -> int:
-    """Return the nearest edge with a cost inside a component, or -1."""
     return int(graph_kernels()["spin"](graph.data, nodes, component, inside, distance))
 
 
 def dearest(graph: Graph, nodes: Array, component: Array, worst: Array) -> None:
-    """Write the cost of the most expensive path from each component."""
     graph_kernels()["dearest"](graph.data, nodes, component, worst)
 
 
 def dear_way(graph: Graph, component: Array, worst: Array, start: int, via: Array) -> int:
-    """Return the last of the fewest edges whose cost is that of the most expensive path."""
     queue = np.empty(len(component), np.int32)
     return int(graph_kernels()["dear_way"](graph.data, component, worst, start, via, queue))
 
 
 def cheapest(graph: Graph, begins: Array) -> int:
-    """Return the least cost of a path from one of `begins` to `then`, or -1."""
     room = len(begins) + graph.edges
     done, spent, states = np.zeros(graph.states, np.uint8), np.empty(room, np.int64), np.empty(room, np.int32)
     return int(graph_kernels()["cheapest"](graph.data, begins, done, spent, states))

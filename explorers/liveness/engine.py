@@ -67,7 +67,6 @@ class Engine(Stoppable):
 
     @staticmethod
     def unknown(prop: Property) -> PropertyResult:
-        """Return an undetermined result for a property."""
         return PropertyResult(prop.name, prop.kind, Verdict.UNDETERMINED)
 
     @property
@@ -193,7 +192,6 @@ class Engine(Stoppable):
         return found
 
     def both_sides(self, edges: Array) -> tuple[Array, Array]:
-        """Return the rows before and after each edge."""
         before = self.graph.gather(np.searchsorted(self.rows.offsets, edges, side="right") - 1)
         return before, self.graph.gather(self.rows.targets[edges].astype(np.int64))
 

@@ -221,7 +221,6 @@ class Graph:
         return self.search.layout.decode(self.search.partitions[owner].row(number - int(self.bases[owner])))
 
     def in_search(self, number: int) -> int:
-        """Return a state's number in the search."""
         owner = int(np.searchsorted(self.bases, number, side="right")) - 1
         return owner + (number - int(self.bases[owner])) * self.search.owners
 

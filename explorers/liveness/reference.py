@@ -43,7 +43,6 @@ class Region:
     enabled: dict[Key, frozenset[Instance]] = field(default_factory=dict)
 
     def graph(self, states: set[Key] | None = None) -> "nx.DiGraph[Key]":
-        """Return the steps between these states, or between all."""
         found: nx.DiGraph[Key] = nx.DiGraph()
         chosen = self.edges if states is None else states
         found.add_nodes_from(chosen)
@@ -83,7 +82,6 @@ class Reference:
         self.region = self.between()
 
     def between(self) -> Region:
-        """Return the region between `when` and `then`."""
         region = Region([key for key in self.whens if key not in self.happens])
         gone = {item.name for item in self.prop.behaviour.without}
         waiting = list(region.begins)
@@ -129,7 +127,6 @@ class Reference:
         return BehaviourFinding(self.args, Reach.BOUNDED, most, least, path, vacuous, near)
 
     def path(self, way: Way, reach: Reach, cost: int | None) -> Path:
-        """Return the loop as a path that the plain semantics confirms."""
         made = retrace(self.plain, way.start, [*way.stem, *way.loop], None if reach is Reach.BOUNDED else len(way.stem))
         return confirmed(self.plain, self.prop, self.args, made, reach, cost)
 

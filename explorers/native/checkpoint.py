@@ -274,7 +274,6 @@ def _slot_in_use(folder: Path) -> str:
 
 
 def _write(path: Path, array: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """Write an array to a new file."""
     content = np.ascontiguousarray(array).view(np.uint8).data
     files.create_file(path, content)
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}

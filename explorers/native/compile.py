@@ -67,7 +67,6 @@ class Source:
 
     @cached_property
     def counters(self) -> int:
-        """The number of refusal counters: of guards and of bounds."""
         return len(self.guards) + 2 * len(self.bounds)
 
     @property
@@ -232,7 +231,6 @@ class Kernels:
         return np.array([int(value) for value in constants.values.values()], np.int64)
 
     def checks(self, constants: Constants) -> np.ndarray[Any, Any]:
-        """Return a fresh check array for these constants."""
         source = self.source
         found = np.array([0] * source.shape.FIRST + evaluated(source.shape.depends, constants.values), np.int64)
         data = self.layout(constants).packing(fast=has_fast_bits())
@@ -324,7 +322,6 @@ def generate(
 
 @cache
 def shared() -> dict[str, Kernel]:
-    """Return the kernels that all machines share."""
     packed, nodes, kernels = (Path(__file__).with_name(f"{name}.py").read_text() for name in TEXTS)
     units = Unit(packed), Unit(nodes, packed), Unit(kernels, packed + nodes, codes=CODES)
     return {name: made for unit in units for name, made in library(unit)[0].kernels().items()}
@@ -398,7 +395,6 @@ def begin(source: Source, seconds: float = 0.0) -> Kernels:
 
 
 def seconds_to_optimize(source: Source) -> float:
-    """Estimate the seconds needed to optimize the code of a machine."""
     return len(source.unit.text) * PER_CHARACTER
 
 

@@ -384,7 +384,6 @@ class Expansion:
             self.position.deadlock = int(first[NUMBER] + first[END] * self.owners)
 
     def _insert(self, worker: Worker, batches: int) -> None:
-        """Insert successors of owners as long as there are any."""
         insert = self._call(worker).insert
         worker.place[:] = -1, batches
         while (owner := insert()) >= 0:
@@ -487,7 +486,6 @@ class Expansion:
 
     @property
     def spilled_bytes(self) -> int:
-        """Bytes of all partitions that are in files."""
         return sum(part.spilled_bytes for part in self.partitions)
 
     def fired(self) -> list[int]:
@@ -533,7 +531,6 @@ class Expansion:
 
 
 def hash_rows(module: Any, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the hashes of rows, computed by the compiled module of their machine."""
     hashes = np.empty(len(rows), np.uint64)
     if len(rows):
         module.hash_rows(np.ascontiguousarray(rows).view(np.uint64).reshape(len(rows), -1), hashes)

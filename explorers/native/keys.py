@@ -48,7 +48,6 @@ class Trees:
             self._grow(half)
 
     def room(self) -> Array:
-        """Return room for the nodes of opened keys."""
         return np.empty((2 * len(self.steps), OPENED), np.uint64)
 
     @property

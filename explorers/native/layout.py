@@ -107,17 +107,14 @@ class Layout:
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
-        """The number of elements of each array."""
         return tuple(self.numbers[place] for place in _lengths(self.shape))
 
     @cached_property
     def bits(self) -> int:
-        """Bits of a stored state."""
         return sum(leaf.bits for leaf in self.leaves)
 
     @cached_property
     def words(self) -> int:
-        """Words of a row."""
         return max(1, -(-self.bits // BITS))
 
     @cached_property
@@ -217,7 +214,6 @@ def _read(number: int, place: Any) -> Any:
 
 
 def packing_size(layout: Layout) -> int:
-    """Return the size of the packing data in the check array."""
     return HEAD + ENTRY * (layout.wide.itemsize // WORD)
 
 

@@ -189,7 +189,6 @@ class Partition:
 
     @property
     def spilled_bytes(self) -> int:
-        """Bytes in files."""
         if not self.spill:
             return 0
         return self.bytes - self.table_bytes - (0 if self.keys else self.count * self.rows.itemsize)

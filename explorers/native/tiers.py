@@ -118,7 +118,6 @@ class _Optimizer:
 
     @property
     def is_busy(self) -> bool:
-        """Whether the process is compiling."""
         return self._running is not None
 
     def ask(self, unit: Lowered) -> Library | None:

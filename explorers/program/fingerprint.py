@@ -66,7 +66,6 @@ def _meanings(program: Program, made: Function, functions: dict[Callable[..., An
 
 
 def _named(item: Callable[..., Any]) -> str:
-    """Return the name of a function or a class with that of its module."""
     return f"{module_name(item)}.{item.__qualname__}"
 
 

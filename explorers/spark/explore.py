@@ -338,7 +338,6 @@ REMEMBERED = 8
 
 
 def result_of(native: Search, store: Store, manifest: Manifest, why: str, workers: int) -> verdict.Result:
-    """Return the result, with why the search stopped, if it did."""
     trails = _Trails(native, store, manifest)
     deadlock = None
     if native.options.deadlock and manifest.deadlock is not None:

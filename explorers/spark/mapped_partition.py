@@ -71,7 +71,6 @@ class MappedPartition:
         return True
 
     def create(self) -> None:
-        """Make an empty mapped partition."""
         for file in self.folder.iterdir():
             file.unlink()
         self.rows = self._made("rows", self.dtype, FIRST_ROWS)
@@ -109,7 +108,6 @@ class MappedPartition:
             begin += share
 
     def index(self) -> None:
-        """Build the tables for all states that were put."""
         self._rebuild(max(self.tables.shape[1], int(int(self.counts.max()) / FILL * GROWTH)))
 
     def insert(self, rows: np.ndarray[Any, Any], hashes: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:

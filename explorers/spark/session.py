@@ -254,7 +254,6 @@ def run_tasks(
 
 
 def _one(context: SparkContext, task: Callable[[Item], Found], item: Item) -> Found:
-    """Run one task as a job."""
     found: Found = context.parallelize([item], 1).map(task).collect()[0]
     return found
 

@@ -109,7 +109,6 @@ class Manifest:
 
     @property
     def distinct(self) -> int:
-        """Number of states reached."""
         return sum(self.levels)
 
     @property
@@ -194,12 +193,10 @@ class Store:
             raise self.damaged(level, partition) from None
 
     def damaged(self, level: int, partition: int) -> DamagedError:
-        """Return the error for a block that is missing or damaged."""
         return damaged(f"{self.path}/{self.name(level, partition)}")
 
     @staticmethod
     def name(level: int, partition: int) -> str:
-        """Return the name of a block's file."""
         return f"level-{level:04}/{partition:05}.block"
 
     @property
@@ -246,7 +243,6 @@ class Store:
             raise UsageError(f"{folder} is a symbolic link, and a checkpoint stays in its own folder: remove the link.")
 
     def exists(self, name: str) -> bool:
-        """Return whether a file is there."""
         return bool(self.system.get_file_info(f"{self.path}/{name}").is_file)
 
     def remove(self, levels: Sequence[int]) -> None:
@@ -269,7 +265,6 @@ class Store:
 
 
 def save_manifest(store: Store, manifest: Manifest, native: Search) -> None:
-    """Write the manifest."""
     data = {"format": FORMAT, "question": question(native), "manifest": asdict(manifest)}
     store.write(MANIFEST, sealed.seal(data))
 

@@ -109,12 +109,10 @@ class Summary:
     signatures: tuple[Signature, ...]
 
     def violations_of(self, cell: str) -> tuple[Violation, ...]:
-        """Return the violations in the walks of a cell."""
         return tuple(item for item in self.violations if item.cell == cell)
 
 
 def summarise(spark: SparkSession, rows: DataFrame) -> Summary:
-    """Return the summary of walks."""
     rows.createOrReplaceTempView("walks")
 
     def ask(query: str) -> list[Any]:

@@ -65,7 +65,6 @@ class Swept:
 
     @property
     def complete(self) -> bool:
-        """Whether all requested walks are done."""
         return self.done == self.blocks
 
 
@@ -150,7 +149,6 @@ def _manifest(folder: str) -> dict[str, Any]:
 
 
 def rows_of(spark: SparkSession, folder: str) -> DataFrame | None:
-    """Return the walks in a folder, or None."""
     system, path = folder_of(folder)
     if not system.get_file_info(f"{path}/{ROWS}").is_file and not _has_rows(system, f"{path}/{ROWS}"):
         return None
@@ -300,12 +298,10 @@ class Sweep:
 
     @property
     def by_cell(self) -> dict[str, Origin]:
-        """The machine of each cell."""
         return dict(self.origins)
 
 
 def cell_of(constants: dict[str, Any]) -> str:
-    """Return constants as the name of a cell."""
     return json.dumps(constants, sort_keys=True, separators=(",", ":"))
 
 
@@ -335,7 +331,6 @@ def walk_blocks(sweep: Sweep, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.
 
 
 def batch_of(walker: Walker, made: Walks, cell: str, block: int, seconds: float) -> pa.RecordBatch:
-    """Return a batch of walks as rows."""
     import pyarrow as pa
 
     count = len(made.steps)

@@ -49,7 +49,6 @@ class Origin:
     normalize: bool
 
     def protocol(self) -> Protocol:
-        """Return the machine with its properties."""
         return _found(self)
 
     def machine(self) -> Machine:

@@ -81,7 +81,6 @@ def digest(
 
 
 def engine_version() -> str:
-    """Return the version of z3 and the text of the engine and of the language."""
     folders = (Path(__file__).parent, Path(language.__file__).parent, Path(inspect.getfile(texts)).parent)
     files = (path for folder in folders for path in sorted(folder.rglob("*.py")))
     text = "".join(path.read_text() for path in files)

@@ -42,7 +42,6 @@ def merge(condition: Flag, one: Any, other: Any) -> Any:
 
 
 def read(refs: Refs) -> Value:
-    """Return the value of the referenced cell."""
     return asked(refs, lambda cell: cell.get())
 
 
@@ -73,7 +72,6 @@ class Numbers(NamedTuple):
 
     @property
     def is_endless(self) -> bool:
-        """Whether it has no bound."""
         return self.low is None or self.high is None
 
 
@@ -87,7 +85,6 @@ class Check:
 
     @property
     def passes(self) -> Flag:
-        """The condition that the check passes."""
         return either(negate(self.where), self.holds)
 
     def for_all(self, variable: Num) -> "Check":

@@ -115,7 +115,6 @@ def _one_by_one(asking: Asking, left: dict[str, Flag], broken: list[str]) -> tup
 
 
 def open_cuts(asking: Asking, happened: Happening) -> tuple[str, ...]:
-    """Return the bounds that a move may leave."""
     checks = (item for item in happened.checks if asking.ask(happened.present, negate(item.passes)) != z3.unsat)
     return tuple(dict.fromkeys(item.what for item in checks))
 

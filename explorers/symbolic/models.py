@@ -240,7 +240,6 @@ def arguments(model: Any, before: places.Rec, happened: Happening) -> tuple[Any,
 
 
 def pair_of(system: System, model: Any, before: places.Rec, happened: Happening) -> Pair:
-    """Return the two states of a model."""
     value_of, number_of = value_under(model), number_under(model)
     action = happened.move.action
     first = places.key_under(before, value_of, number_of)

@@ -74,7 +74,6 @@ class Happening:
 
     @property
     def enabled(self) -> Flag:
-        """Return the condition that the move is enabled."""
         return both(self.present, *self.guards)
 
     @property
@@ -89,7 +88,6 @@ class Happening:
 
     @property
     def happens(self) -> Flag:
-        """Return the condition that the move happens, inside all bounds."""
         return both(self.enabled, self.passes)
 
 

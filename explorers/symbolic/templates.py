@@ -44,17 +44,14 @@ class Table(NamedTuple):
 
     @property
     def numbers(self) -> list[Field]:
-        """Return the fields that count something."""
         return [item for item in self.fields if isinstance(item.domain, Range) and not isinstance(item.domain, Index)]
 
     @property
     def indices(self) -> list[Field]:
-        """Return the fields that are an index of a numbered thing."""
         return [item for item in self.fields if isinstance(item.domain, Index)]
 
     @property
     def sets(self) -> list[Field]:
-        """Return the fields that are sets of numbered things."""
         return [item for item in self.fields if isinstance(item.domain, BitSet)]
 
 

@@ -270,7 +270,6 @@ def plus(one: Value, other: Value) -> int | Num:
 
 
 def total(items: Iterable[Value]) -> int | Num:
-    """Return the sum of numbers."""
     found: int | Num = 0
     for item in items:
         found = plus(found, item)
@@ -433,7 +432,6 @@ def equal(one: Value, other: Value) -> Flag:
 
 
 def less(one: Value, other: Value) -> Flag:
-    """Return whether the first number is less than the second."""
     a, b = number(one), number(other)
     if isinstance(a, int) and isinstance(b, int):
         return a < b
@@ -447,7 +445,6 @@ def less(one: Value, other: Value) -> Flag:
 
 
 def at_most(one: Value, other: Value) -> Flag:
-    """Return whether the first number is at most the second."""
     return negate(less(other, one))
 
 

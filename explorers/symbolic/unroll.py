@@ -165,7 +165,6 @@ class Chain:
         self.asking.add(*(self.system.typed(state) for state in self.states))
 
     def holds(self, number: int) -> Flag:
-        """Return the condition that every state property holds in a state."""
         state = self.states[number]
         return both(*(self.system.holds(item, state) for item in state_properties(self.system.properties)))
 
@@ -212,7 +211,6 @@ class Chain:
 
 
 def error_at_start(system: System, model: Any, found: Happening) -> History:
-    """Return a run that ends with an error before its first state."""
     number_of = models.number_under(model)
     constants = {name: number_of(value) for name, value in system.lifting.values.items()}
     return History(constants, tuple(map(number_of, found.args)), (), ())

@@ -107,7 +107,6 @@ class Walk(Walking):
         frame.live = False
 
     def require(self, frame: Frame, node: nodes.Require) -> None:
-        """Record a guard: what follows happens only if it holds."""
         condition = terms.truth(self.value(frame, node.condition))
         self.guards.append(condition)
         self.assumed = terms.both(self.assumed, condition)
@@ -119,7 +118,6 @@ class Walk(Walking):
         self.hold(frame, node.slot.number, self.value(frame, node.value))
 
     def hold(self, frame: Frame, slot: int, value: Any) -> None:
-        """Set a slot's value if this point is reached."""
         old = frame.slots.get(slot)
         frame.slots[slot] = value if old is None else merge(frame.live, value, old)
 
@@ -150,7 +148,6 @@ class Walk(Walking):
         frame.live = entry if all(whole for _, whole in ends) else terms.either(*(end for end, _ in ends))
 
     def loop(self, frame: Frame, node: nodes.For) -> None:
-        """Follow a loop through every possible round, each under its condition."""
         source = self.source(frame, node.source)
         if self.havoc_loops and isinstance(source, Numbers) and source.is_endless:
             loops.forget(self, frame, node, source)

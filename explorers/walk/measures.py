@@ -24,7 +24,6 @@ def faults_used(machine: Machine, states: np.ndarray[Any, Any], initial: np.ndar
 
 
 def logs(state: type[Record]) -> Iterator[str]:
-    """Yield the arrays of records with a log and its end."""
     for name, field in fields(state):
         if isinstance(field, ArrayOf) and isinstance(field.element, Nested):
             inner = dict(fields(field.element.record))

@@ -57,7 +57,6 @@ class Sampled:
 
     @property
     def path(self) -> Path | None:
-        """The path to the violation or the witness."""
         return self.result.path
 
 
@@ -88,7 +87,6 @@ class Sample:
 
     @property
     def complete(self) -> bool:
-        """Whether all requested walks are done."""
         return not self.why_stopped
 
     @property
@@ -182,7 +180,6 @@ class _Sampling(Stoppable):
         return self.result(workers, seconds)
 
     def drain(self, batches: Iterator[int]) -> None:
-        """Walk batches until all are done or a stop is requested."""
         while not self.limit():
             first = next(batches, None)
             if first is None:

@@ -91,7 +91,6 @@ class Builder:
         return register
 
     def mark(self) -> tuple[int, int, str | None]:
-        """Return the current position, for `undo`."""
         return len(self.lines), len(self.slots), self.at
 
     def undo(self, before: tuple[int, int, str | None]) -> None:
@@ -232,7 +231,6 @@ class Builder:
             self.emit(f"store {kind} {value}, ptr {self.offset(address, place)}, align 1")
 
     def field(self, record: Value, name: str) -> tuple[str, Memory]:
-        """Return the address and the type of a field."""
         assert isinstance(record.type, Struct)
         offset, memory = record.type.fields[name]
         return self.offset(record.text, offset), memory

@@ -51,7 +51,6 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def is_kept(unit: Unit | Lowered, level: int = LEVEL) -> bool:
-    """Return whether a unit is cached."""
     name = digest(unit, level=level)
     return name in _loaded or file_of(cache_folder(), name).exists()
 

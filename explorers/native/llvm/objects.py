@@ -71,7 +71,6 @@ def machine_of(target: Target, level: int) -> Any:
 
 
 def is_x86(target: Target) -> bool:
-    """Return whether code is for an x86-64 processor."""
     return target.triple.startswith(("x86_64", "amd64"))
 
 
@@ -104,7 +103,6 @@ def optimized(text: str, machine: Any, level: int) -> Any:
 
 
 def assembly(unit: Unit | Lowered) -> str:
-    """Return the assembly of a unit."""
     machine = machine_of(native(), LEVEL)
     module = optimized(translated(unit, native())[0], machine, LEVEL)
     try:

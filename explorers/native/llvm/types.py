@@ -35,7 +35,6 @@ class Vector:
 
     @property
     def bytes(self) -> int:
-        """Bytes of all elements."""
         return self.element.bytes * self.count
 
 
@@ -174,7 +173,6 @@ def helper(function: F) -> F:
 
 
 def prefetch(array: Any, *index: Any) -> None:
-    """Prefetch the cache line of an element."""
     del array, index
 
 

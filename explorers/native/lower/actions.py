@@ -264,7 +264,6 @@ class Acting(Choosing):
         build.begin(end)
 
     def judged(self) -> list[Judged]:
-        """Return the properties that judge this action's steps."""
         return [item for item in self.wanted.steps if item.prop.on is None or item.prop.on.name == self.action.name]
 
     def undecided(self, item: Judged) -> Value:

@@ -56,7 +56,6 @@ class Bags:
             self._call(build, "sort", bag.type, [bag])
 
     def distinct(self, build: Builder, bag: Value) -> Value:
-        """Return the number of distinct messages in an ordered bag."""
         return self._call(build, "distinct", bag.type, [bag], Sort.NUMBER)._replace(low=0, high=_items(bag).count)
 
     def same(self, build: Builder, one: Value, other: Value) -> Value:

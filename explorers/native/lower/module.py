@@ -213,7 +213,6 @@ class Module:
         self.finish(build)
 
     def predicate(self, build: Builder, given: dict[str, Any], function: int, values: Sequence[Value]) -> Value:
-        """Return whether a predicate of the program holds."""
         return build.flag(self.call(build, function, given["e"], given["c"], values))
 
     def sort(self, build: Builder, state: Value, bags: Sequence[str]) -> None:

@@ -84,7 +84,6 @@ class Sieve:
         """The first state of the group, by its index in the block."""
 
     def extent(self, parameter: Parameter) -> int:
-        """Return the most values that a parameter has."""
         if not isinstance(parameter.domain, InFlight):
             return self.module.shape.most(parameter.domain)
         _, items = self.bag(self.module.state, parameter.domain).fields["items"]
@@ -260,7 +259,6 @@ class Sieve:
         build.keep(kept.many, build.wrapped("+", count, number(1)))
 
     def choice(self, kept: GroupSpace, count: Value, parameter: int) -> str:
-        """Return the address of a choice's parameter."""
         build = self.build
         place = build.wrapped("+", build.wrapped("*", count, number(len(self.chosen))), number(parameter))
         return build.scaled(kept.choices, _CELL, place)
@@ -334,7 +332,6 @@ class Sieve:
     # -- what is tried
 
     def mark(self) -> "_Mark":
-        """Return the current position, for `undo`."""
         return _Mark(self.build.mark(), dict(self.columns.slots), dict(self.acting.code.slots), list(self.chosen))
 
     def undo(self, before: "_Mark") -> None:

@@ -105,7 +105,6 @@ class Rounds:
         return False
 
     def _written(self) -> Iterator[str]:
-        """Yield the names of the fields that rounds write."""
         for item in self.body:
             match item:
                 case nodes.Store():
@@ -229,7 +228,6 @@ def around(block: Iterable[Node], slot: Slot | None, loop: Node | None = None) -
 
 
 def indices(node: Expression) -> Iterator[Expression]:
-    """Yield the indices inside a place."""
     while isinstance(node, nodes.Field | nodes.Element):
         if isinstance(node, nodes.Element):
             yield node.index

@@ -218,12 +218,10 @@ class Look:
     # -- expressions
 
     def truth(self, node: Expression) -> None:
-        """Check a condition."""
         if not self.value(node) & (SAME | SET | TRUTH):
             raise Refused(node, "it is asked whether one of them is 0, the first one")
 
     def same(self, node: Expression, what: str) -> None:
-        """Check that a number stays the same."""
         kind = self.value(node)
         if not kind & SAME:
             raise Refused(node, f"{said(kind)} is {what}")
@@ -378,13 +376,11 @@ class Look:
 
 
 def refuse(why: tuple[Node, str] | None) -> None:
-    """Raise Refused if there is a reason."""
     if why is not None:
         raise Refused(*why)
 
 
 def said(kind: Kind) -> str:
-    """Return a kind in words."""
     return "a number" if kind & SAME else "one of them" if kind & THING else "a set of them"
 
 

@@ -104,7 +104,6 @@ class Lifted(Making):
         return nodes.Call(number, tuple(self.arguments), at=self.at, type=returns)
 
     def value(self, found: Expression) -> nodes.Call:
-        """Return the call of a helper that is one expression."""
         return self.call([nodes.Return(found, at=self.at)], found.type)
 
 
@@ -172,7 +171,6 @@ class _Moved:
         return rebuilt(node, self.node)
 
     def expression(self, node: Expression) -> Expression:
-        """Return an expression with the helper's slots."""
         found = self.node(node)
         assert isinstance(found, Expression)
         return found
@@ -266,7 +264,6 @@ def sum_of(value: Linear | int, lifted: Lifted) -> Expression:
 
 
 def same(lifted: Lifted, one: Expression, other: Expression) -> nodes.Call:
-    """Return whether two records or arrays have the same content."""
     left, right = lifted.given(one), lifted.given(other)
     kind = one.type
     if isinstance(kind, Arr):

@@ -117,7 +117,6 @@ class Nesting:
                 self.found.append(Over(item))
 
     def test(self, statement: Require) -> None:
-        """Add a guard for the later steps."""
         unchosen = tuple(item for item in self.action.parameters if item not in self.chosen)
         self.found.append(Guarded(self.action.guards[statement.number], statement, unchosen))
 

@@ -234,7 +234,6 @@ def names_in(function: Function) -> Mapping[nodes.Slot, Where]:
 
 
 def path_of(place: nodes.Expression, names: Mapping[nodes.Slot, Where]) -> Where:
-    """Return the parameter and the path of a place."""
     match place:
         case nodes.Local():
             return names.get(place.slot)

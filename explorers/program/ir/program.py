@@ -180,7 +180,6 @@ def inside(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def locals_read(node: Node) -> set[Slot]:
-    """Return the slots that are read in a node."""
     return {item.slot for item in inside([node]) if isinstance(item, nodes.Local)}
 
 

@@ -291,7 +291,6 @@ class Ranges:
         return max(0, self.box.most(kind.field.length if isinstance(kind, Arr) else kind.field.room))
 
     def call(self, node: nodes.Call) -> Span:
-        """Return the span of a helper's result, given the spans of its arguments."""
         function = self.program.functions[node.function]
         grown = [self.assign(slot, value) for slot, value in zip(function.parameters, node.arguments, strict=True)]
         if any(grown) or node.function not in self.visited:

@@ -49,11 +49,9 @@ class Box:
         return self._extreme(linear(other) - one, 0) >= 0
 
     def low(self, span: Span) -> int:
-        """Return a lower bound of a span's values."""
         return self.least(span.low)
 
     def high(self, span: Span) -> int:
-        """Return an upper bound of a span's values."""
         return self.most(span.high)
 
     def within(self, span: Span, outer: Span) -> bool:
@@ -65,7 +63,6 @@ class Box:
         return self.low(span) >= 0 and self.high(span).bit_length() <= max(0, self.least(outer.bits))
 
     def fits(self, span: Span) -> bool:
-        """Return whether every value of a span fits 64 bits."""
         return self.low(span) >= LEAST and self.high(span) <= MOST
 
     def clamped(self, span: Span) -> Span:

@@ -90,7 +90,6 @@ class Statements:
         return [self.expressions.value(item) for item, kind in zip(node.args, kinds, strict=True) if kind != CONSTS]
 
     def part_of(self, node: ast.Call, arguments: list[Expression], part: int) -> nodes.Call:
-        """Return one of the values of a helper with several."""
         callee = self.made.calls[node]
         assert isinstance(callee.returns, Several)
         number = self.expressions.functions.function(callee, part)
@@ -254,7 +253,6 @@ class Statements:
         return [*first, *(nodes.Assign(slot, value, at=where(node)) for slot, value in zip(slots, given, strict=True))]
 
     def target(self, name: ast.expr) -> Slot:
-        """Return the slot of a name that is assigned."""
         assert isinstance(name, ast.Name)
         return self.expressions.own(name.id, self.expressions.kind(name))
 

@@ -249,7 +249,6 @@ class Expressions:
         return self.made.static.get(node)
 
     def place(self, node: ast.expr) -> Type:
-        """Check the target of a store and return what it holds."""
         if not isinstance(node, ast.Attribute | ast.Subscript):
             self.refuse(node, "this cannot be assigned", "assign a local name or a field")
         kind = self.attribute(node) if isinstance(node, ast.Attribute) else self.subscript(node)
@@ -296,7 +295,6 @@ class Expressions:
         return [prefix + key for key, item in known.items() if isinstance(item, types.FunctionType)]
 
     def call(self, node: ast.Call) -> Type:
-        """Check a call of a builtin, a helper or a bag."""
         if isinstance(node.func, ast.Attribute):
             root = node.func.value
             owner = self.value(root) if self.scope.global_of(root) is None else None

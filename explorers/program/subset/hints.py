@@ -55,7 +55,6 @@ RANDOM = {"random": CHANCE, "secrets": CHANCE, "uuid": CHANCE, "time": CLOCK, "d
 
 
 def expression(node: ast.expr) -> str:
-    """Return the replacement for an expression."""
     return EXPRESSIONS.get(type(node), USUAL)
 
 
@@ -69,7 +68,6 @@ def constant(value: object) -> str:
 
 
 def statement(node: ast.stmt, *, in_action: bool) -> str:
-    """Return the replacement for a statement."""
     if isinstance(node, ast.Assert):
         test = ast.unparse(node.test)
         if in_action:
@@ -87,7 +85,6 @@ def statement(node: ast.stmt, *, in_action: bool) -> str:
 
 
 def operator(node: ast.operator) -> str:
-    """Return the replacement for an operator."""
     if isinstance(node, ast.Div):
         return "write `//`, which rounds down: numbers are whole"
     if isinstance(node, ast.Pow):

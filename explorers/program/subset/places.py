@@ -37,14 +37,12 @@ class Scope:
         raise refusal(self.made.python, node, what, instead, whole=isinstance(node, ast.FunctionDef))
 
     def refuse_name(self, node: ast.AST, what: str, name: str, known: Iterable[str]) -> NoReturn:
-        """Raise ModelError for an unknown name."""
         listed = list(known)
         several = len(listed) > 1
         instead = f"use one of: {', '.join(listed)}" if several else f"write {listed[0]!r}, the only one"
         self.refuse(node, f"{what} {name!r}.{nearest(name, listed) if several else ''}".rstrip("."), instead)
 
     def is_action(self) -> bool:
-        """Return whether the function is an action of the machine."""
         machine = self.program.machine
         return any(item.function is self.made.python for item in (machine.initial, *machine.actions))
 
@@ -164,7 +162,6 @@ class Places:
         )
 
     def name(self, name: str, places: frozenset[str]) -> None:
-        """Make a name refer to exactly these places."""
         self.of[name] = places
         self.loops = [(bag, "" if variable == name else variable) for bag, variable in self.loops]
         self.scope.stale.pop(name, None)

@@ -84,7 +84,6 @@ class Program:
         return made
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
-        """Check a function called with arguments of these types."""
         found = self.functions.get(python)
         if found is not None:
             given = tuple(found.params.values())
@@ -214,7 +213,6 @@ def _together(refused: Iterable[str]) -> list[str]:
 
 
 def _called(kind: Type) -> str:
-    """Return the usual name of a parameter of this type."""
     if kind == CONSTS:
         return "c"
     return "s" if isinstance(kind, Rec) else "number"
@@ -398,7 +396,6 @@ def is_require(python: Callable[..., Any], statement: ast.stmt) -> bool:
 
 
 def guard_calls(made: Function) -> list[ast.Call]:
-    """Return the calls of `require` in an action."""
     return [item.value for item in made.node.body if is_require(made.python, item)]  # type: ignore[attr-defined]
 
 
@@ -424,7 +421,6 @@ class Guards:
     """Guards by the action and the instruction that raised."""
 
     def texts(self, item: Action) -> list[str]:
-        """Return the conditions of an action's guards, in order."""
         return [text for _, _, text in self.found[item.name]]
 
     def refused(self, item: Action, error: BaseException) -> int:

@@ -113,7 +113,6 @@ class Statements:
             self.made.gives |= self.places.find(node.value)
 
     def given(self, node: ast.expr) -> Type:
-        """Check a helper's returned values."""
         if not isinstance(node, ast.Tuple):
             return self.expressions.value(node)
         kinds = self.expressions.in_order(node.elts)
@@ -126,7 +125,6 @@ class Statements:
         return Several(items)
 
     def effect(self, node: ast.expr) -> None:
-        """Check an expression statement: a call of `require`, of a helper, or of a bag."""
         if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await):
             word = "await" if isinstance(node, ast.Await) else "yield"
             self.refuse(node, f"`{word}` is outside the modelling language", hints.AT_ONCE)

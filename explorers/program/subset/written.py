@@ -143,7 +143,6 @@ def _found(reader: Reader, others: ast.expr, wanted: str) -> str:
 
 
 def domain_at(reader: Reader, node: ast.expr) -> Domain | None:
-    """Return the domain of a place."""
     kind: Any = None
     if isinstance(node, ast.Attribute):
         owner = reader.scope.made.types.get(node.value)
