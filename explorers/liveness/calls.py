@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from fencepost.explorers.native.layout import Layout
+from fencepost.explorers.native.layout import Layout, ends_of, extent
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.libraries import Kernel, address_of, library
 from fencepost.explorers.native.llvm.types import Memory, Struct, Unit, Value, number
 from fencepost.explorers.native.lower.module import Module
-from fencepost.explorers.native.memory_layout import ends_of, extent
 from fencepost.explorers.program.ir.nodes import Slot
 from fencepost.explorers.program.ir.program import Action
 from fencepost.model.language.actions import Property

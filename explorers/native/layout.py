@@ -1,6 +1,6 @@
 """Rows: a state is a record in memory while code works on it, and packed bits where it is stored.
 
-In memory every field has whole, aligned bytes (`memory_layout.py`). In storage it has the bits that its domain needs,
+In memory every field has whole, aligned bytes. In storage it has the bits that its domain needs,
 in the order of memory. The same code converts between the two for every machine. Only its data differ: the bits stored
 of each word of memory, and the least values of its fields.
 """
@@ -11,11 +11,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from fencepost.explorers.native.memory_layout import WORD, ends_of, extent, field_of, record_of, state_of
 from fencepost.model.language.constants import Constants
-from fencepost.model.language.domains import Depending, Domain, End, Linear
+from fencepost.model.language.domains import BitSet, Depending, Domain, End, Linear, Range, linear
+from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
 
+WORD = 8
+"""Bytes of a word: states are whole words, so that rows hash and compare as such."""
 BITS = 8 * WORD
 STEPS = 6
 """Steps in which bits are gathered without an instruction for it: by 1, 2, 4, ... 32 places."""
@@ -363,3 +365,71 @@ class Spots:
     def _spot(self, offset: int, size: int, low: int, high: int, limits: tuple[tuple[int, int], ...]) -> int:
         self.found.append(Spot(offset, size, low, high, limits))
         return len(self.found) - 1
+
+
+# -- in memory
+
+
+def state_of(state: type[Record], rooms: Mapping[str, int], lows: Mapping[str, int]) -> np.dtype[Any]:
+    """Return a state in memory, padded to whole words."""
+    wide = np.dtype(_describe(state, rooms, lows), align=True)
+    padding = -wide.itemsize % WORD
+    if padding or not wide.itemsize:
+        wide = np.dtype([*_describe(state, rooms, lows), ("_padding", np.uint8, (padding or WORD,))], align=True)
+        assert wide.itemsize % WORD == 0
+    return wide
+
+
+def record_of(record: type[Record], rooms: Mapping[str, int], lows: Mapping[str, int]) -> np.dtype[Any]:
+    return np.dtype(_describe(record, rooms, lows), align=True)
+
+
+def field_of(kind: FieldType, rooms: Mapping[str, int], lows: Mapping[str, int]) -> np.dtype[Any]:
+    found: np.dtype[Any] = _described(kind, rooms, lows)[0]
+    return np.dtype(found)
+
+
+def _describe(record: type[Record], rooms: Mapping[str, int], lows: Mapping[str, int]) -> list[Any]:
+    return [(name, *_described(field, rooms, lows)) for name, field in fields(record)]
+
+
+def _described(field: FieldType, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[Any, ...]:
+    if isinstance(field, Scalar):
+        return (width(field.domain, rooms, lows),)
+    if isinstance(field, Nested):
+        return (np.dtype(_describe(field.record, rooms, lows), align=True),)
+    if isinstance(field, ArrayOf):
+        length = max(1, extent(field.length, rooms, lows)[1])  # an index that is wrong goes on with the first element
+        (element,) = _described(field.element, rooms, lows)
+        return (np.dtype((element, (length,))),)
+    room = max(0, extent(field.room, rooms, lows)[1])
+    message = np.dtype(_describe(field.record, rooms, lows), align=True)
+    return (np.dtype([("count", width(Range(0, field.room), rooms, lows)), ("items", message, (room,))], align=True),)
+
+
+def extent(value: Linear | int, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[int, int]:
+    """Return the least and the greatest value of a sum for any constants of this shape."""
+    return linear(value).span(lows, rooms)
+
+
+def ends_of(
+    domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the least and greatest low bound of a domain, and the least and greatest high bound."""
+    if isinstance(domain, Range):
+        return extent(domain.low, rooms, lows), extent(domain.high, rooms, lows)
+    if isinstance(domain, BitSet):
+        least, most = extent(domain.count, rooms, lows)
+        return (0, 0), ((1 << max(0, least)) - 1, (1 << max(0, most)) - 1)
+    low, high = domain.bounds(rooms)
+    return (low, low), (high, high)
+
+
+def width(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -> type[np.signedinteger[Any]]:
+    """Return the narrowest signed integer type for a domain; raise ModelError if no type is wide enough."""
+    (low, _), (_, high) = ends_of(domain, rooms, lows)
+    for kind in (np.int8, np.int16, np.int32, np.int64):
+        limits = np.iinfo(kind)
+        if limits.min <= low and high <= limits.max:
+            return kind
+    raise ModelError(f"{domain}: values from {low} to {high} do not fit 64 bits. Give its constants smaller ranges.")

@@ -10,13 +10,12 @@ from fencepost.explorers.native.llvm.loops import counted, only_if
 from fencepost.explorers.native.llvm.types import CELLS, Sort, Type, Value, Vector, number
 from fencepost.explorers.native.lower.bounds import Bounds, Trying
 from fencepost.explorers.native.lower.choosing import Choosing
-from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.masks import Masks
-from fencepost.explorers.native.lower.module import BYTES, CHECKS, NUMBERS, PLAIN, ROWS, Module, symbol
+from fencepost.explorers.native.lower.module import BYTES, NUMBERS, PLAIN, ROWS, Module, symbol
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.native.lower.sieve import Sieve
 from fencepost.explorers.native.packed import OWNERS
-from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, nest
+from fencepost.explorers.program.ir.nest import Compute, Guarded, Over
 from fencepost.explorers.program.ir.nodes import Call, Fits, Node, Slot
 from fencepost.explorers.program.ir.program import Action, Program, inside
 from fencepost.model.language.actions import Kind, Property
@@ -58,19 +57,11 @@ class Acting(Choosing):
     )  # fmt: skip
 
     def __init__(self, module: Module, wanted: Wanted, place: int) -> None:
-        self.module, self.wanted, self.place = module, wanted, place
-        self.action = module.program.actions[place]
-        self.made = module.program.of(self.action)
-        self.nest = nest(module.program, self.action)
-        self.name = symbol(self.made, f"action.{place}")
-        kinds = [CHECKS, module.constants, Vector(module.state, 0), *(kind for _, kind in self.PARAMETERS)]
-        self.build = Builder(self.name, kinds, attributes=f"noinline {PLAIN}")
-        self.build.owned(0)
-        self.e, self.c, self.states, *given = self.build.arguments
-        self.given = {name: value for (name, _), value in zip(self.PARAMETERS, given, strict=True)}
-        self.code = Code(module, self.build, self.e, self.c)
-        self.values: dict[Slot, Value] = {}
-        self.state = self.row = self.target = self.at = self.e
+        name = symbol(module.program.of(module.program.actions[place]), f"action.{place}")
+        super().__init__(module, place, name, [kind for _, kind in self.PARAMETERS])
+        self.wanted = wanted
+        self.given = {name: value for (name, _), value in zip(self.PARAMETERS, self.more, strict=True)}
+        self.row = self.target = self.e
         bounded = wanted.bounds is not None and any(guard.bound for guard in self.action.guards)
         self.trying = Trying(module, wanted.bounds, place).write() if wanted.bounds and bounded else ""
 

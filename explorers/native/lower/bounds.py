@@ -9,13 +9,11 @@ from collections.abc import Iterable
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.loops import counted, only_if
-from fencepost.explorers.native.llvm.types import Memory, Sort, Type, Value, Vector, number
+from fencepost.explorers.native.llvm.types import Memory, Sort, Value, number
 from fencepost.explorers.native.lower.choosing import Choosing
-from fencepost.explorers.native.lower.code import Code
-from fencepost.explorers.native.lower.module import BLOCK, CHECKS, NUMBERS, PLAIN, Module
+from fencepost.explorers.native.lower.module import BLOCK, NUMBERS, Module
 from fencepost.explorers.native.lower.shape import ERROR
-from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, can_fail, nest
-from fencepost.explorers.program.ir.nodes import Slot
+from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, can_fail
 
 
 class Bounds:
@@ -84,19 +82,9 @@ class Trying(Choosing):
     """
 
     def __init__(self, module: Module, bounds: Bounds, place: int) -> None:
-        self.module, self.bounds = module, bounds
-        self.action = module.program.actions[place]
-        self.made = module.program.of(self.action)
-        self.nest = nest(module.program, self.action)
-        self.name = f"try.{place}"
-        states = Vector(module.state, 0)
-        kinds: list[Type] = [CHECKS, module.constants, states, Sort.NUMBER, Sort.NUMBER, NUMBERS]
-        self.build = Builder(self.name, kinds, attributes=f"noinline {PLAIN}")
-        self.build.owned(0)
-        self.e, c, self.states, self.size, self.waiting, self.refused = self.build.arguments
-        self.state = self.at = self.e
-        self.code = Code(module, self.build, self.e, c)
-        self.values: dict[Slot, Value] = {}
+        super().__init__(module, place, f"try.{place}", [Sort.NUMBER, Sort.NUMBER, NUMBERS])
+        self.bounds = bounds
+        self.size, self.waiting, self.refused = self.more
         self.mask = bounds.mask(item.bound for item in self.action.guards)
         self.order = [bounds.mask([item.guard.bound]) if isinstance(item, Guarded) else 0 for item in self.nest.steps]
 

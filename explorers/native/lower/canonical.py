@@ -6,11 +6,11 @@ If all things differ, one permutation sorts them; if some are alike, a few are c
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
+from fencepost.explorers.native.layout import WORD
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.loops import counted, only_if
 from fencepost.explorers.native.llvm.types import Cell, Memory, Sort, Struct, Value, Vector, flag, number, word
 from fencepost.explorers.native.lower.module import CHECKS, PLAIN, Module
-from fencepost.explorers.native.memory_layout import WORD
 from fencepost.explorers.program.ir.interchange import names
 from fencepost.model.language.domains import Linear
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Scalar, fields

@@ -1,28 +1,37 @@
 """The loops over the parameters of an action, in a function being built."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.loops import counted
-from fencepost.explorers.native.llvm.types import Struct, Value, number
+from fencepost.explorers.native.llvm.types import Struct, Type, Value, Vector, number
 from fencepost.explorers.native.lower.code import Code
-from fencepost.explorers.native.lower.module import Module
-from fencepost.explorers.program.ir.nest import Nest
+from fencepost.explorers.native.lower.module import CHECKS, PLAIN, Module
+from fencepost.explorers.program.ir.nest import nest
 from fencepost.explorers.program.ir.nodes import Slot
 from fencepost.explorers.program.ir.program import Parameter
 from fencepost.model.language.domains import Domain, InFlight
 
 
 class Choosing:
-    """A function that loops over the values of an action's parameters in a state."""
+    """A function that loops over the values of an action's parameters in each state of a block.
 
-    module: Module
-    build: Builder
-    e: Value
-    code: Code
-    nest: Nest
-    state: Value
-    values: dict[Slot, Value]
+    Its first arguments are the check array, the constants and the states.
+    """
+
+    def __init__(self, module: Module, place: int, name: str, kinds: Sequence[Type]) -> None:
+        self.module, self.place = module, place
+        self.action = module.program.actions[place]
+        self.made = module.program.of(self.action)
+        self.nest = nest(module.program, self.action)
+        self.name = name
+        kinds = [CHECKS, module.constants, Vector(module.state, 0), *kinds]
+        self.build = Builder(name, kinds, attributes=f"noinline {PLAIN}")
+        self.build.owned(0)
+        self.e, self.c, self.states, *self.more = self.build.arguments
+        self.code = Code(module, self.build, self.e, self.c)
+        self.values: dict[Slot, Value] = {}
+        self.state = self.at = self.e
 
     def where_there_are_values(self, otherwise: str) -> None:
         """Continue if every parameter has a value; otherwise no guard is evaluated."""

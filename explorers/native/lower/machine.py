@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from fencepost.explorers.native.layout import WORD
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.checks import RARE
 from fencepost.explorers.native.llvm.loops import counted, only_if
@@ -13,7 +14,6 @@ from fencepost.explorers.native.lower.columns import Columns
 from fencepost.explorers.native.lower.lanes import LANES, Unsuited
 from fencepost.explorers.native.lower.module import BYTES, PLAIN, Module
 from fencepost.explorers.native.lower.shape import ERROR
-from fencepost.explorers.native.memory_layout import WORD
 from fencepost.model.language.actions import Kind, Property
 
 EXPAND = (

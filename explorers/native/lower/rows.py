@@ -5,11 +5,10 @@ negative values is stored modulo its bits, so after scattering, its least value 
 its bytes, so nothing carries into the next field.
 """
 
-from fencepost.explorers.native.layout import BITS, ENTRY, HEAD, STEPS, Entry
+from fencepost.explorers.native.layout import BITS, ENTRY, HEAD, STEPS, WORD, Entry
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.loops import counted
 from fencepost.explorers.native.llvm.types import Cell, Sort, Struct, Value, Vector, number, word
-from fencepost.explorers.native.memory_layout import WORD
 
 _WORD = Cell(8, signed=False)
 

@@ -1,9 +1,8 @@
 """Sizes and domains in the code of a shape: numbers if the shape determines them, else slots of the check array."""
 
-from fencepost.explorers.native.layout import Layout
+from fencepost.explorers.native.layout import Layout, ends_of, extent
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import Memory, Records, Struct, Value, described, number
-from fencepost.explorers.native.memory_layout import ends_of, extent
 from fencepost.model.language.domains import NONE, Depending, Domain, End, First, Linear, linear
 from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import FieldType, Record

@@ -19,7 +19,7 @@ FILES = {
     name: [f"explorers/{folder}/{module}.py" for module in modules.split()]
     for name, folder, modules in (
         ("passes", "program/ir", "nest ranges translate expressions statements lifted views"),
-        ("packing", "native", "layout memory_layout lower/rows"),
+        ("packing", "native", "layout lower/rows"),
         ("order of bags", "native/lower", "bags"),
         ("code", "native", "lower/actions lower/code llvm/loops lower/choosing lower/module"),
         ("columns", "native/lower", "columns lanes sieve"),
