@@ -29,14 +29,7 @@ class Verdict(StrEnum):
     """The search ended without a decision."""
 
 
-_SEVERITY = (
-    Verdict.VIOLATED,
-    Verdict.UNREACHED,
-    Verdict.UNDETERMINED,
-    Verdict.NOT_FOUND,
-    Verdict.HOLDS,
-    Verdict.PROVED,
-)
+_SEVERITY = tuple(map(Verdict, ("violated", "unreached", "undetermined", "not-found", "holds", "proved")))
 
 
 def worst(verdicts: list[Verdict], *, complete: bool) -> Verdict:

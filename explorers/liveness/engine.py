@@ -76,12 +76,9 @@ class Engine(Stoppable):
 
     def prepare(self) -> None:
         search = self.search
+        options, seconds = search.options, search.position.seconds
         self.compiled = compiled(
-            search.machine,
-            search.constants,
-            self.properties,
-            normalize=search.options.normalize,
-            searched=search.position.seconds,
+            search.machine, search.constants, self.properties, normalize=options.normalize, searched=seconds
         )
         self.graph = Graph(search, self.compiled, self.pause)
         self.rows = self.graph.build()

@@ -200,15 +200,8 @@ class Graph:
 
     def _table(self) -> None:
         self._keys, self._numbers = np.full(2 * len(self.codes), -1, np.int64), np.zeros(2 * len(self.codes), np.int32)
-        calls.intern(
-            self.codes[: self._known],
-            0,
-            np.empty(self._known, np.int32),
-            self._keys,
-            self._numbers,
-            self.codes.copy(),
-            0,
-        )
+        again, known = np.empty(self._known, np.int32), self.codes[: self._known]
+        calls.intern(known, 0, again, self._keys, self._numbers, self.codes.copy(), 0)
 
     def _worker(self) -> Worker:
         checks, guards = self.steps.checks(self.search.constants), len(self.steps.source.guards)

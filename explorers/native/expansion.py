@@ -302,12 +302,8 @@ class Expansion:
             self._share(lambda worker: self._insert(worker, len(pieces)), states)
         except TooManyStates:  # who goes on takes this round again
             now = self.settle()
-            now.fired, now.refused, now.deadlock, now.deadlocks = (
-                before.fired,
-                before.refused,
-                before.deadlock,
-                before.deadlocks,
-            )
+            for name in ("fired", "refused", "deadlock", "deadlocks"):
+                setattr(now, name, getattr(before, name))
             raise
 
     def _add_nodes(self, trees: Trees, batches: int) -> None:

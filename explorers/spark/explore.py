@@ -124,16 +124,11 @@ class Explore:
             try:
                 with Signals(native.ask):
                     exchange = Exchange(context, manifest.partitions)
+                    earlier = manifest.level if self.options.resume else 0
                     work = Work(
-                        self.origin,
-                        run,
-                        store.url,
-                        manifest.partitions,
-                        manifest.level,
-                        manifest.base,
-                        (),
-                        earlier=manifest.level if self.options.resume else 0,
-                    )
+                        self.origin, run, store.url, manifest.partitions, manifest.level, manifest.base, (),
+                        earlier=earlier,
+                    )  # fmt: skip
                     why = self._levels(exchange, work, manifest, native)
             except DomainError as error:
                 if not self._violated(manifest):
@@ -175,17 +170,8 @@ class Explore:
             self._take(manifest, answers, native)
             save_manifest(store, manifest, native)
             if self.tell is not None:
-                self.tell(
-                    Progress(
-                        manifest.distinct,
-                        manifest.generated,
-                        manifest.depth,
-                        manifest.levels[-1],
-                        0,
-                        manifest.seconds,
-                        manifest.levels,
-                    )
-                )
+                frontier, seconds, levels = manifest.levels[-1], manifest.seconds, manifest.levels
+                self.tell(Progress(manifest.distinct, manifest.generated, manifest.depth, frontier, 0, seconds, levels))
         manifest.levels.pop()
         return ""
 

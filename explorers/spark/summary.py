@@ -132,18 +132,11 @@ def summarise(spark: SparkSession, rows: DataFrame) -> Summary:
         for row in ask(CELLS)
     )  # fmt: skip
     violations = tuple(
-        Violation(row["cell"], row["property"], row["walks"], row["length"], row["walk"]) for row in ask(VIOLATIONS)
+        Violation(*map(row.__getitem__, ("cell", "property", "walks", "length", "walk"))) for row in ask(VIOLATIONS)
     )
+    counts = "walks", "cells", "length", "cell", "walk"
     signatures = tuple(
-        Signature(
-            row["property"],
-            tuple(map(int, row["signature"])),
-            row["walks"],
-            row["cells"],
-            row["length"],
-            row["cell"],
-            row["walk"],
-        )
+        Signature(row["property"], tuple(map(int, row["signature"])), *map(row.__getitem__, counts))
         for row in ask(SIGNATURES)
     )
     return Summary(cells, violations, signatures)

@@ -57,6 +57,10 @@ def _kept(file: Path) -> Proof | None:
     return None
 
 
+_ASKED = "k", "depth", "everywhere", "explain", "havoc_loops"
+"""The other settings that a proof depends on."""
+
+
 def digest(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings, *, engine: str
 ) -> str:
@@ -65,16 +69,7 @@ def digest(
         *texts(machine, properties),
         repr(sorted(constants.values.items())),
         repr([(item.name, item.kind, item.on.name if item.on else "") for item in properties]),
-        repr(
-            (
-                sorted(settings.lifted.items()),
-                settings.k,
-                settings.depth,
-                settings.everywhere,
-                settings.explain,
-                settings.havoc_loops,
-            )
-        ),
+        repr((sorted(settings.lifted.items()), *map(vars(settings).get, _ASKED))),
         engine,
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]

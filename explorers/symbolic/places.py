@@ -14,7 +14,7 @@ from fencepost.model.language.constants import Constants
 from fencepost.model.language.domains import BitSet, Domain, Extreme, Index, Linear, Member, Range, linear
 from fencepost.model.language.domains import Flag as FlagDomain
 from fencepost.model.language.errors import UsageError
-from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
+from fencepost.model.language.records import ArrayOf, FieldType, Nested, Record, Scalar, fields
 
 MOST_MEMBERS = 62
 """Most members of a plain set, however large its constants are."""
@@ -501,26 +501,7 @@ def zero(lifting: Lifting, record: type[Record]) -> Rec:
     return build(lifting, record, lambda _, kind: False if kind.flag else 0, "")
 
 
-def load(lifting: Lifting, record: type[Record], key: Key) -> Rec:
-    """Return a record with the content of a key; nothing in it may be endless."""
-    made = zero(lifting, record)
-    _load(made, key)
-    return made
-
-
-def _load(place: Any, key: Any) -> None:
-    if isinstance(place, Cell | Slot):
-        place.put(int(key), where=True)
-    elif isinstance(place, Bag):
-        for slot, value in enumerate(key):
-            place.present[slot] = True
-            _load(place.slots[slot], value)
-    else:
-        for item, value in zip(_inner(place, len(key)), key, strict=True):
-            _load(item, value)
-
-
-def _inner(place: Any, length: int) -> Iterable[Any]:
+def inner(place: Any, length: int) -> Iterable[Any]:
     """Return the places in a record or an array; `length` is that of an endless one."""
     if isinstance(place, Rec):
         return place.parts.values()
@@ -541,7 +522,7 @@ def key_under(place: Any, value_of: Callable[[Any], Any], length_under: Callable
         found = [key_under(slot, value_of, length_under) for on, slot in slots if plain(on, value_of)]
         return tuple(found if place.ordered else sorted(found))
     length = length_under(place.length) if isinstance(place, Endless) else 0
-    return tuple(key_under(item, value_of, length_under) for item in _inner(place, length))
+    return tuple(key_under(item, value_of, length_under) for item in inner(place, length))
 
 
 def plain(value: Value, value_of: Callable[[Any], Any]) -> int:

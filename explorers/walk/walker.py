@@ -248,25 +248,6 @@ class Walker:
         return np.array(codes or [0], np.int64)
 
 
-def walks(
-    machine: Machine,
-    constants: Constants,
-    properties: tuple[Property, ...],
-    first: int,
-    last: int,
-    *,
-    seed: int,
-    depth: int,
-    weights: Mapping[str, int] | None = None,
-) -> Walks:
-    """Return the random walks first..last-1 of a machine as one batch; compile it if needed.
-
-    The result depends only on the arguments, not on how walks are cut into batches.
-    """
-    walker = Walker(machine, constants, properties)
-    return walker.walk(first, last, seed=seed, depth=depth, weights=walker.weights(weights or {}))
-
-
 @cache
 def walk_kernel() -> Kernel:
     found, _ = library(Unit(pathlib.Path(__file__).with_name("kernel.py").read_text(), codes=CODES))

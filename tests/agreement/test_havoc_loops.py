@@ -12,7 +12,7 @@ from fencepost.api.answers.proof_report import ProveResult
 from fencepost.api.calls.prove import explain
 from fencepost.cli.views.console import Display
 from fencepost.explorers.symbolic import loops
-from fencepost.explorers.symbolic.places import agree, load
+from fencepost.explorers.symbolic.places import agree
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.explorers.symbolic.system import Happening, System
 from fencepost.explorers.symbolic.terms import boolean, equal
@@ -27,6 +27,7 @@ from fencepost.model.language.records import Key
 from tests.agreement.test_differential import machine_of
 from tests.agreement.test_proofs_of_errors import proved
 from tests.helpers.commands import data_of, fencepost, refused
+from tests.helpers.symbols import load
 from tests.machines import sweeper
 
 SWEEPER = str(Path(sweeper.__file__).relative_to(Path.cwd()))

@@ -10,7 +10,6 @@ from fencepost.api.answers.proof_report import ProveResult
 from fencepost.api.calls.prove import explain
 from fencepost.api.calls.prove import prove as asked
 from fencepost.cli.views.console import Display
-from fencepost.explorers.symbolic.places import load
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.explorers.symbolic.system import System
 from fencepost.explorers.symbolic.terms import boolean, both, equal
@@ -21,6 +20,7 @@ from fencepost.model.language.errors import DomainError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.helpers.blocks import whole
+from tests.helpers.symbols import load
 from tests.helpers.written import HEAD
 from tests.machines import stumbles
 from tests.random_machines.engines import load as load_model

@@ -9,16 +9,35 @@ from typing import Any, NamedTuple
 
 import z3
 from fencepost.explorers.program.subset.program import check, guards_of
-from fencepost.explorers.symbolic.places import Rec, agree, key_under, load, plain
+from fencepost.explorers.symbolic.places import Bag, Cell, Lifting, Rec, Slot, agree, inner, key_under, plain, zero
 from fencepost.explorers.symbolic.system import Happening, Move, System
 from fencepost.explorers.symbolic.terms import boolean, equal
 from fencepost.model.language import Machine, Property
 from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Step
-from fencepost.model.language.records import Key, key_of
+from fencepost.model.language.records import Key, Record, key_of
 
 from tests.helpers.search import walk
+
+
+def load(lifting: Lifting, record: type[Record], key: Key) -> Rec:
+    """Return a record with the content of a key; nothing in it may be endless."""
+    made = zero(lifting, record)
+    _load(made, key)
+    return made
+
+
+def _load(place: Any, key: Any) -> None:
+    if isinstance(place, Cell | Slot):
+        place.put(int(key), where=True)
+    elif isinstance(place, Bag):
+        for slot, value in enumerate(key):
+            place.present[slot] = True
+            _load(place.slots[slot], value)
+    else:
+        for item, value in zip(inner(place, len(key)), key, strict=True):
+            _load(item, value)
 
 
 class Outcome(NamedTuple):

@@ -12,26 +12,11 @@ from fencepost.explorers.program.subset.kinds import Type as SubsetType
 from fencepost.explorers.program.subset.places import Scope
 from fencepost.explorers.program.subset.program import Program
 
-_BINARY: dict[type[ast.operator], nodes.BinaryOp] = {
-    ast.Add: nodes.BinaryOp.ADD,
-    ast.Sub: nodes.BinaryOp.SUBTRACT,
-    ast.Mult: nodes.BinaryOp.MULTIPLY,
-    ast.FloorDiv: nodes.BinaryOp.DIVIDE,
-    ast.Mod: nodes.BinaryOp.MODULO,
-    ast.BitAnd: nodes.BinaryOp.AND,
-    ast.BitOr: nodes.BinaryOp.OR,
-    ast.BitXor: nodes.BinaryOp.XOR,
-    ast.LShift: nodes.BinaryOp.LEFT,
-    ast.RShift: nodes.BinaryOp.RIGHT,
-}
-_ORDERS: dict[type[ast.cmpop], nodes.Order] = {
-    ast.Eq: nodes.Order.EQUAL,
-    ast.NotEq: nodes.Order.DIFFERENT,
-    ast.Lt: nodes.Order.LESS,
-    ast.LtE: nodes.Order.AT_MOST,
-    ast.Gt: nodes.Order.MORE,
-    ast.GtE: nodes.Order.AT_LEAST,
-}
+_SIGNS: dict[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
 NUMBER: Failures = lifted.NUMBER
 _CHECKS: dict[nodes.BinaryOp, Failures] = {
     nodes.BinaryOp.ADD: NUMBER,
@@ -141,7 +126,7 @@ class Expressions:
         return nodes.Field(owner, node.attr, at=where(node), type=self.kind(node))
 
     def operation(self, node: ast.AST, operator: ast.operator, left: Expression, right: Expression) -> Expression:
-        found = _BINARY[type(operator)]
+        found = nodes.BinaryOp(_SIGNS[type(operator)])
         divides = found in (nodes.BinaryOp.DIVIDE, nodes.BinaryOp.MODULO)
         if divides and isinstance(right, nodes.Literal) and right.value < 0:
             return _by_negative(found, left, -right.value, where(node))
@@ -170,9 +155,8 @@ class Expressions:
             return nodes.Not(found, at=where(node)) if isinstance(node.ops[0], ast.NotEq) else found
         first = self.value(node.left)
         rest = zip(node.ops, node.comparators, strict=True)
-        return nodes.Compare(
-            first, tuple((_ORDERS[type(order)], self.value(item)) for order, item in rest), at=where(node)
-        )
+        orders = tuple((nodes.Order(_SIGNS[type(order)]), self.value(item)) for order, item in rest)
+        return nodes.Compare(first, orders, at=where(node))
 
     def among(self, node: ast.Compare, *, negated: bool) -> Expression:
         first, others = self.value(node.left), node.comparators[0]

@@ -16,7 +16,7 @@ import pytest
 from fencepost.explorers.verdict import LEFT, Verdict
 from fencepost.explorers.walk.measures import deepest_log, divergence, estimate, faults_used
 from fencepost.explorers.walk.sample import Plan, Sample, nothing, sample
-from fencepost.explorers.walk.walker import End, Walker, walks
+from fencepost.explorers.walk.walker import End, Walker
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Kind
 from fencepost.model.language.errors import DomainError, UsageError
@@ -120,7 +120,8 @@ def test_a_walk_depends_on_its_seed_and_number_only() -> None:
 def test_walks_are_what_a_plain_call_with_the_same_arguments_gives() -> None:
     found = PROTOCOLS["kip279"]
     constants = found.machine.set_constants({})
-    made = walks(found.machine, constants, found.properties, 3, 9, seed=1, depth=30, weights={"leader-write": 2})
+    walker = Walker(found.machine, constants, found.properties)
+    made = walker.walk(3, 9, seed=1, depth=30, weights=walker.weights({"leader-write": 2}))
     w = walker("kip279")
     assert (made.finals == w.walk(0, 9, seed=1, depth=30, weights=w.weights({"leader_write": 2})).finals[3:]).all()
 
