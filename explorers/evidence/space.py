@@ -15,8 +15,8 @@ from fencepost.explorers.native.lower.machine import write_look
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.paths import budgets
+from fencepost.explorers.program.ir.program import every_field
 from fencepost.explorers.program.ir.translate import translate
-from fencepost.explorers.program.subset.kinds import every_field
 from fencepost.model.language.actions import Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import MismatchError, UsageError, nearest

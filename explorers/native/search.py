@@ -7,6 +7,7 @@ its results.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from fencepost.explorers import verdict
 from fencepost.explorers.native.compile import Kernels, Source, begin, forced, generate
@@ -167,13 +168,12 @@ class Search(Stoppable, Expansion):
         if self.options.deadlock and self.position.deadlock >= 0:
             deadlock = self.way_to(self.position.deadlock)
         fired, refused = self.fired(), self.refused()
-        return verdict.Result(
-            protocol=self.machine.name,
-            constants=self.constants.shown,
+        return self.answer(
+            why,
+            fired,
+            refused,
             engine="native",
             workers=self.workers,
-            complete=complete,
-            why_stopped=why,
             distinct=self.distinct,
             generated=self.generated,
             depth=self.position.depth
@@ -181,9 +181,6 @@ class Search(Stoppable, Expansion):
             else self.position.depth + 1,
             seconds=self.position.seconds,
             properties=tuple(self._judged(item, complete=complete) for item in self.properties),
-            fired={item.label: count for item, count in zip(self.machine.actions, fired, strict=True)},
-            guards=guards_counted(self.kernels.source, refused),
-            bounds=bounds_reached(self.kernels.source, self.constants, refused),
             deadlocks=self.deadlocks(),
             deadlock=deadlock,
             store_bytes=self.store_bytes,
@@ -194,17 +191,26 @@ class Search(Stoppable, Expansion):
             omission=min(1.0, self.distinct**2 / 2.0**65) if self.options.compact else 0.0,
         )
 
+    def answer(self, why: str, fired: Sequence[int], refused: Sequence[int], **found: Any) -> verdict.Result:
+        """Return the result of a search with this module; `refused` has all refusal counters."""
+        source = self.kernels.source
+        return verdict.Result(
+            protocol=self.machine.name,
+            constants=self.constants.shown,
+            complete=not why,
+            why_stopped=why,
+            fired={item.label: count for item, count in zip(self.machine.actions, fired, strict=True)},
+            guards=tuple(
+                verdict.GuardCount(action.replace("_", "-"), text, count)
+                for (action, text), count in zip(source.guards, refused, strict=False)
+            ),
+            bounds=bounds_reached(source, self.constants, refused),
+            **found,
+        )
+
     def _judged(self, item: Property, *, complete: bool) -> verdict.PropertyResult:
         state = self.position.found.get(item.name)
         return verdict.judged(item, None if state is None else self.way_to(state, item), complete=complete)
-
-
-def guards_counted(source: Source, counters: Sequence[int]) -> tuple[verdict.GuardCount, ...]:
-    """Return how often each guard refused, from all refusal counters."""
-    return tuple(
-        verdict.GuardCount(action.replace("_", "-"), text, count)
-        for (action, text), count in zip(source.guards, counters, strict=False)
-    )
 
 
 def bounds_reached(source: Source, constants: Constants, counters: Sequence[int]) -> tuple[verdict.BoundCount, ...]:

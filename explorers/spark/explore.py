@@ -25,7 +25,7 @@ from fencepost.explorers.cross_check import cross_check
 from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import NO_PARENT, Kernels
 from fencepost.explorers.native.expansion import still_counted
-from fencepost.explorers.native.search import Search, bounds_reached, guards_counted
+from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.store import Progress
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.running.interrupts import Signals
@@ -328,21 +328,17 @@ def result_of(native: Search, store: Store, manifest: Manifest, why: str, worker
     deadlock = None
     if native.options.deadlock and manifest.deadlock is not None:
         deadlock = native.plain.retrace(trails.to(manifest.deadlock))
-    return verdict.Result(
-        protocol=native.machine.name,
-        constants=native.constants.shown,
+    return native.answer(
+        why,
+        manifest.fired,
+        manifest.refused,
         engine="spark",
         workers=workers,
-        complete=not why,
-        why_stopped=why,
         distinct=manifest.distinct,
         generated=manifest.generated,
         depth=manifest.depth,
         seconds=manifest.seconds,
         properties=tuple(_property(native, trails, manifest, item, complete=not why) for item in native.properties),
-        fired={item.label: count for item, count in zip(native.machine.actions, manifest.fired, strict=True)},
-        guards=guards_counted(native.kernels.source, manifest.refused),
-        bounds=bounds_reached(native.kernels.source, native.constants, manifest.refused),
         deadlocks=manifest.deadlocks,
         deadlock=deadlock,
         store_bytes=manifest.distinct * (native.layout.dtype.itemsize + 8),

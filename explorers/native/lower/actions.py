@@ -9,11 +9,10 @@ from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.loops import counted, only_if
 from fencepost.explorers.native.llvm.types import CELLS, Sort, Type, Value, Vector, number
 from fencepost.explorers.native.lower.bounds import Bounds, Trying
-from fencepost.explorers.native.lower.choosing import Choosing
 from fencepost.explorers.native.lower.masks import Masks
 from fencepost.explorers.native.lower.module import BYTES, NUMBERS, PLAIN, ROWS, Module, symbol
 from fencepost.explorers.native.lower.shape import ERROR
-from fencepost.explorers.native.lower.sieve import Sieve
+from fencepost.explorers.native.lower.sieve import Sieve, Sifted
 from fencepost.explorers.native.packed import OWNERS
 from fencepost.explorers.program.ir.nest import Compute, Guarded, Over
 from fencepost.explorers.program.ir.nodes import Call, Fits, Node, Slot
@@ -47,7 +46,7 @@ class Wanted:
     """Computes the number of a step, where steps are numbered."""
 
 
-class Acting(Choosing):
+class Acting(Sifted):
     """Writer of the function that takes an action in each state of a block."""
 
     PARAMETERS: tuple[tuple[str, Type], ...] = (

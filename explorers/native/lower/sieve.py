@@ -4,55 +4,45 @@ The surviving choices of parameters are kept as bits for each state. Then states
 order, so that steps come in the same order as from a loop in each state.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from math import prod
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from fencepost.explorers.native.layout import BITS
-from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.loops import counted
 from fencepost.explorers.native.llvm.types import CELLS, Sort, Struct, Value, Vector, number
-from fencepost.explorers.native.lower.code import Code
+from fencepost.explorers.native.lower.choosing import Choosing
 from fencepost.explorers.native.lower.columns import Columns
 from fencepost.explorers.native.lower.lanes import LANES, Places, Thing, Unsuited
-from fencepost.explorers.native.lower.module import Module
-from fencepost.explorers.program.ir.nest import Compute, Guarded, Nest, Over
+from fencepost.explorers.program.ir.nest import Compute, Guarded, Over
 from fencepost.explorers.program.ir.nodes import Slot
-from fencepost.explorers.program.ir.program import Function, Parameter
-from fencepost.model.language.domains import Domain, InFlight
+from fencepost.explorers.program.ir.program import Parameter
+from fencepost.model.language.domains import InFlight
 
 MOST_WORDS = 8
 """Most words of bits for an action's choices in a state; with more, its guards are evaluated state by state."""
 _CELL = CELLS["i64"]
 
 
-class Sifted(Protocol):
+class Sifted(Choosing, ABC):
     """A function of an action whose guards are evaluated in columns: `Acting`, which says what its methods do."""
 
-    module: Module
-    build: Builder
-    e: Value
-    c: Value
-    nest: Nest
-    made: Function
     given: dict[str, Value]
-    code: Code
     counters: dict[int, str]
     waiting: str | None
 
+    @abstractmethod
     def enter(self, at: Value) -> None: ...
 
+    @abstractmethod
     def step(self, place: int, following: str, effect: str) -> None: ...
 
-    def choose(self, parameter: Parameter, value: Value) -> None: ...
-
+    @abstractmethod
     def refuse(self, node: Guarded, times: Value) -> None: ...
 
+    @abstractmethod
     def times(self, node: Guarded) -> Value: ...
-
-    def span(self, domain: Domain) -> tuple[Value, Value]: ...
-
-    def bag(self, domain: InFlight) -> Value: ...
 
 
 class GroupSpace(NamedTuple):

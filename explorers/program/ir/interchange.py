@@ -16,8 +16,8 @@ from enum import IntFlag
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.any_order import Rounds, why_pure
 from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, FoldOp, Literal, Node, Order, Slot
-from fencepost.explorers.program.ir.program import Function, Program
-from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Rec, within
+from fencepost.explorers.program.ir.program import Function, Program, within
+from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Rec
 from fencepost.explorers.program.subset.places import refusal
 from fencepost.model.language import bits
 from fencepost.model.language.domains import NONE, Domain, InFlight, Linear, linear

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import At, Block, Expression, Slot, Statement
-from fencepost.explorers.program.ir.program import inside, rebuilt
+from fencepost.explorers.program.ir.program import Function, inside, rebuilt
 from fencepost.explorers.program.subset.kinds import INT, Among, Arr, Rec, kind_of
 from fencepost.model.language.domains import NONE, BitSet, Domain, Linear, Range, linear
 from fencepost.model.language.domains import Extreme as Widest
@@ -25,16 +25,8 @@ SHIFT = frozenset([nodes.Failure.SHIFT, nodes.Failure.NUMBER])
 class Adding(Protocol):
     """Program to which functions are added."""
 
-    def add(
-        self,
-        python: Callable[..., Any],
-        at: At,
-        parameters: int,
-        slots: tuple[Slot, ...],
-        body: Block,
-        returns: nodes.Type | None,
-    ) -> int:
-        """Add a function whose first slots are its parameters, and return its number."""
+    def add(self, made: Function) -> int:
+        """Add a function, and return its number."""
 
 
 class Making:
@@ -100,7 +92,9 @@ class Lifted(Making):
         return self.slot(argument.type)
 
     def call(self, body: Sequence[Statement], returns: nodes.Type = INT) -> nodes.Call:
-        number = self.functions.add(self.python, self.at, len(self.arguments), tuple(self.slots), tuple(body), returns)
+        slots = tuple(self.slots)
+        made = Function(0, self.python, self.at, slots[: len(self.arguments)], slots, tuple(body), returns)
+        number = self.functions.add(made)
         return nodes.Call(number, tuple(self.arguments), at=self.at, type=returns)
 
     def value(self, found: Expression) -> nodes.Call:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import Node, Order
-from fencepost.explorers.program.ir.program import Function, Guard, Program, inside, parts
-from fencepost.explorers.program.subset.kinds import every_field
+from fencepost.explorers.program.ir.program import Function, Guard, Program, every_field, inside, parts
 from fencepost.model.language.domains import NONE, Domain, Extreme, Index, InFlight, Linear, Range, linear
 from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import ArrayOf, BagOf, Record, Scalar

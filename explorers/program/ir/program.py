@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import At, Block, Expression, Node, Slot, Type
 from fencepost.explorers.program.subset.kinds import Arr, BagRef, Rec
+from fencepost.model.language import records
 from fencepost.model.language.actions import Property
 from fencepost.model.language.domains import Domain, Flag, InFlight, Member, Range
 from fencepost.model.language.machine import Machine
-from fencepost.model.language.records import Scalar
 
 Paths = frozenset[tuple[int, str]]
 """Places as (parameter, path): `(0, "replica[].log[].epoch")` is in the record of the first parameter."""
@@ -202,6 +202,20 @@ def _changed(value: Any, change: Callable[[Node], Node]) -> Any:
     return value
 
 
+def within(kind: records.FieldType) -> Iterator[records.FieldType]:
+    """Yield a part of a state and everything in it, each before its own parts: of arrays and bags one element."""
+    yield kind
+    if isinstance(kind, records.ArrayOf):
+        yield from within(kind.element)
+    elif isinstance(kind, records.Nested | records.BagOf):
+        yield from every_field(kind.record)
+
+
+def every_field(record: type[records.Record]) -> Iterator[records.FieldType]:
+    """Yield the fields of a record, with everything in them."""
+    return (inner for _, kind in records.fields(record) for inner in within(kind))
+
+
 def text(program: Program) -> str:
     """Return a program as text: its functions, then the machine's actions and properties."""
     lines = [f"program {program.machine.name}"]
@@ -250,7 +264,8 @@ def _type(kind: nodes.Type) -> str:
             return kind.record.__name__
         case Arr():
             element = kind.field.element
-            return f"array[{_domain(element.domain) if isinstance(element, Scalar) else _type(Rec(element.record))}]"
+            inner = _type(Rec(element.record)) if isinstance(element, records.Nested) else _domain(element.domain)
+            return f"array[{inner}]"
         case BagRef():
             return f"bag[{kind.field.record.__name__}]"
     return "number"

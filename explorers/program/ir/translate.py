@@ -1,15 +1,13 @@
 """From a checked model to its typed program."""
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.expressions import kind_of_value, where
 from fencepost.explorers.program.ir.lifted import Lifted, over_values
 from fencepost.explorers.program.ir.nodes import (
-    At,
     Block,
     Expression,
     Fold,
@@ -97,25 +95,16 @@ class Translation:
             body = statements.body()
             kind = made.returns.items[part] if isinstance(made.returns, Several) and part is not None else made.returns
             slots, at = tuple(statements.slots), where(made.node)
-            number = self.add(made.python, at, statements.parameters, slots, body, kind_of_value(kind))
+            parameters = slots[: statements.parameters]
+            number = self.add(Function(0, made.python, at, parameters, slots, body, kind_of_value(kind)))
             self.numbers[key] = number
             self.prefixes[number] = statements.prefix
             self.texts[number] = [ast.unparse(call.args[0]) for call in guard_calls(made)]
         return self.numbers[key]
 
-    def add(
-        self,
-        python: Callable[..., Any],
-        at: At,
-        parameters: int,
-        slots: tuple[Slot, ...],
-        body: Block,
-        returns: Type | None,
-    ) -> int:
-        """Add a function whose first slots are its parameters, and return its number."""
-        number = len(self.functions)
-        self.functions.append(Function(number, python, at, slots[:parameters], slots, body, returns))
-        return number
+    def add(self, made: Function) -> int:
+        self.functions.append(replace(made, number=len(self.functions)))
+        return len(self.functions) - 1
 
     def property(self, item: Property, made: SubsetFunction) -> int:
         """Translate a property of states or steps; its parameters become a fold over all of their values."""
@@ -128,7 +117,8 @@ class Translation:
         given = [lifted.read(lifted.given(state)) for state in states]
         found = over_values(lifted, number, given, item.params, every=item.kind.must_hold)
         slots = tuple(lifted.slots)
-        return self.add(made.python, lifted.at, len(given), slots, (Return(found, at=lifted.at),), INT)
+        body: Block = (Return(found, at=lifted.at),)
+        return self.add(Function(0, made.python, lifted.at, slots[: len(given)], slots, body, INT))
 
     def action(self, item: ModelAction, made: SubsetFunction) -> Action:
         number = self.function(made)

@@ -1,7 +1,7 @@
 """Types of expressions in a model."""
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -146,20 +146,6 @@ def kind_of(kind: records.FieldType) -> Type:
 
 def element_of(kind: records.ArrayOf) -> Type:
     return kind_of(kind.element)
-
-
-def within(kind: records.FieldType) -> Iterator[records.FieldType]:
-    """Yield a part of a state and everything in it, each before its own parts: of arrays and bags one element."""
-    yield kind
-    if isinstance(kind, records.ArrayOf):
-        yield from within(kind.element)
-    elif isinstance(kind, records.Nested | records.BagOf):
-        yield from every_field(kind.record)
-
-
-def every_field(record: type[records.Record]) -> Iterator[records.FieldType]:
-    """Yield the fields of a record, with everything in them."""
-    return (inner for _, kind in records.fields(record) for inner in within(kind))
 
 
 _SAID = {Int: "a number", Queue: "a channel", Arr: "an array", BagRef: "a bag", Consts: "the constants"}
