@@ -4,7 +4,7 @@ A search finds one of many shortest paths, which differ in the order of independ
 a reader looks for a fault next to its effect. So faults are moved as late as they can be.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from operator import attrgetter
@@ -61,7 +61,7 @@ def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
     stays last. `path` must be a shortest one: then no earlier state decides the property in any order.
     """
     end = len(path.steps) - (1 if prop.over_steps else 0)
-    if end > LONGEST or not _budgets(plain.machine.state):
+    if end > LONGEST or not budgets(plain.machine.state):
         return path
     order = _Order(plain, path)
     while order.improves(end):
@@ -69,19 +69,19 @@ def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
     return Path(path.start, tuple(order.steps), tuple(order.states))
 
 
-def budgets(state: type[Record]) -> Iterator[tuple[str, ...]]:
-    """Yield the fields that hold the rest of a budget: those of a record `budget`, and numbers named `..._left`."""
+@lru_cache(64)
+def budgets(state: type[Record]) -> tuple[str, ...]:
+    """Return the fields that hold the rest of a budget: those of a record `budget`, and numbers named `..._left`.
+
+    Without such fields no step is a fault.
+    """
+    found: list[str] = []
     for name, field in fields(state):
         if name == "budget" and isinstance(field, Nested):
-            yield from ((name, inner) for inner, item in fields(field.record) if isinstance(item, Scalar))
+            found += [f"{name}.{inner}" for inner, item in fields(field.record) if isinstance(item, Scalar)]
         elif isinstance(field, Scalar) and (name == "budget" or name.endswith(LEFT)):
-            yield (name,)
-
-
-@lru_cache(64)
-def _budgets(state: type[Record]) -> tuple[str, ...]:
-    """Return the fields that hold the rest of a budget; without such fields no step is a fault."""
-    return tuple(".".join(name) for name in budgets(state))
+            found.append(name)
+    return tuple(found)
 
 
 class _Order:
@@ -89,7 +89,7 @@ class _Order:
 
     def __init__(self, plain: Interpreter, path: Path) -> None:
         self.plain, self.steps, self.states = plain, list(path.steps), list(path.states)
-        left = [attrgetter(name) for name in _budgets(plain.machine.state)]
+        left = [attrgetter(name) for name in budgets(plain.machine.state)]
         records = [plain.schema.restore(key) for key in path.states]
         places = {item.name: place for place, item in enumerate(plain.machine.actions)}
         self.ranks = [

@@ -117,11 +117,10 @@ OWN = ("budget",)
 
 def everything(state: type[Record]) -> tuple[str, ...]:
     """Return the fields of the protocol: all but budgets and the ghosts of properties."""
-    left = {".".join(path) for path in budgets(state)}
     return tuple(
         path
         for path in leaves_of(state)
-        if path not in left and not any(name in OWN or name.startswith("ghost_") for name in path.split("."))
+        if path not in budgets(state) and not any(name in OWN or name.startswith("ghost_") for name in path.split("."))
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from fencepost.explorers.native import packed
 from fencepost.explorers.native.compile import Kernels
 from fencepost.explorers.native.keys import MOST_KEYS, KeyTable, Trees, missing
-from fencepost.explorers.native.llvm.libraries import reserved, spilled, unload
+from fencepost.explorers.native.llvm.libraries import address_of, reserved, spilled, unload
 from fencepost.model.language.errors import UsageError
 
 MOST_STATES = (1 << 24) - 2
@@ -344,13 +344,9 @@ class Partition:
     def _bind(self) -> None:
         facts = self.facts
         self._stored = self._words(self.fresh if self.keys else self.rows)
-        facts[[packed.STORED, packed.KEPT]] = _address(self._stored), len(self._stored)
-        facts[packed.EXPANDED] = _address(self.rows)
-        facts[[packed.ANCESTORS, packed.ROOM]] = _address(self.parents), len(self.parents)
+        facts[[packed.STORED, packed.KEPT]] = address_of(self._stored), len(self._stored)
+        facts[packed.EXPANDED] = address_of(self.rows)
+        facts[[packed.ANCESTORS, packed.ROOM]] = address_of(self.parents), len(self.parents)
         if not self.keys:
             facts[packed.LIMIT] = min(int(len(self.table) * FILL), MOST_STATES)
-            facts[[packed.TABLE, packed.SLOTS]] = _address(self.table), len(self.table)
-
-
-def _address(array: np.ndarray[Any, Any]) -> int:
-    return array.ctypes.data
+            facts[[packed.TABLE, packed.SLOTS]] = address_of(self.table), len(self.table)

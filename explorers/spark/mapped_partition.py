@@ -131,12 +131,8 @@ class MappedPartition:
             while True:
                 place[0] = owner
                 stored, table = self._stored(owner), self.tables[owner]
-                facts[0, [packed.STORED, packed.KEPT, packed.TABLE, packed.SLOTS]] = (
-                    address_of(stored),
-                    len(stored),
-                    address_of(table),
-                    len(table),
-                )
+                facts[0, [packed.STORED, packed.KEPT]] = address_of(stored), len(stored)
+                facts[0, [packed.TABLE, packed.SLOTS]] = address_of(table), len(table)
                 facts[0, packed.LIMIT] = min(int(len(table) * FILL), MOST_STATES)
                 stopped = module.insert(
                     words, hashes, positions, order, starts, facts, owner, place, shared, queue, False

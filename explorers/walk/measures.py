@@ -17,7 +17,7 @@ def faults_used(machine: Machine, states: np.ndarray[Any, Any], initial: np.ndar
     spent = np.zeros(len(states), np.int64)
     for path in budgets(machine.state):
         left, whole = states, initial
-        for name in path:
+        for name in path.split("."):
             left, whole = left[name], whole[name]
         spent += whole.astype(np.int64) - left.astype(np.int64)
     return spent

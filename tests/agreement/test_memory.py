@@ -10,7 +10,7 @@ import weakref
 from pathlib import Path
 
 import pytest
-from fencepost.explorers.paths import _budgets
+from fencepost.explorers.paths import budgets
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options
@@ -142,7 +142,7 @@ def test_a_machine_that_nobody_has_any_more_is_freed(tmp_path: Path) -> None:
         ]
 
     classes = records()
-    _budgets.cache_clear()
+    budgets.cache_clear()
     for forget in typing._cleanups:
         forget()
     gc.collect()  # this frees classes of rows and channels, and their identities

@@ -31,7 +31,7 @@ SIGNED = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sg
 UNSIGNED = {"==": "eq", "!=": "ne", "<": "ult", "<=": "ule", ">": "ugt", ">=": "uge"}
 FEW = 512
 """Bytes that are copied inline."""
-_BITWISE = {"&": "and", "|": "or", "^": "xor"}
+BITWISE = {"&": "and", "|": "or", "^": "xor"}
 
 
 class Builder:
@@ -291,7 +291,7 @@ class Builder:
 
     def joined(self, sign: str, one: Value, other: Value) -> Value:
         """Return `one & other` or `one | other` of two evaluated flags."""
-        return Value(self.value(f"{_BITWISE[sign]} i1 {one.text}, {other.text}"), Sort.FLAG)
+        return Value(self.value(f"{BITWISE[sign]} i1 {one.text}, {other.text}"), Sort.FLAG)
 
     def both(self, one: Value, other: Value) -> Value:
         """Return `one and other` of two evaluated flags."""
@@ -344,7 +344,7 @@ class Builder:
 
     def bitwise(self, sign: str, left: Value, right: Value) -> Value:
         left, right, unsigned = self.alike(left, right)
-        text = self.value(f"{_BITWISE[sign]} i64 {left.text}, {right.text}")
+        text = self.value(f"{BITWISE[sign]} i64 {left.text}, {right.text}")
         low, high = LEAST, GREATEST
         if not unsigned and left.low >= 0 and right.low >= 0:
             low, high = 0, (1 << max(left.high, right.high).bit_length()) - 1

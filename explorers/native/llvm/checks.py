@@ -4,7 +4,7 @@ The first code stays, since later errors may follow from the first one.
 """
 
 from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.types import WORD_BITS, Sort, Value, number
+from fencepost.explorers.native.llvm.types import GREATEST, LEAST, WORD_BITS, Sort, Value, number
 
 INDEX, VALUE, SHIFT, FULL, ABSENT, NUMBER, SUM = 1, 2, 3, 4, 5, 6, 7
 """Codes of failed checks: an index outside its array, a value outside its domain, a negative shift, a full bag, a
@@ -74,12 +74,8 @@ def right_shift(build: Builder, e: Value, value: Value, count: Value) -> Value:
     if count.low < 0:
         negative = build.compared("<", count, number(0))
         note_if(build, e, negative, SHIFT)
-        value = Value(
-            build.value(f"select i1 {negative.text}, i64 0, i64 {value.text}"),
-            Sort.NUMBER,
-            min(value.low, 0),
-            max(value.high, 0),
-        )
+        text = build.value(f"select i1 {negative.text}, i64 0, i64 {value.text}")
+        value = Value(text, Sort.NUMBER, min(value.low, 0), max(value.high, 0))
     text = build.value(f"call i64 @llvm.umin.i64(i64 {count.text}, i64 {WORD_BITS - 1})")
     return build.shifted(">>", value, Value(text, Sort.NUMBER, 0, WORD_BITS - 1))
 
@@ -89,11 +85,9 @@ def magnitude(build: Builder, e: Value, value: Value) -> Value:
     value = build.number(value)
     if value.low >= 0:
         return value
-    if value.low == -(1 << (WORD_BITS - 1)):
+    if value.low == LEAST:
         note_if(build, e, Value(build.value(f"icmp eq i64 {value.text}, {value.low}"), Sort.FLAG), SUM)
     text = build.value(f"call i64 @llvm.abs.i64(i64 {value.text}, i1 false)")
-    if value.low == -(
-        1 << (WORD_BITS - 1)
-    ):  # the least number has none: the value that continues lies between the ends below
-        text = build.value(f"call i64 @llvm.umin.i64(i64 {text}, i64 {(1 << (WORD_BITS - 1)) - 1})")
-    return Value(text, Sort.NUMBER, 0, min(max(-value.low, value.high), (1 << (WORD_BITS - 1)) - 1))
+    if value.low == LEAST:  # it has no absolute value: the one that continues lies between the ends below
+        text = build.value(f"call i64 @llvm.umin.i64(i64 {text}, i64 {GREATEST})")
+    return Value(text, Sort.NUMBER, 0, min(max(-value.low, value.high), GREATEST))

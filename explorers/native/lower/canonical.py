@@ -203,8 +203,7 @@ class Canonical:
                 self.module.bags.sort(build, target)
 
     def _at(self, build: Builder, table: Value, index: Value) -> Value:
-        address, memory = build.element(table, index)
-        return build.read(address, memory)
+        return build.read(*build.element(table, index))
 
 
 def _parts(places: Iterable[tuple[str, Memory]]) -> tuple[Value, Value]:

@@ -197,8 +197,7 @@ class Code:
         array = self.expression(node.array)
         index = self.number(node.index)
         if Failure.INDEX in node.checks:
-            assert isinstance(node.array.type, Arr)
-            length = self.module.shape.size(self.build, self.e, node.array.type.field.length)
+            length = self.module.shape.size(self.build, self.e, node.field.length)
             index = checks.index(self.build, self.e, index, length)
         return self.build.element(array, index)
 

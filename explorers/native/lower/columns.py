@@ -187,8 +187,7 @@ class Columns(Lanewise):
         if not isinstance(array, Places):
             raise Unsuited
         if Failure.INDEX in node.checks:
-            assert isinstance(node.array.type, Arr)
-            index = self.examined(index, self.module.shape.size(self.build, self.e, node.array.type.field.length))
+            index = self.examined(index, self.module.shape.size(self.build, self.e, node.field.length))
         return self.element(array, index)
 
     def field(self, record: Places, name: str) -> Places:

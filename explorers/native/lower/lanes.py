@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fencepost.explorers.native.llvm.builder import Builder, ends
+from fencepost.explorers.native.llvm.builder import BITWISE, SIGNED, Builder, ends
 from fencepost.explorers.native.llvm.types import GREATEST, LEAST, Memory, Sort, Value, number
 
 LANES = 16
@@ -11,8 +11,6 @@ LANES = 16
 MOST_WAYS = 8
 """Most different places of an index, or counts of a shift, if they differ between lanes."""
 _WIDTHS = (8, 16, 32, 64)
-_SIGNS = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
-_BITWISE = {"&": "and", "|": "or", "^": "xor"}
 BITS = f"<{LANES} x i1>"
 ALL = f"<{', '.join(['i1 true'] * LANES)}>"
 NONE = "zeroinitializer"
@@ -107,7 +105,7 @@ class Lanewise:
             low, high = 0, (1 << max(left.high, right.high).bit_length()) - 1
         elif sign == "&" and max(left.low, right.low) >= 0:
             low, high = 0, left.high if left.low >= 0 else right.high
-        return Lanes(self.build.value(f"{_BITWISE[sign]} <{LANES} x i{bits}> {one}, {other}"), bits, low, high)
+        return Lanes(self.build.value(f"{BITWISE[sign]} <{LANES} x i{bits}> {one}, {other}"), bits, low, high)
 
     def shifted(self, sign: str, value: Value | Lanes, count: Value | Lanes) -> Thing:
         """Return a shift by a count that is surely between 0 and the bits of a lane."""
@@ -166,7 +164,7 @@ class Lanewise:
         if isinstance(left, Value) and isinstance(right, Value):
             return self.build.compared(sign, left, right)
         bits, (one, other) = self.together([left, right])
-        return Mask(self.build.value(f"icmp {_SIGNS[sign]} <{LANES} x i{bits}> {one}, {other}"))
+        return Mask(self.build.value(f"icmp {SIGNED[sign]} <{LANES} x i{bits}> {one}, {other}"))
 
     def mask(self, found: Value | Mask) -> Mask:
         if isinstance(found, Mask):
@@ -187,7 +185,7 @@ class Lanewise:
                 return item if item.text == decides else rest
         if isinstance(one, Value) and isinstance(other, Value):
             return self.build.joined(sign, one, other)
-        return Mask(self.build.value(f"{_BITWISE[sign]} {BITS} {self.mask(one).text}, {self.mask(other).text}"))
+        return Mask(self.build.value(f"{BITWISE[sign]} {BITS} {self.mask(one).text}, {self.mask(other).text}"))
 
     def negated(self, found: Value | Mask) -> Value | Mask:
         if isinstance(found, Value):

@@ -52,8 +52,7 @@ class Rows:
         build.call(f"@{name}", Sort.NOTHING, values)
 
     def _number(self, build: Builder, e: Value, index: int) -> Value:
-        address, memory = build.element(e, number(self.place + index))
-        return build.read(address, memory)
+        return build.read(*build.element(e, number(self.place + index)))
 
     # -- the functions
 
@@ -112,7 +111,7 @@ class Rows:
         _write(build, row, number(0), word(0))
         with counted(build, number(0), self._number(build, e, self.COUNT)) as item:
             entry = _Entry(build, build.offset(e.text, WORD * (self.place + HEAD)), item.at)
-            bits = _gathered(build, entry, _read(build, state, entry.number("word")), fast=fast)
+            bits = _gathered(build, entry, build.read(*build.element(state, entry.number("word"))), fast=fast)
             shift, count = entry.number("shift"), entry.number("bits")
             whole = build.bitwise("|", build.kept(kept, Sort.WORD), build.shifted("<<", bits, shift))
             _write(build, row, entry.number("source"), whole)
@@ -131,8 +130,8 @@ class Rows:
         with counted(build, number(0), self._number(build, e, self.COUNT)) as item:
             entry = _Entry(build, build.offset(e.text, WORD * (self.place + HEAD)), item.at)
             shift = entry.number("shift")
-            low = build.shifted(">>", _read(build, row, entry.number("source")), shift)
-            high = build.shifted("<<", _read(build, row, entry.number("last")), number(1))
+            low = build.shifted(">>", build.read(*build.element(row, entry.number("source"))), shift)
+            high = build.shifted("<<", build.read(*build.element(row, entry.number("last"))), number(1))
             high = build.shifted("<<", high, build.wrapped("-", number(BITS - 1), shift))
             mask, base, tops = entry.word("mask"), entry.word("base"), entry.word("tops")
             bits = _scattered(build, entry, build.bitwise("|", low, high), fast=fast)
@@ -185,14 +184,8 @@ def _scattered(build: Builder, entry: _Entry, bits: Value, *, fast: bool) -> Val
     return build.bitwise("&", bits, mask)
 
 
-def _read(build: Builder, words: Value, index: Value) -> Value:
-    address, memory = build.element(words, index)
-    return build.read(address, memory)
-
-
 def _write(build: Builder, words: Value, index: Value, value: Value) -> None:
-    address, memory = build.element(words, index)
-    build.write(address, memory, value)
+    build.write(*build.element(words, index), value)
 
 
 def _select(build: Builder, condition: Value, yes: Value, no: Value) -> Value:

@@ -72,8 +72,7 @@ class Shape:
         """Return a number that depends on the run's constants; one key has one slot."""
         if key not in self._slots:
             self._slots[key] = self.reserve(value)
-        address, memory = build.element(e, number(self._slots[key]))
-        return build.read(address, memory)._replace(low=low, high=high)
+        return build.read(*build.element(e, number(self._slots[key])))._replace(low=low, high=high)
 
     def reserve(self, value: Depending = NOTHING) -> int:
         """Return a new slot that holds this value at the start of a run."""

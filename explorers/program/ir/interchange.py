@@ -17,7 +17,7 @@ from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.any_order import Rounds, why_pure
 from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, FoldOp, Literal, Node, Order, Slot
 from fencepost.explorers.program.ir.program import Function, Program, within
-from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Rec
+from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef
 from fencepost.explorers.program.subset.places import refusal
 from fencepost.model.language import bits
 from fencepost.model.language.domains import NONE, Domain, InFlight, Linear, linear
@@ -291,21 +291,16 @@ class Look:
 
     def place(self, node: nodes.Field | nodes.Element) -> Kind:
         """Return the kind of a place, if it is a number."""
-        field: FieldType
         if isinstance(node, nodes.Field):
             self.value(node.owner)
-            assert isinstance(node.owner.type, Rec)
-            field = dict(fields(node.owner.type.record))[node.name]
         else:
             self.value(node.array)
-            assert isinstance(node.array.type, Arr)
-            index, kind = self.value(node.index), node.array.type.field
-            if self.things.is_by_thing(kind) and not index & THING:
+            index, by_thing = self.value(node.index), self.things.is_by_thing(node.field)
+            if by_thing and not index & THING:
                 raise Refused(node, f"{said(index)} says which of them is meant")
-            if not self.things.is_by_thing(kind) and not index & SAME:
+            if not by_thing and not index & SAME:
                 raise Refused(node, f"{said(index)} is a place in an order")
-            field = kind.element
-        return self.shown.kind_of(field.domain) if isinstance(field, Scalar) else REFERENCE
+        return self.shown.kind_of(node.kind.domain) if isinstance(node.kind, Scalar) else REFERENCE
 
     def binary(self, node: nodes.Binary) -> Kind:
         left, right = node.left, node.right

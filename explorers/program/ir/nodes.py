@@ -9,6 +9,7 @@ from enum import IntEnum, StrEnum
 
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Int, Rec
 from fencepost.model.language.domains import Domain
+from fencepost.model.language.records import ArrayOf, FieldType, fields
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 """The numbers of every engine; a result outside them is an error everywhere but in the plain semantics."""
@@ -105,6 +106,12 @@ class Field(Expression):
     owner: Expression
     name: str
 
+    @property
+    def kind(self) -> FieldType:
+        """What the record declares there."""
+        assert isinstance(self.owner.type, Rec)
+        return dict(fields(self.owner.type.record))[self.name]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Element(Expression):
@@ -112,6 +119,17 @@ class Element(Expression):
 
     array: Expression
     index: Expression
+
+    @property
+    def field(self) -> ArrayOf:
+        """The declaration of the array."""
+        assert isinstance(self.array.type, Arr)
+        return self.array.type.field
+
+    @property
+    def kind(self) -> FieldType:
+        """The declaration of the element."""
+        return self.field.element
 
 
 @dataclass(frozen=True, slots=True, eq=False)

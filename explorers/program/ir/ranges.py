@@ -12,10 +12,10 @@ from typing import Any
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import LEAST, MOST, Failures, Slot
 from fencepost.explorers.program.ir.program import Function, Program, parts, rebuilt
-from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Rec
+from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef
 from fencepost.model.language.constants import Constant
 from fencepost.model.language.domains import NONE, BitSet, Domain, Linear, Range, linear
-from fencepost.model.language.records import Scalar, fields
+from fencepost.model.language.records import Scalar
 
 ROUNDS = 3
 """Rounds in which spans may grow step by step before a growing end is widened."""
@@ -263,17 +263,11 @@ class Ranges:
                 return Span(constant, constant)
             case nodes.Local():
                 return self.slots.get(node.slot, WIDE) if node.type == INT else WIDE
-            case nodes.Field():
-                self.of(node.owner)
-                assert isinstance(node.owner.type, Rec)
-                kind = dict(fields(node.owner.type.record))[node.name]
-                return self.domain(kind.domain) if isinstance(kind, Scalar) else WIDE
-            case nodes.Element():
-                self.of(node.array)
-                self.of(node.index)
-                assert isinstance(node.array.type, Arr)
-                element = node.array.type.field.element
-                return self.domain(element.domain) if isinstance(element, Scalar) else WIDE
+            case nodes.Field() | nodes.Element():
+                for part in parts(node):
+                    assert isinstance(part, nodes.Expression)
+                    self.of(part)
+                return self.domain(node.kind.domain) if isinstance(node.kind, Scalar) else WIDE
             case nodes.Length():
                 self.of(node.of)
                 if isinstance(node.of.type, Arr):
@@ -434,9 +428,7 @@ class Ranges:
         """Return the checks of a node that may fail."""
         match node:
             case nodes.Element():
-                assert isinstance(node.array.type, Arr)
-                length = node.array.type.field.length
-                inner = self.box.within(self.known[node.index], Span(0, minus(length, 1)))
+                inner = self.box.within(self.known[node.index], Span(0, minus(node.field.length, 1)))
                 return nodes.NEVER if inner else node.checks
             case nodes.Store() | nodes.Fill():
                 inner = self.box.within(self.known[node.value], self.domain(node.domain))

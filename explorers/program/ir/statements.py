@@ -9,10 +9,9 @@ from fencepost.explorers.program.ir.lifted import VALUE, Making
 from fencepost.explorers.program.ir.nodes import Block, Expression, Slot, Statement
 from fencepost.explorers.program.ir.program import locals_read
 from fencepost.explorers.program.ir.views import Channels, view_of
-from fencepost.explorers.program.subset.kinds import CONSTS, INT, Arr, BagRef, Function, Queue, Rec, Several
+from fencepost.explorers.program.subset.kinds import CONSTS, INT, BagRef, Function, Queue, Rec, Several
 from fencepost.explorers.program.subset.program import is_require
 from fencepost.model.language.acting import is_choice
-from fencepost.model.language.domains import Domain
 from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
 
 
@@ -263,21 +262,10 @@ class Statements:
 
     def store(self, node: ast.stmt, place: nodes.Field | nodes.Element, value: Expression) -> Statement:
         """Return a store of a number, or a copy of a record."""
-        domain = self.domain(place)
-        if domain is None:
-            return nodes.Copy(place, value, at=where(node))
-        return nodes.Store(place, value, domain, at=where(node), checks=VALUE)
-
-    def domain(self, place: nodes.Field | nodes.Element) -> Domain | None:
-        """Return the domain of a scalar place, None for a record."""
-        if isinstance(place, nodes.Field):
-            assert isinstance(place.owner.type, Rec)
-            kind = dict(fields(place.owner.type.record))[place.name]
-        else:
-            assert isinstance(place.array.type, Arr)
-            kind = place.array.type.field.element
-        assert not isinstance(kind, ArrayOf)
-        return kind.domain if isinstance(kind, Scalar) else None
+        kind = place.kind
+        if isinstance(kind, Scalar):
+            return nodes.Store(place, value, kind.domain, at=where(node), checks=VALUE)
+        return nodes.Copy(place, value, at=where(node))
 
     def augment(self, node: ast.AugAssign) -> list[Statement]:
         """Return `x += 1`: the place is found once and read; it is written after the value is evaluated."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.lifted import Making
 from fencepost.explorers.program.ir.nodes import Expression
-from fencepost.explorers.program.subset.kinds import INT, Arr, Function, Queue, Rec
+from fencepost.explorers.program.subset.kinds import INT, Arr, Function, Queue
 from fencepost.explorers.program.subset.sources import step_of
-from fencepost.model.language.records import Nested, Record, Scalar, fields, is_row
+from fencepost.model.language.records import Nested, Record, Scalar, is_row
 
 Items = Expression | tuple["Items", ...]
 """The value of a variable, or a tuple of them. A node may stand in several places: `with_ranges` copies it."""
@@ -76,8 +76,7 @@ def view_of(
 def element(array: Expression, index: Expression, make: Making) -> Expression:
     """Return an element of an array; of a nested array, the view through which it is read."""
     found = make.element(array, index)
-    assert isinstance(array.type, Arr)
-    inner = array.type.field.element
+    inner = found.kind
     return make.field(found, "items") if isinstance(inner, Nested) and is_row(inner.record) else found
 
 
@@ -115,10 +114,8 @@ class Channels(Making):
 
     def count(self, value: Expression) -> nodes.Statement:
         """Return a store of the number of messages: it fails if the channel is full or empty."""
-        assert isinstance(self.end.owner.type, Rec)
-        kind = dict(fields(self.end.owner.type.record))["items_end"]
-        assert isinstance(kind, Scalar)
-        return self.store(self.end, value, kind.domain)
+        assert isinstance(self.end.kind, Scalar)
+        return self.store(self.end, value, self.end.kind.domain)
 
     def moved(self, last: Expression) -> nodes.Statement:
         """Return a loop that moves all messages but the first one position forward."""
