@@ -21,7 +21,7 @@ from fencepost.explorers.native.store import Partition
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.running.interrupts import Signals, Stoppable
 from fencepost.explorers.verdict import CrossCheck, CrossCheckError, Result
-from fencepost.model.language.actions import Kind, Property
+from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, MismatchError
 from fencepost.model.language.interpreter import Path, Transition
 from fencepost.model.language.records import Key
@@ -260,7 +260,11 @@ class _Checker:
         for item in self.open:
             wanted = item.kind is Kind.SOMETIMES
             decided = (
-                any(self._applies(item, step) and self.plain.holds_step(item, key, step) is wanted for step in steps)
+                any(
+                    (item.on is None or item.on.name == step.step.action.name)
+                    and self.plain.holds_step(item, key, step) is wanted
+                    for step in steps
+                )
                 if item.over_steps
                 else self.plain.holds(item, key) is wanted
             )
@@ -268,10 +272,6 @@ class _Checker:
             self._require(
                 not decided, state, f"by the plain semantics {item.name} is {said} here, which the search did not see"
             )
-
-    @staticmethod
-    def _applies(item: Property, step: Transition) -> bool:
-        return item.on is None or item.on.name == step.step.action.name
 
     def _require(
         self,

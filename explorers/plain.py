@@ -210,12 +210,12 @@ class PlainSearch(Stoppable):
             symmetry=self.plain.alike,
         )
 
-    def digest(self, names: tuple[str, ...]) -> int:
-        return hash((frozenset(self.parents), *(self.steps[self.machine.action(name).label] for name in names)))
-
     def with_digest(self, result: verdict.Result, summed: verdict.Summed | None) -> verdict.Result:
         names = summed(result) if summed and result.complete else None
-        return result if names is None else replace(result, digest=self.digest(names))
+        if names is None:
+            return result
+        sums = (self.steps[self.machine.action(name).label] for name in names)
+        return replace(result, digest=hash((frozenset(self.parents), *sums)))
 
     def property_result(self, item: Property, *, complete: bool) -> verdict.PropertyResult:
         found = self.decided.get(item.name)

@@ -10,14 +10,7 @@ from dataclasses import replace
 from fencepost.explorers.native.compile import Kernels, Source, Watching, begin, compile_watched, generate
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.store import Progress
-from fencepost.explorers.verdict import (
-    Options,
-    Result,
-    Summed,
-    Verdict,
-    refuse_symmetric_behaviours,
-    require_no_error,
-)
+from fencepost.explorers.verdict import Options, Result, Summed, Verdict, refuse_symmetric_behaviours, require_no_error
 from fencepost.invariants.catalogue import Run, values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.actions import Property

@@ -68,30 +68,12 @@ class FairAnswer(NamedTuple):
     near: int = 0
 
 
-def analyse(
-    rows: Rows,
-    terms: Terms,
-    marks: Array,
-    begins: Array,
-    depth: Callable[[Array], Array],
-    pause: Callable[[], None] = lambda: None,
-    refuse: Callable[[int], None] = lambda _: None,
-) -> FairAnswer:
-    """Return the verdict on a graph whose states have these marks (bits WHEN and THEN).
+class Analysis:
+    """A question about a graph whose states have these marks (bits WHEN and THEN).
 
     `begins` are the states with `when` and without `then`; `depth` is their number of steps from an initial state.
-    `pause` is called between parts of the work, and may raise to end it. `refuse` is called with an edge whose cost is
-    negative, if it counts: outside of behaviours between `when` and `then` a step costs nothing.
+    `pause` is called between parts of the work, and may raise to end it.
     """
-    made = _Analysis(rows, terms, marks, begins, depth, pause)
-    wrong = made.wrong()
-    if wrong is not None:
-        refuse(wrong)
-    return made.run()
-
-
-class _Analysis:
-    """One question about one graph."""
 
     def __init__(
         self,
@@ -100,7 +82,7 @@ class _Analysis:
         marks: Array,
         begins: Array,
         depth: Callable[[Array], Array],
-        pause: Callable[[], None],
+        pause: Callable[[], None] = lambda: None,
     ) -> None:
         self.rows, self.terms, self.marks, self.depth, self.pause = rows, terms, marks, depth, pause
         none = np.zeros(0, np.int64)
@@ -129,8 +111,15 @@ class _Analysis:
         counts = np.isin(sources, self.nodes) & self.terms.allowed[self.rows.classes[below]]
         return int(below[counts][0]) if counts.any() else None
 
-    def run(self) -> FairAnswer:
-        """Find a fair behaviour that avoids `then`, else a loop with a cost, else the most expensive path."""
+    def run(self, refuse: Callable[[int], None] = lambda _: None) -> FairAnswer:
+        """Find a fair behaviour that avoids `then`, else a loop with a cost, else the most expensive path.
+
+        `refuse` is called with an edge whose cost is negative, if it counts: outside of behaviours between `when` and
+        `then` a step costs nothing.
+        """
+        wrong = self.wrong()
+        if wrong is not None:
+            refuse(wrong)
         costs = self.terms.costs
         best = None
         if costs is not None:

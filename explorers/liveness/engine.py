@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from fencepost.explorers.liveness import calls
-from fencepost.explorers.liveness.behaviours import THEN, WHEN, WORD, FairAnswer, Terms, analyse
+from fencepost.explorers.liveness.behaviours import THEN, WHEN, WORD, Analysis, FairAnswer, Terms
 from fencepost.explorers.liveness.calls import StepMeaning
 from fencepost.explorers.liveness.generated import Compiled, Graph, compiled, family
 from fencepost.explorers.liveness.kernels import MOST_COST
@@ -101,7 +101,8 @@ class Engine(Stoppable):
         marks = self.marks(number, prop, args)
         whens = self.parents == -1 if prop.behaviour.when is None else marks & WHEN != 0
         begins = np.flatnonzero(whens & (marks & THEN == 0))
-        answer = analyse(self.rows, terms, marks, begins, self.depth, self.pause, partial(self.refuse, number, prop))
+        analysis = Analysis(self.rows, terms, marks, begins, self.depth, self.pause)
+        answer = analysis.run(partial(self.refuse, number, prop))
         if MOST_COST in (answer.worst, answer.best):
             raise DomainError(
                 f"property {prop.name!r}: a path costs 2**63 - 1 or more, which the native engine cannot add up in 64 "

@@ -30,6 +30,7 @@ from fencepost.explorers.native.store import Progress
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.running.interrupts import Signals
 from fencepost.explorers.search import digested
+from fencepost.explorers.spark import work as tasks
 from fencepost.explorers.spark.session import Exchange, first_cause
 from fencepost.explorers.spark.store import (
     NO_ANCESTOR,
@@ -42,19 +43,7 @@ from fencepost.explorers.spark.store import (
     refuse_another,
     save_manifest,
 )
-from fencepost.explorers.spark.work import (
-    Ask,
-    Looked,
-    Origin,
-    Received,
-    Work,
-    digest,
-    look,
-    partition_folders,
-    receive,
-    send,
-    targets,
-)
+from fencepost.explorers.spark.work import Ask, Looked, Origin, Received, Work
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
@@ -144,7 +133,7 @@ class Explore:
             result = result_of(native, store, manifest, why, context.defaultParallelism)
             if self.summed and not why and (names := self.summed(result)) is not None:
                 numbers = context.parallelize(range(work.partitions), work.partitions)
-                sums = numbers.map(partial(digest, replace(work, level=manifest.level), names)).collect()
+                sums = numbers.map(partial(tasks.digest, replace(work, level=manifest.level), names)).collect()
                 result = replace(result, digest=sum(sums) % 2**64)
             if self.options.cross_check != 0 and verdict.cause_of(why) is not verdict.Cause.ERROR:
                 blocks = _Blocks(context, work, native, manifest)
@@ -177,7 +166,7 @@ class Explore:
 
     def _level(self, exchange: Exchange, work: Work) -> list[Received]:
         try:
-            answers = exchange.run(partial(send, work), partial(receive, work))
+            answers = exchange.run(partial(tasks.send, work), partial(tasks.receive, work))
             return [pickle.loads(answer) for answer in answers]  # noqa: S301 (from our own tasks)
         except Exception as error:
             kept = "With `checkpoint=DIR` what was searched before it would be kept."
@@ -241,10 +230,10 @@ def _clean(context: SparkContext, run: str) -> None:
 
     def clean(numbers: Iterator[int]) -> Iterator[Any]:
         del numbers
-        shutil.rmtree(partition_folders(run), ignore_errors=True)
+        shutil.rmtree(tasks.partition_folders(run), ignore_errors=True)
         return iter(())
 
-    shutil.rmtree(partition_folders(run), ignore_errors=True)
+    shutil.rmtree(tasks.partition_folders(run), ignore_errors=True)
     with suppress(Exception):  # a cluster manager removes such scratch files with the executor
         context.parallelize(range(context.defaultParallelism), context.defaultParallelism).mapPartitions(clean).count()
 
@@ -255,7 +244,7 @@ Array = np.ndarray[Any, Any]
 def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
     """Write a search that stands between two levels as blocks: one for all earlier levels, one for the newest."""
     position = native.settle()
-    to = [targets(part.all_hashes()[: part.count], partitions) for part in native.partitions]
+    to = [tasks.targets(part.all_hashes()[: part.count], partitions) for part in native.partitions]
     places = [_places(found, partitions) for found in to]
     owners = native.owners
     identities = [
@@ -437,7 +426,7 @@ class _Blocks:
 
     def find(self, rows: Array, hashes: Array) -> Array:
         asks: list[Ask] = [([], []) for _ in range(self.work.partitions)]
-        to = targets(hashes, self.work.partitions)
+        to = tasks.targets(hashes, self.work.partitions)
         for number, row in zip(to.tolist(), rows, strict=True):
             asks[number][1].append(row.tobytes())
         answers = [iter(found) for _, found in self._look(asks)]
@@ -458,7 +447,7 @@ class _Blocks:
     def _look(self, asks: list[Ask]) -> list[Looked]:
         try:
             numbers = self.context.parallelize(range(len(asks)), len(asks))
-            answers: list[Looked] = numbers.map(partial(look, self.work, asks)).collect()
+            answers: list[Looked] = numbers.map(partial(tasks.look, self.work, asks)).collect()
         except Exception as error:
             raise UsageError(
                 f"a Spark job failed while states were cross-checked: {first_cause(str(error))}"

@@ -16,17 +16,7 @@ from fencepost.explorers.native.llvm.types import WORD_BITS, Memory, Sort, Value
 from fencepost.explorers.native.lower.bags import Bags
 from fencepost.explorers.native.lower.shape import Shape
 from fencepost.explorers.program.ir import nodes
-from fencepost.explorers.program.ir.nodes import (
-    BinaryOp,
-    Block,
-    Expression,
-    Failure,
-    FoldOp,
-    Slot,
-    Source,
-    Statement,
-    UnaryOp,
-)
+from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, Failure, Slot, Source, Statement
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Int
 from fencepost.model.language.domains import Domain
 
@@ -107,7 +97,7 @@ class Code:
                 return build.chosen(
                     partial(self.decide, node.test), partial(self.number, node.then), partial(self.number, node.other)
                 )
-            case nodes.Fold() if node.operator is FoldOp.SUM:
+            case nodes.Fold() if node.operator is nodes.FoldOp.SUM:
                 return self.total(node)
             case nodes.Logic() if not _is_flag(node):
                 return self.first(node)
@@ -124,9 +114,9 @@ class Code:
 
     def unary(self, node: nodes.Unary) -> Value:
         value = self.number(node.value)
-        if node.operator is UnaryOp.ABSOLUTE:
+        if node.operator is nodes.UnaryOp.ABSOLUTE:
             return self.kept(node, checks.magnitude(self.build, self.e, value))
-        if node.operator is UnaryOp.INVERT:
+        if node.operator is nodes.UnaryOp.INVERT:
             return self.build.bitwise("^", value, number(-1))
         return self.sum(node, "-", number(0), value)
 
@@ -235,7 +225,7 @@ class Code:
                 build.begin(full)
                 self.module.drop(build, self.e, node.bound)
                 build.jump(no)
-            case nodes.Fold() if node.operator is not FoldOp.SUM:
+            case nodes.Fold() if node.operator is not nodes.FoldOp.SUM:
                 self.fold(node, yes, no)
             case _:
                 build.branch(build.flag(self.expression(node)), yes, no)
@@ -299,7 +289,7 @@ class Code:
 
     def fold(self, node: nodes.Fold, yes: str, no: str) -> None:
         """End the current block by `all` or `any`: the first deciding value ends the loops."""
-        every = node.operator is FoldOp.ALL
+        every = node.operator is nodes.FoldOp.ALL
         decided, otherwise = (no, yes) if every else (yes, no)
 
         def inside() -> None:
@@ -480,7 +470,7 @@ def _is_flag(node: Expression) -> bool:
         case nodes.Compare() | nodes.Not() | nodes.Among() | nodes.Switch() | nodes.Fits():
             return True
         case nodes.Fold():
-            return node.operator is not FoldOp.SUM
+            return node.operator is not nodes.FoldOp.SUM
         case nodes.Logic():
             return all(map(_is_flag, node.values))
     return node.low >= 0 and node.high <= 1

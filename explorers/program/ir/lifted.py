@@ -117,13 +117,13 @@ def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, gre
     best, seen, value = lifted.slot(INT), lifted.slot(INT), lifted.slot(INT)
     better = lifted.extreme(lifted.read(best), lifted.read(value), greatest=greatest)
     body: Block = (
-        nodes.Assign(value, moved.expression(fold.value), at=at),
+        nodes.Assign(value, moved.node(fold.value), at=at),
         nodes.Assign(best, nodes.Select(lifted.read(seen), better, lifted.read(value), at=at), at=at),
         nodes.Assign(seen, lifted.number(1), at=at),
     )
     for number, clause in reversed(list(enumerate(fold.clauses))):
         for test in reversed(clause.tests):
-            body = (nodes.If(moved.expression(test), body, (), at=at),)
+            body = (nodes.If(moved.node(test), body, (), at=at),)
         source: nodes.Source
         if number == 0:
             source = (
@@ -132,9 +132,9 @@ def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, gre
                 else lifted.read(start)
             )
         elif isinstance(clause.source, nodes.Numbers):
-            source = nodes.Numbers(moved.expression(clause.source.start), moved.expression(clause.source.stop), at=at)
+            source = nodes.Numbers(moved.node(clause.source.start), moved.node(clause.source.stop), at=at)
         else:
-            source = moved.expression(clause.source)
+            source = moved.node(clause.source)
         body = (nodes.For(moved.slots[clause.slot], source, body, at=at),)
     result = (
         lifted.read(best)
@@ -157,17 +157,13 @@ class _Moved:
         self.free = [slot for slot in dict.fromkeys(read) if slot not in own]
         self.slots: dict[Slot, Slot] = {}
 
-    def node(self, node: nodes.Node) -> nodes.Node:
+    def node(self, node: Any) -> Any:
+        """Return a node with the helper's slots."""
         if isinstance(node, nodes.Local):
             return replace(node, slot=self.slots[node.slot])
         if isinstance(node, nodes.Clause):
             return rebuilt(node, self.node, slot=self.slots[node.slot])
         return rebuilt(node, self.node)
-
-    def expression(self, node: Expression) -> Expression:
-        found = self.node(node)
-        assert isinstance(found, Expression)
-        return found
 
 
 def element_of(kind: ArrayOf) -> nodes.Type:

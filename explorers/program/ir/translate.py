@@ -7,18 +7,7 @@ from dataclasses import replace
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.expressions import kind_of_value, where
 from fencepost.explorers.program.ir.lifted import Lifted, over_values
-from fencepost.explorers.program.ir.nodes import (
-    Block,
-    Expression,
-    Fold,
-    FoldOp,
-    Local,
-    Logic,
-    Require,
-    Return,
-    Slot,
-    Type,
-)
+from fencepost.explorers.program.ir.nodes import Block, Expression, Slot, Type
 from fencepost.explorers.program.ir.program import (
     Action,
     Behaviour,
@@ -113,11 +102,11 @@ class Translation:
             return number
         lifted = Lifted(self, made.python, where(made.node))
         inner = self.functions[number].parameters
-        states = (Local(slot, at=lifted.at, type=slot.type) for slot in inner[: -len(item.params)])
+        states = (nodes.Local(slot, at=lifted.at, type=slot.type) for slot in inner[: -len(item.params)])
         given = [lifted.read(lifted.given(state)) for state in states]
         found = over_values(lifted, number, given, item.params, every=item.kind.must_hold)
         slots = tuple(lifted.slots)
-        body: Block = (Return(found, at=lifted.at),)
+        body: Block = (nodes.Return(found, at=lifted.at),)
         return self.add(Function(0, made.python, lifted.at, slots[: len(given)], slots, body, INT))
 
     def action(self, item: ModelAction, made: SubsetFunction) -> Action:
@@ -145,7 +134,7 @@ def with_guards(program: Program, texts: dict[str, list[str]]) -> Program:
                 item.bound,
             )
             for item in prefix
-            if isinstance(item, Require)
+            if isinstance(item, nodes.Require)
         )
         found.append(replace(action, guards=guards))
         first += len(guards)
@@ -154,9 +143,9 @@ def with_guards(program: Program, texts: dict[str, list[str]]) -> Program:
 
 def parts_of(condition: Expression) -> tuple[Expression, ...]:
     """Return the conjuncts of a condition: `a and b`, or `all(a and b for ...)`."""
-    if isinstance(condition, Fold) and condition.operator is FoldOp.ALL:
+    if isinstance(condition, nodes.Fold) and condition.operator is nodes.FoldOp.ALL:
         condition = condition.value
-    return condition.values if isinstance(condition, Logic) and condition.conjunction else ()
+    return condition.values if isinstance(condition, nodes.Logic) and condition.conjunction else ()
 
 
 def with_effects(program: Program) -> Program:

@@ -5,20 +5,7 @@ import builtins
 import types
 
 from fencepost.explorers.program.subset import hints, sources, written
-from fencepost.explorers.program.subset.kinds import (
-    INT,
-    NOTHING,
-    Arr,
-    BagRef,
-    Consts,
-    Int,
-    Queue,
-    Rec,
-    Type,
-    element_of,
-    kind_of,
-    say,
-)
+from fencepost.explorers.program.subset.kinds import INT, NOTHING, Arr, BagRef, Consts, Queue, Rec, Type, kind_of, say
 from fencepost.explorers.program.subset.places import Scope, head
 from fencepost.model.language.actions import Action, Property, choose, fits
 from fencepost.model.language.constants import MOST, Constants
@@ -145,13 +132,13 @@ class Expressions:
             case ast.IfExp():
                 self.truth(node.test)
                 first, second = self.value(node.body), self.value(node.orelse)
-                if first != second or not isinstance(first, Int | Rec):
+                if first != second or not (first == INT or isinstance(first, Rec)):
                     self.refuse(node, "the two ways of this expression have different types", "use an if statement")
                 return first
             case ast.Call():
                 return self.call(node)
         word = WORDS.get(type(node), type(node).__name__.lower())
-        self.refuse(node, f"{word} is outside the modelling language", hints.expression(node))
+        self.refuse(node, f"{word} is outside the modelling language", hints.EXPRESSIONS.get(type(node), hints.USUAL))
 
     def divisor(self, operator: ast.operator, node: ast.expr) -> None:
         """Require a nonzero literal divisor, so that no engine divides by zero, and no shift that loses bits."""
@@ -237,7 +224,7 @@ class Expressions:
         literal = self.literal(node.slice)
         if literal is not None and literal < 0:
             self.refuse(node.slice, *hints.index(node, literal))
-        return Rec(owner.message) if isinstance(owner, Queue) else element_of(owner.field)
+        return Rec(owner.message) if isinstance(owner, Queue) else kind_of(owner.field.element)
 
     def literal(self, node: ast.expr) -> int | None:
         """Return the number that an expression surely is, or None."""

@@ -54,10 +54,6 @@ RANDOM = {"random": CHANCE, "secrets": CHANCE, "uuid": CHANCE, "time": CLOCK, "d
 """Modules whose functions return something else each time, and the replacement."""
 
 
-def expression(node: ast.expr) -> str:
-    return EXPRESSIONS.get(type(node), USUAL)
-
-
 def constant(value: object) -> str:
     """Return the replacement for a constant that is not a number."""
     if value is None:

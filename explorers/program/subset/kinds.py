@@ -144,10 +144,6 @@ def kind_of(kind: records.FieldType) -> Type:
     return Arr(kind) if isinstance(kind, records.ArrayOf) else BagRef(kind)
 
 
-def element_of(kind: records.ArrayOf) -> Type:
-    return kind_of(kind.element)
-
-
 _SAID = {Int: "a number", Queue: "a channel", Arr: "an array", BagRef: "a bag", Consts: "the constants"}
 _SAID |= {Several: "a tuple", Nothing: "nothing"}
 

@@ -5,10 +5,10 @@ Every number that a machine declares must fit all engines: 62 bits and a sign.
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
-from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Consts, Queue, Rec, Type, element_of
+from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Consts, Queue, Rec, Type, kind_of
 from fencepost.explorers.program.subset.places import Scope
 from fencepost.model.language.constants import MOST
 from fencepost.model.language.domains import BitSet, Domain, Linear, Range, linear
@@ -71,24 +71,17 @@ def items(reader: Reader, source: ast.expr, *, inside: bool) -> Items:
     """Check a source and return its items; `inside` another source, bags are refused."""
     scope = reader.scope
     assert source is not None
-    match called(reader, source):
-        case "range":
-            return _range(reader, source)
-        case "enumerate":
-            scope.made.views.add(source)
-            return _enumerate(reader, source)
-        case "zip":
-            scope.made.views.add(source)
-            return _zip(reader, source)
-        case "reversed":
-            scope.made.views.add(source)
-            return _reversed(reader, source)
+    name = called(reader, source)
+    if name in WRAPPERS:
+        scope.made.views.add(source)
+    if name:
+        return _ITEMS[name](reader, source)
     over = reader.value(source)
     places = frozenset(f"{place}[]" for place in scope.places.find(source))
     if isinstance(over, Arr):
         if isinstance(over.field.element, Nested) and is_row(over.field.element.record):
             scope.made.views.add(source)
-        return Item(element_of(over.field), places)
+        return Item(kind_of(over.field.element), places)
     if isinstance(over, Queue):
         scope.made.views.add(source)
         return Item(Rec(over.message), places)
@@ -170,6 +163,11 @@ def _reversed(reader: Reader, source: ast.expr) -> Items:
     if len(args) != 1 or named or called(reader, args[0]) in WRAPPERS:
         reader.scope.refuse(source, "reversed() takes an array or a range", "write reversed(array)")
     return items(reader, args[0], inside=True)
+
+
+_ITEMS: dict[str, Callable[[Reader, ast.expr], Items]] = dict(
+    zip(("range", *WRAPPERS), (_range, _enumerate, _zip, _reversed), strict=True)
+)
 
 
 def _bind(reader: Reader, target: ast.expr, found: Items) -> None:

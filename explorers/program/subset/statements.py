@@ -4,19 +4,7 @@ import ast
 
 from fencepost.explorers.program.subset import hints, sources, written
 from fencepost.explorers.program.subset.expressions import ARITHMETIC, Expressions
-from fencepost.explorers.program.subset.kinds import (
-    INT,
-    NOTHING,
-    Arr,
-    BagRef,
-    Consts,
-    Int,
-    Nothing,
-    Rec,
-    Several,
-    Type,
-    say,
-)
+from fencepost.explorers.program.subset.kinds import INT, NOTHING, Arr, BagRef, Consts, Int, Rec, Several, Type, say
 from fencepost.explorers.program.subset.places import Known, Scope
 from fencepost.model.language.acting import is_choice, require
 
@@ -239,7 +227,7 @@ class Statements:
             self.bind(name, item, value)
 
     def bind(self, name: ast.Name, kind: Type, value: ast.expr) -> None:
-        if isinstance(kind, Nothing):
+        if kind == NOTHING:
             instead = "call it on a line of its own"
             self.refuse(value, "a name is given to what a helper without a value returns", instead)
         if isinstance(kind, Several):

@@ -13,7 +13,7 @@ import pytest
 from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness import engine as engines
 from fencepost.explorers.liveness import generated as graphs
-from fencepost.explorers.liveness.behaviours import THEN, WHEN, Rows, Terms, analyse
+from fencepost.explorers.liveness.behaviours import THEN, WHEN, Analysis, Rows, Terms
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.explorers.search import search as native
@@ -331,9 +331,8 @@ def test_many_promises_are_judged_as_brute_force_judges_them(block: int) -> None
         for bit in strong_ones:
             strengths[bit // 64] |= np.uint64(1 << bit % 64)
         terms = Terms(masks, strengths, np.ones(classes, np.bool_))
-        answer = analyse(
-            rows_of(states, edges), terms, marks, begins, lambda _, states=states: np.zeros(states, np.int32)
-        )
+        zeros = np.zeros(states, np.int32)
+        answer = Analysis(rows_of(states, edges), terms, marks, begins, lambda _, zeros=zeros: zeros).run()
         lasts = _lasts(
             states, edges, own, strong_ones, {n for n in range(states) if marks[n] & THEN}, set(begins.tolist())
         )
