@@ -515,15 +515,10 @@ class Expansion:
 
     def _worker(self) -> Worker:
         source = self.kernels.source
-        return Worker(
-            self._checks.copy(),
-            np.zeros(len(self.machine.actions), np.int64),
-            np.zeros(max(1, source.counters), np.int64),
-            np.zeros(self.batch, np.uint8),
-            np.zeros(2, np.int64),
-            self._buffers.new_queue(),
-            np.full(max(1, len(source.step_properties)), -1, np.int64),
-        )
+        worker = Worker.alone(self._checks.copy(), len(self.machine.actions), source.counters, self.batch)
+        worker.place, worker.queue = np.zeros(2, np.int64), self._buffers.new_queue()
+        worker.found = np.full(max(1, len(source.step_properties)), -1, np.int64)
+        return worker
 
 
 def hash_rows(module: Any, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

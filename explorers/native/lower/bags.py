@@ -66,24 +66,18 @@ class Bags:
     def _call(
         self, build: Builder, name: str, kind: object, values: Sequence[Value], result: Sort = Sort.NOTHING
     ) -> Value:
-        made = {"clear": self._clear, "remove": self._remove, "sort": self._sort, "distinct": self._distinct}
-        more = {"same": self._same, "less": self._less}
+        """Call a function for one type, writing it if it is new."""
         assert isinstance(kind, Struct)
-        return build.call(f"@{self._function(name, kind, values, result, {**made, **more}[name])}", result, values)
-
-    def _function(
-        self, name: str, kind: Struct, values: Sequence[Value], result: Sort, write: Callable[[Builder], None]
-    ) -> str:
         key = (name, id(kind))
         if key not in self.names:
-            symbol = f"bag.{name}.{len(self.names)}"
-            self.names[key] = symbol
+            self.names[key] = f"bag.{name}.{len(self.names)}"
             self.kept.append(kind)
-            build = Builder(symbol, [value.type for value in values], attributes="nounwind")
-            build.result = result
-            write(build)
-            self.texts.append(build.text())
-        return self.names[key]
+            made = Builder(self.names[key], [value.type for value in values], attributes="nounwind")
+            made.result = result
+            writers = {"clear": self._clear, "remove": self._remove, "sort": self._sort, "distinct": self._distinct}
+            {**writers, "same": self._same, "less": self._less}[name](made)
+            self.texts.append(made.text())
+        return build.call(f"@{self.names[key]}", result, values)
 
     def _clear(self, build: Builder) -> None:
         (message,) = build.arguments
