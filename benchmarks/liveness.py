@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from fencepost.explorers.liveness.behaviours import THEN, WHEN, FairAnswer, Rows, Terms, analyse
+from fencepost.explorers.liveness.behaviours import THEN, WHEN, Analysis, FairAnswer, Rows, Terms
 from fencepost.explorers.liveness.calls import graph_kernels
 from fencepost.explorers.liveness.engine import Engine
 from fencepost.explorers.liveness.generated import compiled
@@ -93,10 +93,10 @@ def questions(levels: int) -> tuple[tuple[str, Terms], ...]:
 
 
 def answer_to(rows: Rows, asked: Terms, pause: Callable[[], None] = lambda: None) -> FairAnswer:
-    """Return the answer on paths from the first state of a drawn graph to its last; `pause` is as in `analyse`."""
+    """Return the answer on paths from the first state of a drawn graph to its last; `pause` is as in `Analysis`."""
     marks = np.zeros(rows.states, np.uint8)
     marks[0], marks[-1] = WHEN, THEN
-    return analyse(rows, asked, marks, np.array([0]), lambda _: np.zeros(rows.states, np.int32), pause)
+    return Analysis(rows, asked, marks, np.array([0]), lambda _: np.zeros(rows.states, np.int32), pause).run()
 
 
 def main(edges: int) -> None:

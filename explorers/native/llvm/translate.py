@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from fencepost.explorers.native.llvm import checks
-from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.loops import counted, counted_down
+from fencepost.explorers.native.llvm.builder import Builder, counted, counted_down
 from fencepost.explorers.native.llvm.types import (
     CELLS,
     NOTHING,

@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.loops import counted, only_if
+from fencepost.explorers.native.llvm.builder import Builder, counted, only_if
 from fencepost.explorers.native.llvm.types import CELLS, Sort, Type, Value, Vector, number
 from fencepost.explorers.native.lower.bounds import Bounds, Trying
 from fencepost.explorers.native.lower.masks import Masks

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from fencepost.explorers.native.llvm import checks
-from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.loops import counted, only_if
+from fencepost.explorers.native.llvm.builder import Builder, counted, only_if
 from fencepost.explorers.native.llvm.types import Cell, Memory, Sort, Struct, Value, Vector, flag, number
 
 

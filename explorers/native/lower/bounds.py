@@ -7,8 +7,7 @@ examines the action again, and only for bounds not yet known of this state. So t
 from collections.abc import Iterable
 
 from fencepost.explorers.native.llvm import checks
-from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.loops import counted, only_if
+from fencepost.explorers.native.llvm.builder import Builder, counted, only_if
 from fencepost.explorers.native.llvm.types import Memory, Sort, Value, number
 from fencepost.explorers.native.lower.choosing import Choosing
 from fencepost.explorers.native.lower.module import BLOCK, NUMBERS, Module

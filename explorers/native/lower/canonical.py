@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from fencepost.explorers.native.layout import WORD
-from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.loops import counted, only_if
+from fencepost.explorers.native.llvm.builder import Builder, counted, only_if
 from fencepost.explorers.native.llvm.types import Cell, Memory, Sort, Struct, Value, Vector, flag, number, word
 from fencepost.explorers.native.lower.module import CHECKS, PLAIN, Module
 from fencepost.explorers.program.ir.interchange import names

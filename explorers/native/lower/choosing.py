@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.loops import counted
+from fencepost.explorers.native.llvm.builder import Builder, counted
 from fencepost.explorers.native.llvm.types import Struct, Type, Value, Vector, number
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.module import CHECKS, PLAIN, Module

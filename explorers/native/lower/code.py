@@ -10,8 +10,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from fencepost.explorers.native.llvm import checks
-from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.loops import counted, counted_down
+from fencepost.explorers.native.llvm.builder import Builder, counted, counted_down
 from fencepost.explorers.native.llvm.types import WORD_BITS, Memory, Sort, Value, number
 from fencepost.explorers.native.lower.bags import Bags
 from fencepost.explorers.native.lower.shape import Shape

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from functools import reduce
 
 from fencepost.explorers.native.llvm import checks
-from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.loops import counted
+from fencepost.explorers.native.llvm.builder import Builder, counted
 from fencepost.explorers.native.llvm.types import Cell, Sort, Struct, Value, Vector, flag, number
 from fencepost.explorers.native.lower.lanes import (
     ALL,

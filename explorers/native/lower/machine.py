@@ -5,9 +5,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from fencepost.explorers.native.layout import WORD
-from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.builder import Builder, counted, only_if
 from fencepost.explorers.native.llvm.checks import RARE
-from fencepost.explorers.native.llvm.loops import counted, only_if
 from fencepost.explorers.native.llvm.types import Sort, Value, Vector, number
 from fencepost.explorers.native.lower.actions import Acting, Wanted
 from fencepost.explorers.native.lower.columns import Columns

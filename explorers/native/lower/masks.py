@@ -4,9 +4,8 @@ Without a guard a step may leave a domain: then the domain refuses it. Such a st
 that has one is recorded; `Interpreter(bounded=True)` is the definition.
 """
 
-from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.builder import Builder, only_if
 from fencepost.explorers.native.llvm.checks import RARE, too_long
-from fencepost.explorers.native.llvm.loops import only_if
 from fencepost.explorers.native.llvm.types import Value, number
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.lower.shape import ERROR

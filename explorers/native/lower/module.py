@@ -5,8 +5,7 @@ from typing import Any, Protocol
 
 from fencepost.explorers.native.layout import Layout, packing_size
 from fencepost.explorers.native.llvm import checks
-from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.loops import counted, only_if
+from fencepost.explorers.native.llvm.builder import Builder, counted, only_if
 from fencepost.explorers.native.llvm.types import CELLS, Export, Lowered, Named, Sort, Type, Value, Vector, View, number
 from fencepost.explorers.native.lower.bags import Bags
 from fencepost.explorers.native.lower.code import Code

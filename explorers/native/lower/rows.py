@@ -6,8 +6,7 @@ its bytes, so nothing carries into the next field.
 """
 
 from fencepost.explorers.native.layout import BITS, ENTRY, HEAD, STEPS, WORD, Entry
-from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.loops import counted
+from fencepost.explorers.native.llvm.builder import Builder, counted
 from fencepost.explorers.native.llvm.types import Cell, Sort, Struct, Value, Vector, number, word
 
 _WORD = Cell(8, signed=False)

@@ -10,7 +10,7 @@ from math import prod
 from typing import NamedTuple
 
 from fencepost.explorers.native.layout import BITS
-from fencepost.explorers.native.llvm.loops import counted
+from fencepost.explorers.native.llvm.builder import counted
 from fencepost.explorers.native.llvm.types import CELLS, Sort, Struct, Value, Vector, number
 from fencepost.explorers.native.lower.choosing import Choosing
 from fencepost.explorers.native.lower.columns import Columns

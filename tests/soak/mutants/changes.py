@@ -21,7 +21,7 @@ FILES = {
         ("passes", "program/ir", "nest ranges translate expressions statements lifted views"),
         ("packing", "native", "layout lower/rows"),
         ("order of bags", "native/lower", "bags"),
-        ("code", "native", "lower/actions lower/code llvm/loops lower/choosing lower/module"),
+        ("code", "native", "lower/actions lower/code llvm/builder lower/choosing lower/module"),
         ("columns", "native/lower", "columns lanes sieve"),
         ("masks", "native", "lower/masks masked"),
         ("search", "native", "search expansion store"),
