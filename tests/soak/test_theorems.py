@@ -8,7 +8,6 @@ import pytest
 import z3
 from fencepost.api.calls.theorems import settings_of, twin_fails
 from fencepost.explorers.plain import search
-from fencepost.explorers.symbolic.places import load
 from fencepost.explorers.symbolic.proof import prove
 from fencepost.explorers.symbolic.system import System
 from fencepost.explorers.symbolic.terms import boolean, equal, negate
@@ -29,6 +28,7 @@ from fencepost.site.figures import measured_proofs
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.parameters import words
+from tests.helpers.symbols import load
 
 QUICK = (
     "kip320-one-leader",
