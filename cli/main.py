@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from filecmp import cmpfiles
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -174,24 +175,15 @@ def note_on_clone(folder: Path) -> str:
         if not (here / "language" / "machine.py").is_file() or not (root / "cli" / "root").is_dir():
             continue
         with suppress(OSError):
-            differ = _differing(here, runs) if here.resolve() != runs else []
-            if differ:
+            names = {str(file.relative_to(top)) for top in (here, runs) for file in top.rglob("*.py")}
+            _, differ, missing = cmpfiles(here, runs, names if here.resolve() != runs else (), shallow=False)
+            if differ or missing:
                 return (
-                    f"the models in {here} are not the ones that run: {differ[0]} differs from the one in {runs}. "
-                    f"`pip install -e {root}` puts the edits here into effect."
+                    f"the models in {here} are not the ones that run: {min(differ + missing)} differs from the one in "
+                    f"{runs}. `pip install -e {root}` puts the edits here into effect."
                 )
         return ""
     return ""
-
-
-def _differing(here: Path, runs: Path) -> list[str]:
-    """Return the Python files that differ between two folders or are missing in one."""
-
-    def files(folder: Path) -> dict[str, bytes]:
-        return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*.py")}
-
-    mine, others = files(here), files(runs)
-    return sorted(name for name in mine.keys() | others.keys() if mine.get(name) != others.get(name))
 
 
 def _refuse_doubled(ctx: click.Context, command: click.Command, args: list[str]) -> None:

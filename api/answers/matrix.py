@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.answers.as_json import FORMAT, Json, actions_of
+from fencepost.api.answers.as_json import FORMAT, Json, actions_of, pick
 from fencepost.api.asking.quantities import counted
 from fencepost.explorers.program.removal import Guard
 from fencepost.explorers.verdict import PropertyResult, Result, Verdict
@@ -79,18 +79,14 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> Json:
         "constants": dict(ablation.constants.shown),
         "properties": [
             {
-                "name": item.name,
-                "sentence": item.sentence,
-                "kind": str(item.kind),
+                **pick(item, "name sentence kind"),
                 "verdict": str(result.verdict),
                 "length": result.path.length if result.path else None,
             }
             for item, result in ((item, base.of(item.name)) for item in ablation.all_properties)
         ],
         "asked": [item.name for item in ablation.properties],
-        "distinct": base.distinct,
-        "generated": base.generated,
-        "depth": base.depth,
+        **pick(base, "distinct generated depth"),
         "seconds": round(base.seconds, 3),
         "actions": actions_of(base.fired),
         "rows": [],
@@ -105,14 +101,9 @@ def row_data(found: Protocol, ablation: Ablation, outcome: RowOutcome, *, texts:
     row, result, left = outcome.row, outcome.result, outcome.departure
     data: Json = {
         "row": row.name,
-        "condition": row.condition,
-        "sentence": row.sentence,
+        **pick(row, "condition sentence"),
         "kind": "guard" if isinstance(row, Guard) else "setting",
-        "purpose": str(outcome.purpose),
-        "broken": list(outcome.broken),
-        "grown": outcome.grown,
-        "refused": outcome.refused,
-        "alone": outcome.alone,
+        **pick(outcome, "purpose broken grown refused alone"),
         "complete": result is not None and result.complete,
         "why": outcome.why,
         "distinct": result.distinct if result else None,

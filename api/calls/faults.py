@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT, KEY, Json
+from fencepost.api.answers.as_json import FORMAT, KEY, Json, pick
 from fencepost.api.answers.counterexample import Counterexample, trace_of_path
 from fencepost.api.answers.results import Answer, frame, table
 from fencepost.api.asking.arguments import call
@@ -296,9 +296,7 @@ class _Request:
                 {"faults": dict(zip(result.kinds, item, strict=True)), "why": why} for item, why in result.unknown
             ],
             "front": [self.breaking(shown, result, item, traces) for item in result.front],
-            "searches": result.searches,
-            "states": result.states,
-            "omission": result.omission,
+            **pick(result, "searches states omission"),
             "costs": costs,
             "fewer": dict(result.fewer),
         }
@@ -345,18 +343,10 @@ class _Request:
             found, constants, prop.name, path, title=title, why=prop.sentence, normalize=self.options.normalize
         )
         trace = Counterexample(made, path)
-        free = {
-            name: count
-            for name, count in spent(found.machine, trace.plain.schema, path).items()
-            if name not in result.kinds
-        }
-        data: Json = {
-            "faults": used,
-            "free": free,
-            "cost": item.cost,
-            "length": path.length,
-            "steps": list(trace.texts),
-        }
+        counts = spent(found.machine, trace.plain.schema, path)
+        free = {name: count for name, count in counts.items() if name not in result.kinds}
+        more = {"cost": item.cost, "length": path.length, "steps": list(trace.texts)}
+        data: Json = {"faults": used, "free": free, **more}
         if self.traces:
             where = "-".join(f"{name}-{value}" for name, value in {**shown, **used}.items()).lower()
             file = self.traces / f"{found.name}-{prop.name}-{where or 'no-fault'}.trace"

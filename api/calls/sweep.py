@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT, Json, actions_of
+from fencepost.api.answers.as_json import FORMAT, Json, actions_of, pick
 from fencepost.api.answers.counterexample import Counterexample, trace_of_path
 from fencepost.api.answers.results import Answer, frame, table
 from fencepost.api.asking.arguments import call
@@ -336,12 +336,10 @@ def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown:
         "protocol": request.question.protocol.name,
         "engine": "spark",
         "verdict": "violated" if summary.violations else "not-found",
-        "complete": swept.complete,
-        "why_stopped": swept.why_stopped,
+        **pick(swept, "complete why_stopped"),
         "constants": common,
         "axes": {name: [declared[name].show(value) for value in values] for name, values in request.axes.items()},
-        "seed": plan.seed,
-        "depth": plan.depth,
+        **pick(plan, "seed depth"),
         "walks": sum(item.walks for item in summary.cells),
         "walked_now": swept.walks,
         "steps": sum(item.steps for item in summary.cells),
@@ -354,9 +352,7 @@ def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown:
             {
                 "property": item.property,
                 "actions": [actions[number] for number in item.actions],
-                "walks": item.walks,
-                "cells": item.cells,
-                "length": item.length,
+                **pick(item, "walks cells length"),
             }
             for item in summary.signatures
         ],
@@ -367,14 +363,9 @@ def _cell(setting: Setting, found: Cell, actions: list[str], violations: list[Js
     return {
         "constants": setting.shown,
         "verdict": "violated" if found.violated else "not-found",
-        "walks": found.walks,
-        "steps": found.steps,
-        "violated": found.violated,
+        **pick(found, "walks steps violated"),
         "most_faults": found.faults,
-        "deepest_log": found.deepest_log,
-        "stuck": found.stuck,
-        "distinct": found.distinct,
-        "growth": list(found.growth),
+        **pick(found, "deepest_log stuck distinct growth"),
         "actions": actions_of(dict(zip(actions, found.fired, strict=True))),
         "walking_seconds": round(found.seconds, 3),
         "smallest_unsafe": smallest,
@@ -383,7 +374,7 @@ def _cell(setting: Setting, found: Cell, actions: list[str], violations: list[Js
 
 
 def _violation(item: Violation, shown: _Shown | None) -> Json:
-    found: Json = {"property": item.property, "walks": item.walks, "length": item.length, "walk": item.walk}
+    found: Json = pick(item, "property walks length walk")
     if shown is not None:
         found["shortened"], found["is_shortest"] = shown.made.length, shown.shortest
         if shown.file:

@@ -27,12 +27,18 @@ def sarif(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str =
     found = [item for report in reports for item in outcomes(report)]
     rules = list({_rule_id(item): _rule(item) for item in found}.values())
     places = {rule["id"]: number for number, rule in enumerate(rules)}
-    complete = not not_run and all(item.end is not End.ERROR for item in found)
     results = [_result(item, places[_rule_id(item)]) for item in found if item.end is not End.PASSED]
-    return _log(rules, results, {"executionSuccessful": complete, **_notifications(found, not_run, why)})
+    unknown = [f"{item.report.name}: {item.message}" for item in found if item.end is End.ERROR]
+    unknown += [f"{name} was not run: {why or 'the catalogue ended before'}" for name in not_run]
+    return _log(rules, results, unknown, complete=not unknown)
 
 
-def _log(rules: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]], invocation: dict[str, Any]) -> str:
+def _log(
+    rules: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]], unknown: Sequence[str] = (), *, complete: bool
+) -> str:
+    """Return the log; what is `unknown` is in the tool's own notifications."""
+    notes = [{"level": "error", "message": {"text": text}} for text in unknown]
+    invocation = {"executionSuccessful": complete, **({"toolExecutionNotifications": notes} if notes else {})}
     run = {
         "tool": {"driver": {"name": "Fencepost", "version": version("fencepost"), "rules": rules}},
         "invocations": [invocation],
@@ -111,14 +117,6 @@ def _fingerprint(item: Outcome) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _notifications(found: Sequence[Outcome], not_run: Sequence[str], why: str) -> dict[str, Any]:
-    """Return undetermined outcomes as the tool's own notifications."""
-    texts = [f"{item.report.name}: {item.message}" for item in found if item.end is End.ERROR]
-    texts += [f"{name} was not run: {why or 'the catalogue ended before'}" for name in not_run]
-    notes = [{"level": "error", "message": {"text": text}} for text in texts]
-    return {"toolExecutionNotifications": notes} if notes else {}
-
-
 LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note"}
 
 
@@ -126,10 +124,9 @@ def audit_sarif(data: dict[str, Any]) -> str:
     """Return the findings of an audit: a rule for each kind, with the partition as logical location."""
     rules = list({item["sort"]: _audit_rule(item) for item in data["sorts"]}.values())
     places = {rule["id"]: number for number, rule in enumerate(rules)}
-    unread = [{"level": "error", "message": {"text": note["text"]}} for note in data["notes"] if note["unread"]]
+    unread = [note["text"] for note in data["notes"] if note["unread"]]
     results = [_audit_result(item, places[item["sort"]]) for item in data["findings"]]
-    notes = {"toolExecutionNotifications": unread} if unread else {}
-    return _log(rules, results, {"executionSuccessful": not unread, **notes})
+    return _log(rules, results, unread, complete=not unread)
 
 
 def _audit_rule(item: dict[str, Any]) -> dict[str, Any]:
@@ -154,12 +151,7 @@ def _audit_result(item: dict[str, Any], rule: int) -> dict[str, Any]:
         "message": {"text": f"{name}, offset {item['offset']}: {item['text']}."},
         "locations": [{"logicalLocations": [{"fullyQualifiedName": name, "kind": "resource"}]}],
         "partialFingerprints": {"finding/v1": print_of},
-        "properties": {
-            "severity": item["severity"],
-            "time": item["time"],
-            "offset": item["offset"],
-            "brokers": item["brokers"],
-        },
+        "properties": {key: item[key] for key in ("severity", "time", "offset", "brokers")},
     }
 
 
@@ -191,7 +183,7 @@ def compare_sarif(data: dict[str, Any]) -> str:
         }
         for rule, method, lines, text in _compared(data)
     ]
-    return _log(rules, results, {"executionSuccessful": data["complete"]})
+    return _log(rules, results, complete=data["complete"])
 
 
 def _compared(data: dict[str, Any]) -> Iterable[tuple[str, dict[str, Any], Sequence[int], str]]:
@@ -201,22 +193,16 @@ def _compared(data: dict[str, Any]) -> Iterable[tuple[str, dict[str, Any], Seque
     methods = {f"{item['owner']}.{item['name']} {item['descriptor']}": item for item in data["methods"]}
     for method in (item for item in data["methods"] if item["driven"]):
         if data["verdict"] == "differs" and method["executed"]:
-            yield (
-                "builds-differ",
-                method,
-                method["lines_b"],
-                f"the builds differ after {'; '.join(found['steps'])}.{rows}",
-            )
+            text = f"the builds differ after {'; '.join(found['steps'])}.{rows}"
+            yield "builds-differ", method, method["lines_b"], text
         elif not method["executed"] and method["change"] != "removed":
             yield "not-exercised", method, method["lines_b"], "no history executes this method."
     for name, lines in data["lines_not_executed"].items():
         yield "not-exercised", methods[name], lines, f"no history executes lines {', '.join(map(str, lines))}."
     for item in data["conditions_one_way"]:
         lines = [item["line"]] if "b" in item["sides"] else methods[item["method"]]["lines_b"]
-        text = (
-            f"line {item['line']} of {' and '.join(map(str.upper, item['sides']))}: {item['condition']} {item['went']}."
-        )
-        yield "one-way", methods[item["method"]], lines, text
+        where = f"line {item['line']} of {' and '.join(map(str.upper, item['sides']))}"
+        yield "one-way", methods[item["method"]], lines, f"{where}: {item['condition']} {item['went']}."
 
 
 def _changed_place(method: dict[str, Any], lines: Sequence[int]) -> dict[str, Any]:

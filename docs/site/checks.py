@@ -12,8 +12,9 @@ from fencepost.api.topics.claims import breaks_with, left_out, tolerated, words_
 from fencepost.api.topics.matrices import ORDER, Found, best_of, history, measured
 from fencepost.counterexamples.render.html import figure
 from fencepost.explorers.program.removal import Guard, guards
-from fencepost.invariants.catalogue import Run, runs, values_of
+from fencepost.invariants.catalogue import Run, runs_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
+from fencepost.invariants.run_files import constants_of
 from fencepost.model.language.machine import Machine
 from fencepost.site.places import number, table
 from fencepost.site.stale import LOSS, SIZES, crashes_measured
@@ -246,15 +247,12 @@ def of_catalogue(name: str, row: str) -> Run | None:
     if not mark:
         return None
     value = int(protocol(name).machine.constants.declared()[constant].parse(text))
-    broken = [
-        run
-        for run, values in _values(name)
-        if any(
-            values == {**others, constant: value} != others and not run.violated.keys() & twin.violated.keys()
-            for twin, others in _values(name)
-        )
-        and run.violated
-    ]
+
+    def is_broken(run: Run, values: dict[str, int]) -> bool:
+        twins = (twin for twin, others in _values(name) if values == {**others, constant: value} != others)
+        return bool(run.violated) and any(not run.violated.keys() & twin.violated.keys() for twin in twins)
+
+    broken = [run for run, values in _values(name) if is_broken(run, values)]
     return min(broken, key=lambda run: min(run.violated.values()), default=None)
 
 
@@ -266,12 +264,7 @@ def _guards(name: str) -> dict[str, Guard]:
 @cache
 def _values(name: str) -> list[tuple[Run, dict[str, int]]]:
     """Return the runs of a protocol with all their constants."""
-    machine = protocol(name).machine
-    return [
-        (run, {key: int(value) for key, value in machine.set_constants(values_of(run)).values.items()})
-        for run in runs()
-        if run.protocol == name
-    ]
+    return [(run, {key: int(value) for key, value in constants_of(run).items()}) for run in runs_of(name)]
 
 
 # -- how many crashes an acknowledged record survives
