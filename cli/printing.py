@@ -5,6 +5,7 @@ import re
 from contextlib import redirect_stdout
 from functools import partial
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 from fencepost.cli.views.console import results
@@ -24,8 +25,6 @@ VIEWS = {
     "SimulateResult": ("commands.simulate", "print_sample"),
 }
 """By class of an answer, the module and the function of the command line that print it."""
-BRIEF = ("AblateResult", "AdviceResult", "CompareResult", "ConformResult", "FaultsResult", "ProveResult")
-"""Answers whose view shows one screen unless it is `verbose`."""
 
 
 def first_screen(answer: Any) -> str:
@@ -35,7 +34,7 @@ def first_screen(answer: Any) -> str:
         return repr(answer)
     module, view = VIEWS[name]
     show = getattr(import_module(f"fencepost.cli.{module}"), view)
-    if name in BRIEF:
+    if "verbose" in signature(show).parameters:
         show = partial(show, verbose=False)
     with redirect_stdout(io.StringIO()) as out:
         show(results(narrow=True), answer.to_dict() if name == "AuditResult" else answer)

@@ -198,16 +198,12 @@ def _crashes(replicas: int, point: Json) -> Json:
         "outcome": outcome(point),
         "property": load("faults")[str(replicas)]["property"],
         "counted": point["kinds"],
-        "most": point["most"],
-        "least": point["least"],
-        "front": point["front"],
+        **{name: point[name] for name in ("most", "least", "front")},
         "told": [in_sentences(item["steps"]) for item in point["front"]],
         "explore": [link(PROTOCOL, constants=changed, steps=item["steps"]) for item in point["front"]],
         "not_counted": {name: int(constants[bound]) for name, bound in bounds.items() if constants.get(bound)},
         "never": [KINDS[name][1] for name, bound in bounds.items() if not constants.get(bound)],
-        "states": point["states"],
-        "omission": point["omission"],
-        "constants": constants,
+        **{name: point[name] for name in ("states", "omission", "constants")},
     }
 
 
@@ -220,9 +216,7 @@ def _released(settings: Settings) -> Json | None:
     return {
         "brokers": RELEASED_ON,
         "outcome": lost_with(row),
-        "most": row["most"],
-        "least": row["least"],
-        "front": row["front"],
+        **{name: row[name] for name in ("most", "least", "front")},
         "undetermined": bool(row["unknown"]),
         "states": row["states"],
     }

@@ -101,7 +101,8 @@ def _pin(found: CatalogueResult, *, to_stderr: bool) -> Exit:
     return Exit.UNDETERMINED if pinned.left or found.not_run else Exit.AS_EXPECTED
 
 
-WORD = max(len(item) for item in Verdict)
+FOUND = 2 * max(len(item) for item in Verdict) + 4
+"""Width of the column with the expected and the found verdict."""
 
 
 class RunTable:
@@ -114,25 +115,14 @@ class RunTable:
         self.constants = max(len("constants"), *(len(_values(run)) for run in chosen))
         self.names: tuple[str, ...] | None = None
         self.headed = False
-        self.found: int = 2 * WORD + 4
-
-    def head(self) -> None:
-        """Print the names of the columns."""
-        self.headed = True
-        self.console.print(
-            styled(
-                f"{'protocol':{self.protocol}}  {'constants':{self.constants}}  {'expected -> found':{self.found}}"
-                f"{'distinct':>12}{'depth':>7}{'time':>13}",
-                "bold",
-            ),
-            soft_wrap=True,
-        )
 
     def row(self, run: Run, data: dict[str, Any]) -> None:
         """Print the result of one run, followed by the traces of expected violations and all differences."""
         self.display.clear()
         if not self.headed:
-            self.head()
+            self.headed = True
+            head = f"{'protocol':{self.protocol}}  {'constants':{self.constants}}  {'expected -> found':{FOUND}}"
+            self.console.print(styled(f"{head}{'distinct':>12}{'depth':>7}{'time':>13}", "bold"), soft_wrap=True)
         names = () if run.title else tuple(run.constants)
         if names and names != self.names:
             self.names = names
@@ -140,7 +130,7 @@ class RunTable:
         line = joined(
             (f"{_title(run):{self.protocol}}", "bold"),
             f"  {_values(run):{self.constants}}  ",
-            _expected_and_found(data, self.found),
+            _expected_and_found(data),
             f"{data['distinct']:>12,}{data['depth']:>7}{show_seconds(data['seconds']):>13}",
         )
         self.console.print(line, soft_wrap=True)
@@ -225,8 +215,8 @@ def _values(run: Run) -> str:
     return run.title or "/".join(str(int(value)) for value in run.constants.values())
 
 
-def _expected_and_found(data: dict[str, Any], width: int) -> Text:
+def _expected_and_found(data: dict[str, Any]) -> Text:
     expected, found = data["expected"]["verdict"], data["verdict"]
     style = "green" if data["as_expected"] else "red" if data["complete"] else "yellow"
     text = f"{expected} -> {found}"
-    return joined(f"{expected} -> ", (found, style), " " * max(0, width - len(text)))
+    return joined(f"{expected} -> ", (found, style), " " * max(0, FOUND - len(text)))

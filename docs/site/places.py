@@ -201,35 +201,31 @@ def entries_by_trace() -> dict[str, tuple[str, ...]]:
 
 def _entries_by(key: Callable[[Case], Key | None]) -> dict[Key, tuple[str, ...]]:
     """Return the entries by a key of their cases; a key of None is left out."""
+    cases = ((case, name) for name, entry in entries().items() for case in cases_of(entry))
+    return _grouped((having, name) for case, name in cases if (having := key(case)) is not None)
+
+
+def _grouped(pairs: Iterable[tuple[Key, str]]) -> dict[Key, tuple[str, ...]]:
+    """Return the names of each key, each once."""
     found: dict[Key, dict[str, None]] = {}
-    for name, entry in entries().items():
-        for case in cases_of(entry):
-            having = key(case)
-            if having is not None:
-                found.setdefault(having, {})[name] = None
+    for having, name in pairs:
+        found.setdefault(having, {})[name] = None
     return {having: tuple(names) for having, names in found.items()}
 
 
 @cache
 def guards_by_property() -> dict[Asked, tuple[str, ...]]:
     """Return the guards that a property needs, from the matrices."""
-    found: dict[Asked, dict[str, None]] = {}
-    for protocol, data in measured().items():
-        for name, (row, _) in best_of(data).items():
-            if row["kind"] == "guard":
-                for prop in row["broken"]:
-                    found.setdefault((protocol, prop), {})[name] = None
-    return {asked: tuple(names) for asked, names in found.items()}
+    rows = ((name, guard, row) for name, data in measured().items() for guard, (row, _) in best_of(data).items())
+    return _grouped(
+        ((name, prop), guard) for name, guard, row in rows if row["kind"] == "guard" for prop in row["broken"]
+    )
 
 
 @cache
 def same() -> dict[str, tuple[str, ...]]:
     """Return, by entry, the claims of KIPs that state the same or a part of it."""
-    found: dict[str, list[str]] = {}
-    for name, entry in entries().items():
-        for other in entry.same_as:
-            found.setdefault(other, []).append(name)
-    return {name: tuple(others) for name, others in found.items()}
+    return _grouped((other, name) for name, entry in entries().items() for other in entry.same_as)
 
 
 def asked_of(entry: Entry) -> tuple[Asked, ...]:
