@@ -149,11 +149,8 @@ def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]
     )
     for name, constant in machine.constants.declared().items():
         now = int(trace.constants.values[name])
-        if (
-            constant.sort != RUNTIME
-            or name in sizes
-            or (constant.high - constant.low >= FEW and not constant.spellings())
-        ):
+        is_number = constant.high - constant.low >= FEW and not constant.spellings()
+        if constant.sort != RUNTIME or name in sizes or is_number:
             continue
         for value in sorted(set(constant.spellings().values()) or range(constant.low, constant.high + 1)):
             if value != now:

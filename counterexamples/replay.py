@@ -223,13 +223,9 @@ class _Replaying:
 
     def path(self) -> Path:
         """Return the path so far."""
-        whole = len(self.states) == len(self.trace.steps) + 1
-        return Path(
-            self.states[0],
-            self.trace.steps[: len(self.states) - 1],
-            tuple(self.states),
-            self.trace.loop if whole else None,
-        )
+        steps = self.trace.steps[: len(self.states) - 1]
+        loop = self.trace.loop if len(steps) == len(self.trace.steps) else None
+        return Path(self.states[0], steps, tuple(self.states), loop)
 
     def take(self, step: Step) -> Transition:
         """Take one step; raise UsageError with the guard that refuses it."""

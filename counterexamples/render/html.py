@@ -202,13 +202,8 @@ def _templates() -> Environment:
     """Return the templates, compiled once per process."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
-        loader=PackageLoader("fencepost.counterexamples.render", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    loader = PackageLoader("fencepost.counterexamples.render", ".")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
 def _content(made: Replay, history: story.Story) -> dict[str, Any]:

@@ -232,15 +232,9 @@ class ClusterContext:
 
     def registered_near(self, brokers: Iterable[int], offset: int, time: int) -> Brokers:
         """Return the given brokers that registered together with a change: in a batch of the same second."""
-        return tuple(
-            broker
-            for broker in brokers
-            if broker in self.brokers
-            and any(
-                abs(at - time) <= 1000
-                for _, at in self.brokers[broker].registered_within(offset - 20_000, offset + 20_000)
-            )
-        )
+        known = {broker: self.brokers[broker] for broker in brokers if broker in self.brokers}
+        near = {broker: one.registered_within(offset - 20_000, offset + 20_000) for broker, one in known.items()}
+        return tuple(broker for broker, found in near.items() if any(abs(at - time) <= 1000 for _, at in found))
 
     def is_unknown_between(self, first: int, end: int) -> bool:
         """Return whether offsets are missing between two."""

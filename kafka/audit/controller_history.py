@@ -153,13 +153,7 @@ def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> Contr
     everybody = set().union(*(row["replicas"] for row in rows))
     if len(everybody) > MOST:
         return f"{len(everybody)} brokers have replicas, and the model has {MOST} at most"
-    if (
-        first["adding"]
-        or first["removing"]
-        or first["elr"]
-        or first["last_known"]
-        or first["leader"] not in first["isr"]
-    ):
+    if any(first[name] for name in ("adding", "removing", "elr", "last_known")) or first["leader"] not in first["isr"]:
         return "a reassignment is under way, or there is no leader, or there are eligible leaders outside the ISR"
     order, movable = _numbering([tuple(row["replicas"]) for row in rows], _targets(rows), everybody)
     points = list(_points(_items(rows, around, order, end), first, order))
@@ -283,10 +277,8 @@ def _values(points: list[Point], movable: int, *, unclean: bool) -> dict[str, in
     for one, other in pairwise(point.state for point in points):
         counted["raises"] += other.min_isr > one.min_isr
         counted["lowers"] += other.min_isr < one.min_isr
-        counted["reassignments"] += (other.adding, other.removing) != (
-            one.adding,
-            one.removing,
-        ) and other.adding | other.removing != 0
+        asked = other.adding, other.removing
+        counted["reassignments"] += asked != (one.adding, one.removing) and any(asked)
         counted["elr_disables"] += one.elr_on and not other.elr_on
         counted["registrations"] += other.registered != one.registered
         counted["fences"] += other.fenced & ~one.fenced != 0

@@ -62,12 +62,7 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
                 if offset > after:
                     columns = (number, offset, max(last, offset), epoch, time, kind, version, about, fields)
                     yield ("\t".join(map(str, columns)) + "\n").encode()
-            elif (
-                not batch
-                and not record
-                and not line.startswith(("Dumping ", "Log starting ", "Snapshot end", "|"))
-                and line.strip()
-            ):
+            elif not (record or line.startswith(("Dumping ", "Log starting ", "Snapshot end", "|"))) and line.strip():
                 _note(notes, "strange", path, at, f"no line of kafka-dump-log.sh: {line.strip()[:60]!r}")
 
 

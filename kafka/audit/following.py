@@ -103,13 +103,8 @@ class Follower:
         if self._core is None:
             known = self._deleted or not self._around.is_unknown_between(-1, offset)
             if known:
-                self._say(
-                    "unknown-partition",
-                    offset,
-                    time,
-                    (),
-                    f"a change of a partition that {'was deleted' if self._deleted else 'was never created'}",
-                )
+                said = f"a change of a partition that {'was deleted' if self._deleted else 'was never created'}"
+                self._say("unknown-partition", offset, time, (), said)
             yield self._row(offset, time, *(("deleted",) if known else ("unjudged", _in_itself(text))))
             return
         yield self._change(offset, time, judge_change(self._core, change_of(text), self._now.rules), text)
@@ -251,13 +246,8 @@ class Follower:
             if here != (core, leader_epoch, partition_epoch):
                 names = [name for name, one, other in zip(Core._fields, self._core, core, strict=True) if one != other]
                 names += [] if here[1:] == (leader_epoch, partition_epoch) else ["epochs"]
-                self._say(
-                    "snapshot-differs",
-                    offset,
-                    time,
-                    (),
-                    f"the snapshot after offset {offset} has other {', '.join(names)}",
-                )
+                text = f"the snapshot after offset {offset} has other {', '.join(names)}"
+                self._say("snapshot-differs", offset, time, (), text)
         elif self._core is not None:
             self._say("created-twice", offset, time, (), "a PartitionRecord for a partition that is there")
         broken = standing(core, self._now.rules)
@@ -389,11 +379,10 @@ class Follower:
             if joined and time - since <= self._within and was <= len(after.isr) < wanted:
                 text = (
                     f"min ISR was raised from {was} to {self._now.rules.min_isr} at offset {raised}; "
-                    f"{time - since:,} ms later {show_brokers(joined)} left the ISR"
+                    f"{time - since:,} ms later {show_brokers(joined)} left the ISR and stays eligible, ISR "
+                    f"{show_brokers(after.isr)}"
                 )
-                self._say(
-                    "late-min-isr", offset, time, joined, f"{text} and stays eligible, ISR {show_brokers(after.isr)}"
-                )
+                self._say("late-min-isr", offset, time, joined, text)
                 self._tainted.update(dict.fromkeys(joined, "late-min-isr-elected"))
 
     def _watch(self, core: Core, offset: int, time: int) -> None:

@@ -221,12 +221,8 @@ class Coverage:
             self.overlaps.append((first, last))
 
 
-EPOCHS, HIGH_WATERMARKS, STARTS, STOPPED = (
-    "leader-epoch-checkpoint",
-    "replication-offset-checkpoint",
-    "log-start-offset-checkpoint",
-    ".kafka_cleanshutdown",
-)
+EPOCHS, STOPPED = "leader-epoch-checkpoint", ".kafka_cleanshutdown"
+HIGH_WATERMARKS, STARTS = "replication-offset-checkpoint", "log-start-offset-checkpoint"
 NODE = re.compile(r"^(?:node|broker)\.id=(\d+)\s*$", re.MULTILINE)
 TOPIC_ID = re.compile(r"^topic_id: (\S+)", re.MULTILINE)
 TASKS = 2

@@ -173,18 +173,9 @@ class Player:
             return
         kind: Any = "reported" if told["event"] == "error" else told["event"]
         partition = told.get("partition", NOBODY)
-        self.note(
-            Event(
-                kind,
-                self.now(),
-                partition=partition,
-                offset=told.get("offset", NOBODY),
-                epoch=told.get("epoch") or 0,
-                value=told.get("value", ""),
-                error=told.get("error", "")[:200],
-                happened=kind == "truncated" and self._has_lost(partition),
-            )
-        )
+        given = {"offset": told.get("offset", NOBODY), "epoch": told.get("epoch") or 0, "value": told.get("value", "")}
+        given |= {"error": told.get("error", "")[:200], "happened": kind == "truncated" and self._has_lost(partition)}
+        self.note(Event(kind, self.now(), partition=partition, **given))
         if kind in ("acked", "failed", "delivered"):
             self.outstanding.pop(told.get("value", ""), None)
         if kind == "truncated":

@@ -64,11 +64,8 @@ class Beliefs:
         for place in range(len(self.trail) - 1, 0, -1):
             item, before = self.trail[place], self.trail[place - 1]
             is_its = item.leader == request.broker and request.epoch in (NOBODY, item.epoch)
-            if (
-                item.at <= request.at
-                and is_its
-                and (item.leader != before.leader or request.epoch not in (NOBODY, before.epoch))
-            ):
+            is_new = item.leader != before.leader or request.epoch not in (NOBODY, before.epoch)
+            if item.at <= request.at and is_its and is_new:
                 self.acted.append((request.at, place))
                 return
 
@@ -172,12 +169,8 @@ def _brokers(judge: Judge, partition: int) -> None:
             continue
         judge.count("only-to-named-leaders")
         newest = possible[0]
-        if (
-            newest.by is not None
-            and len(known.trail) > 1
-            and newest is not known.trail[0]
-            and id(newest.by) not in seen
-        ):
+        is_first = len(known.trail) == 1 or newest is known.trail[0]
+        if newest.by is not None and not is_first and id(newest.by) not in seen:
             seen.add(id(newest.by))
             judge.count("no-leader-no-request" if newest.leader == NOBODY else f"newer-{newest.by.kind}-is-used")
         for event in _ignored(known, request):
@@ -353,11 +346,8 @@ def _validation(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all l
                 for item in judge.sent
                 if item.api == "validate" and read.at < item.at <= answer.at and not _failed(judge, item)
             ]
-            if (
-                not any(item.epoch == request.epoch for item in checked)
-                and request.fetched == NOBODY
-                and not _reported(judge, answer.at)
-            ):
+            is_checked = request.fetched != NOBODY or any(item.epoch == request.epoch for item in checked)
+            if not is_checked and not _reported(judge, answer.at):
                 why = f"epoch {request.epoch} is read from without a question where epoch {read.epoch} ends"
                 judge.breaks("validates-before-delivering", request, why)
         read = request
@@ -445,9 +435,8 @@ def _recovery(judge: Judge, partition: int) -> None:
     ]
     if settled is None or is_over or not wanted:
         return
-    rule = (
-        "recovers" if all(topic == 0 for place, topic in judge.play.logs if place == partition) else "finds-a-new-topic"
-    )
+    is_new = any(topic for place, topic in judge.play.logs if place == partition)
+    rule = "finds-a-new-topic" if is_new else "recovers"
     if rule == "finds-a-new-topic" and judge.play.role == "consumer":
         return  # an old offset may exist in the new topic, and no KIP defines what it means there
     judge.count(rule)

@@ -56,10 +56,7 @@ def settle_trace(driver: Driver, trace: Trace) -> Settled:
     execution = Brokers(driver, plain)
     found = execution.run(initial, history)
     if found is not None:
-        return Settled(
-            TraceVerdict.DEPARTS,
-            "; ".join(f"{name}: {model} in the model, {kafka} in Kafka" for name, model, kafka in found.rows),
-        )
+        return Settled(TraceVerdict.DEPARTS, found.words)
     if execution.at != at:
         return Settled(TraceVerdict.NOT_DRIVEN, execution.why)
     return _judged(plain, trace, history)
@@ -106,10 +103,7 @@ def _judged(plain: Interpreter, trace: Trace, history: list[Transition]) -> Sett
     states = (plain.initial_states()[0], *(item.after for item in history))
     holds = holds_at_end(plain, prop, states, history[-1])
     if prop.kind is Kind.SOMETIMES:
-        return Settled(
-            TraceVerdict.CONFIRMED if holds else TraceVerdict.REFUTED,
-            f"{prop.name} is {'' if holds else 'not '}reached",
-        )
-    return Settled(
-        TraceVerdict.REFUTED if holds else TraceVerdict.CONFIRMED, f"{prop.name} {'holds' if holds else 'is violated'}"
-    )
+        verdict = TraceVerdict.CONFIRMED if holds else TraceVerdict.REFUTED
+        return Settled(verdict, f"{prop.name} is {'' if holds else 'not '}reached")
+    verdict = TraceVerdict.REFUTED if holds else TraceVerdict.CONFIRMED
+    return Settled(verdict, f"{prop.name} {'holds' if holds else 'is violated'}")

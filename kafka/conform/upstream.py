@@ -268,10 +268,9 @@ class _Calls:
         """Yield the calls of the leader's `Partition` for a step; nothing for another party's step."""
         given = dict(zip((name for name, _ in step.action.params), step.args, strict=True))
         name, mine = step.action.name, self.leader
+        was, now = before.replica[mine], after.replica[mine]
         if name == "broker_applies_metadata" and given["broker"] == mine:
-            yield from self._metadata(
-                _image(before, mine), before.image[given["index"]], before.replica[mine].partition_epoch
-            )
+            yield from self._metadata(_image(before, mine), before.image[given["index"]], was.partition_epoch)
         elif name == "leader_appends" and given["leader"] == mine:
             yield f'append("record-{after.written}");'
         elif name in {"leader_handles_fetch", "leader_reports_divergence"} and given["leader"] == mine:
@@ -281,12 +280,9 @@ class _Calls:
         elif name == "leader_requests_shrink" and given["leader"] == mine:
             yield "lag();"
             yield "partition.maybeShrinkIsr();"
-        elif (
-            name == "leader_learns_change_applied"
-            and before.replica[mine].proposed_isr != after.replica[mine].proposed_isr
-        ):
-            self.partition_epoch += after.replica[mine].partition_epoch - before.replica[mine].partition_epoch
-            yield f"answer({self.leader_epoch}, {self.partition_epoch}, {_list(_members(after.replica[mine].isr))});"
+        elif name == "leader_learns_change_applied" and was.proposed_isr != now.proposed_isr:
+            self.partition_epoch += now.partition_epoch - was.partition_epoch
+            yield f"answer({self.leader_epoch}, {self.partition_epoch}, {_list(_members(now.isr))});"
         elif given.get("broker" if name.startswith("broker_") else "leader") == mine or name in BEYOND:
             raise UsageError(f"`{step.action.label}` cannot be done in a test of one `Partition`.")
 
@@ -337,9 +333,8 @@ class _ControllerCalls:
                 yield "int leaderEpoch = partition().leaderEpoch;"
                 if found.is_refused:
                     yield "int partitionEpoch = partition().partitionEpoch;"
-                rise = (
-                    found.expected.image[found.expected.newest].leader_epoch - before.image[before.newest].leader_epoch
-                )
+                expected = found.expected.image[found.expected.newest]
+                rise = expected.leader_epoch - before.image[before.newest].leader_epoch
             yield from self._calls(step, before)
             at = after
         leader, _, isr, missing, fenced, elr = _shown(found.expected, CONTROLLER)

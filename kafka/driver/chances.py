@@ -91,13 +91,8 @@ class Ground:
     def __init__(self, ablation: Ablation, machine: Machine, constants: Constants, most: int) -> None:
         self.ablation, self.machine, self.constants = ablation, machine, constants
         options = Options(workers=1, normalize=False, max_states=most)
-        self.search = MaskedSearch(
-            machine,
-            constants,
-            (),
-            options,
-            kernels=load(generate(machine, constants, (), normalize=False, masked=True)),
-        )
+        kernels = load(generate(machine, constants, (), normalize=False, masked=True))
+        self.search = MaskedSearch(machine, constants, (), options, kernels=kernels)
         self.search.run()
         self.space = Space(self.search)
         self.plain = self.search.plain
@@ -238,12 +233,9 @@ class Ground:
                     if is_tried and self._is_seen(at, step, model, theirs):
                         yield Chance(history, at, step, model, theirs)
                         return
-                    if (
-                        model is not None
-                        and theirs is not None
-                        and (model, theirs) not in known
-                        and len(known) < HIDDEN
-                    ):
+                    if model is None or theirs is None:
+                        continue
+                    if (model, theirs) not in known and len(known) < HIDDEN:
                         known.add((model, theirs))
                         waiting.append(((*history, self.plain.apply(at, step)), model, theirs))
 
@@ -285,8 +277,7 @@ def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial 
     steps = tuple(plain.show(item) for item in (*(taken.step for taken in chance.history), chance.step))
     trial = partial(Trial, steps=steps, constants=plain.constants)
     if difference is not None:
-        told = "; ".join(f"{name}: {model} in the model, {kafka} in Kafka" for name, model, kafka in difference.rows)
-        return trial("done", "", f"before the step: {told}", like_model=False, like_variant=False)
+        return trial("done", "", f"before the step: {difference.words}", like_model=False, like_variant=False)
     if execution.at != chance.at:
         return None
     line = execution.line(chance.step)

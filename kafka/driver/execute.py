@@ -40,6 +40,11 @@ class Difference:
     rows: tuple[tuple[str, str, str], ...]
 
     @property
+    def words(self) -> str:
+        """The differences in words."""
+        return "; ".join(f"{name}: {model} in the model, {kafka} in Kafka" for name, model, kafka in self.rows)
+
+    @property
     def action(self) -> str:
         """The action after which the two differ."""
         return self.steps[-1].action.label if self.steps else "initial"

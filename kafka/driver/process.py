@@ -238,11 +238,8 @@ class LineCoverage:
         dumps = [str(path) for path in sorted(self.folder.glob("*.exec"))]
         jars = sorted(self.release.jars.glob("kafka*.jar"))  # JaCoCo refuses to see a class twice
         classes = [option for jar in jars if "clients" not in jar.name for option in ("--classfiles", str(jar))]
-        done = run(
-            [tool("java"), "-jar", str(self._cli), "report", *dumps, *classes, "--xml", str(found)],
-            REPORT_SECONDS,
-            "JaCoCo",
-        )
+        words = [tool("java"), "-jar", str(self._cli), "report", *dumps, *classes, "--xml", str(found)]
+        done = run(words, REPORT_SECONDS, "JaCoCo")
         if done.returncode != 0 or not found.is_file():
             raise UsageError(f"JaCoCo did not count the lines: {done.stderr.strip()[-500:]}")
         return count_lines(found.read_text(encoding="utf-8"))

@@ -115,12 +115,9 @@ def tagged_and_ignorable(kafka: Classes) -> Observation:
 def response_stays(kafka: Classes) -> Observation:
     """Check that the response has the same new version with the same fields."""
     fields = kafka.fields("FetchResponseData")
-    same = fields[FIRST] == fields[FIRST - 1]
-    return holds_if(
-        same and max(fields) == FIRST,
-        "the response's schemas of versions 17 and 18 have the same fields",
-        "their fields differ",
-    )
+    same = fields[FIRST] == fields[FIRST - 1] and max(fields) == FIRST
+    what = "the response's schemas of versions 17 and 18 have the same fields"
+    return holds_if(same, what, "their fields differ")
 
 
 def in_every_response(kafka: Classes) -> Observation:
