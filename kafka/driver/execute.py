@@ -16,13 +16,13 @@ from fencepost.model.language.records import Key
 
 @dataclass(frozen=True)
 class Act:
-    """The effect of one action of the model on Kafka's classes: `does` in words, `line` for the driver.
+    """The effect of one action of the model on Kafka's classes: `line` for the driver, `does` in words.
 
     Actions with the same line are one event whose outcome Kafka decides.
     """
 
-    does: str
     line: Callable[..., str]
+    does: str
 
 
 class SetAsideError(Exception):

@@ -26,83 +26,50 @@ RELEASES: dict[str, str] = {
 """The releases with a test jar of kafka-raft, each with the version of the model to compare it with."""
 
 ACTIONS: dict[str, Act] = {
-    "quorum_elects": Act(
-        "Time passes at the candidate, and from 4.0 at electors that follow, until their fetch or "
-        "election timeouts expire. The candidate's requests (Vote, from 4.0 on after PreVote) are handled by the "
-        "electors only, and it gets their answers.",
-        lambda _, candidate, electors: f"elect {candidate} {electors}",
-    ),
-    "voter_stands": Act(
-        "Time passes at the voter until it is a candidate.",
-        lambda _, node: f"stand {node}",
-    ),
-    "voter_votes": Act(
-        "The voter handles the candidate's Vote request; the answer waits until the candidate wins.",
-        lambda _, voter, candidate: f"vote {voter} {candidate}",
-    ),
-    "candidate_wins": Act("The candidate gets the waiting answers.", lambda _, candidate: f"win {candidate}"),
-    "voter_hears_nothing": Act(
-        "The fetch timeout passes at the voter, and it is prospective; its PreVote requests reach no voter.",
-        lambda _, node: f"hear-nothing {node}",
-    ),
-    "observer_hears_nothing": Act(
-        "The fetch timeout passes at the observer, and its next fetch goes to a bootstrap server.",
-        lambda _, node: f"lose-leader {node}",
-    ),
-    "leader_resigns": Act(
-        "The time of LeaderState.checkQuorumTimer passes at the leader.",
-        lambda _, leader: f"resign {leader}",
-    ),
-    "node_learns_leader": Act(
+    "quorum_elects": Act(lambda _, candidate, electors: f"elect {candidate} {electors}",
+        "Time passes at the candidate, and from 4.0 at electors that follow, until their fetch or election timeouts "
+        "expire. The candidate's requests (Vote, from 4.0 on after PreVote) are handled by the electors only, and it "
+        "gets their answers."),
+    "voter_stands": Act(lambda _, node: f"stand {node}", "Time passes at the voter until it is a candidate."),
+    "voter_votes": Act(lambda _, voter, candidate: f"vote {voter} {candidate}",
+        "The voter handles the candidate's Vote request; the answer waits until the candidate wins."),
+    "candidate_wins": Act(lambda _, candidate: f"win {candidate}", "The candidate gets the waiting answers."),
+    "voter_hears_nothing": Act(lambda _, node: f"hear-nothing {node}",
+        "The fetch timeout passes at the voter, and it is prospective; its PreVote requests reach no voter."),
+    "observer_hears_nothing": Act(lambda _, node: f"lose-leader {node}",
+        "The fetch timeout passes at the observer, and its next fetch goes to a bootstrap server."),
+    "leader_resigns": Act(lambda _, leader: f"resign {leader}",
+        "The time of LeaderState.checkQuorumTimer passes at the leader."),
+    "node_learns_leader": Act(lambda _, node, leader: f"learn {node} {leader}",
         "A voter handles the leader's BeginQuorumEpoch; one that is prospective in the leader's epoch loses its "
         "pre-vote through a timeout. At an observer the fetch timeout passes, and its fetch to this bootstrap server "
         "is answered; after observer-hears-nothing by one that knows the leader, and its next fetch goes to that "
-        "leader. A node that restarts and finds its former leader in the file of its election state fetches there.",
-        lambda _, node, leader: f"learn {node} {leader}",
-    ),
-    "node_restarts": Act(
-        "A new KafkaRaftClient on the same log and election state; MockLog.reopen forgets the high watermark.",
-        lambda _, node, _loses: f"restart {node}",
-    ),
-    "node_loses_disk": Act("A new KafkaRaftClient on an empty log and election state.", lambda _, node: f"wipe {node}"),
-    "leader_appends": Act(
-        "KafkaRaftClient.prepareAppend and schedulePreparedAppend; the leader polls, appends and flushes.",
-        lambda _, leader: f"append {leader}",
-    ),
-    "leader_appends_no_op": Act(
-        "The same with another record.", lambda seen, leader: f"append-no-op {leader} {seen.no_op}"
-    ),
-    "leader_handles_fetch": Act(
-        "The leader handles the request that the follower has built (KafkaRaftClient.handleFetchRequest).",
-        lambda _, leader, follower: f"fetch {leader} {follower}",
-    ),
-    "leader_handles_late_fetch": Act(
-        "The leader handles a request that was left behind; its answer is dropped.",
-        lambda seen, m: f"late {seen.flying('late').number(m)}",
-    ),
-    "parked_fetch_times_out": Act(
-        "The future of ExpirationService.failAfter for this fetch ends with a TimeoutException.",
-        lambda _, follower: f"expire {follower}",
-    ),
-    "follower_appends": Act(
-        "KafkaRaftClient.handleFetchResponse with the leader's answer; the follower polls and sends its next fetch.",
-        lambda _, follower: f"take {follower}",
-    ),
-    "follower_truncates": Act("The same.", lambda _, follower: f"take {follower}"),
-    "node_takes_snapshot": Act(
-        "KafkaRaftClient.createSnapshot up to QuorumState.highWatermark, frozen at once; MockLog.deleteBeforeSnapshot.",
-        lambda _, node: f"snapshot {node}",
-    ),
-    "follower_loads_snapshot": Act(
-        "KafkaRaftClient.handleFetchResponse with the leader's answer; the leader handles each FetchSnapshot request, "
-        "and the follower its answer, until the follower sends its next fetch.",
-        lambda _, follower: f"load {follower}",
-    ),
-    "answer_is_lost": Act(
-        "The request timeout passes at the follower, and it asks this bootstrap server again.",
-        lambda _, follower: f"lose-answer {follower}",
-    ),
-}
+        "leader. A node that restarts and finds its former leader in the file of its election state fetches there."),
+    "node_restarts": Act(lambda _, node, _loses: f"restart {node}",
+        "A new KafkaRaftClient on the same log and election state; MockLog.reopen forgets the high watermark."),
+    "node_loses_disk": Act(lambda _, node: f"wipe {node}", "A new KafkaRaftClient on an empty log and election state."),
+    "leader_appends": Act(lambda _, leader: f"append {leader}",
+        "KafkaRaftClient.prepareAppend and schedulePreparedAppend; the leader polls, appends and flushes."),
+    "leader_appends_no_op": Act(lambda seen, leader: f"append-no-op {leader} {seen.no_op}",
+        "The same with another record."),
+    "leader_handles_fetch": Act(lambda _, leader, follower: f"fetch {leader} {follower}",
+        "The leader handles the request that the follower has built (KafkaRaftClient.handleFetchRequest)."),
+    "leader_handles_late_fetch": Act(lambda seen, m: f"late {seen.flying('late').number(m)}",
+        "The leader handles a request that was left behind; its answer is dropped."),
+    "parked_fetch_times_out": Act(lambda _, follower: f"expire {follower}",
+        "The future of ExpirationService.failAfter for this fetch ends with a TimeoutException."),
+    "follower_appends": Act(lambda _, follower: f"take {follower}",
+        "KafkaRaftClient.handleFetchResponse with the leader's answer; the follower polls and sends its next fetch."),
+    "follower_truncates": Act(lambda _, follower: f"take {follower}", "The same."),
+    "node_takes_snapshot": Act(lambda _, node: f"snapshot {node}",
+        "KafkaRaftClient.createSnapshot up to QuorumState.highWatermark, frozen at once; "
+        "MockLog.deleteBeforeSnapshot."),
+    "follower_loads_snapshot": Act(lambda _, follower: f"load {follower}",
+        "KafkaRaftClient.handleFetchResponse with the leader's answer; the leader handles each FetchSnapshot "
+        "request, and the follower its answer, until the follower sends its next fetch."),
+    "answer_is_lost": Act(lambda _, follower: f"lose-answer {follower}",
+        "The request timeout passes at the follower, and it asks this bootstrap server again."),
+}  # fmt: skip
 
 NOT_DRIVEN: dict[str, str] = {
     "leader_removes_itself": "voters are static here (kraft.version 0)",
@@ -169,26 +136,18 @@ ASIDE = (STOPS,)
 """Kafka's reason for refusing a step that the model allows; `LIMITS` explains it."""
 
 LIMITS: tuple[str, ...] = (
-    (
-        "A node that learns of a leader in its epoch, knows another, or should be that leader itself, "
-        "stops with an IllegalStateException. "
-        "The model's continues: after the loss of a disk it allows more, and such a history is set aside."
-    ),
-    (
-        "A leader that loses its disk and leads in the same epoch again still has its earlier "
-        "followers, which do not notice. The model's wait "
-        "until they hear of it, so Kafka allows more: refusals are not tried where disks are lost."
-    ),
-    (
-        "A pre-vote is one step in the model. Kafka counts older answers, and a follower of a leader that has resigned "
-        "grants none until its fetch timeout expires: the driver lets that time pass."
-    ),
-    "MockLog answers a fetch with at most two batches: `records_per_answer` is 2.",
-    (
-        "The state of a message is its object: messages are not serialized in a version "
-        "of Fetch, so all nodes are of one release."
-    ),
-)
+    ("A node that learns of a leader in its epoch, knows another, or should be that leader itself, stops with an "
+     "IllegalStateException. The model's continues: after the loss of a disk it allows more, and such a history is "
+     "set aside."),
+    ("A leader that loses its disk and leads in the same epoch again still has its earlier followers, which do not "
+     "notice. The model's wait until they hear of it, so Kafka allows more: refusals are not tried where disks are "
+     "lost."),
+    ("A pre-vote is one step in the model. Kafka counts older answers, and a follower of a leader that has resigned "
+     "grants none until its fetch timeout expires: the driver lets that time pass."),
+    ("MockLog answers a fetch with at most two batches: `records_per_answer` is 2."),
+    ("The state of a message is its object: messages are not serialized in a version of Fetch, so all nodes are of "
+     "one release."),
+)  # fmt: skip
 
 AS_DRIVEN: dict[str, int] = {
     "records_per_answer": 2,

@@ -17,164 +17,103 @@ from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.constants import Constants
 
 ACTIONS: dict[str, Act] = {
-    "broker_crashes": Act(
-        "The broker's objects are dropped with their files open; the first `kept` records "
-        "of its segment file are kept. The fetch that RemoteLeaderEndPoint.buildFetch has built has yet to be handled.",
-        lambda _, broker, kept: f"crash {broker} {kept}",
-    ),
-    "broker_stops": Act(
+    "broker_crashes": Act(lambda _, broker, kept: f"crash {broker} {kept}",
+        "The broker's objects are dropped with their files open; the first `kept` records of its segment file are "
+        "kept. The fetch that RemoteLeaderEndPoint.buildFetch has built has yet to be handled."),
+    "broker_stops": Act(lambda _, broker: f"stop {broker}",
         "ReplicationControlManager.processBrokerHeartbeat with wantShutDown, after heartbeats of the other brokers "
-        "that run; if the answer is to stop, the broker's objects are dropped and its epoch is saved.",
-        lambda _, broker: f"stop {broker}",
-    ),
-    "broker_starts": Act(
+        "that run; if the answer is to stop, the broker's objects are dropped and its epoch is saved."),
+    "broker_starts": Act(lambda _, broker, checkpoint: f"start {broker} {checkpoint}",
         "The same as `broker_registers` except for the registration: until then brokerEpochSupplier of the new "
-        "ReplicaManager says -1, as "
-        "BrokerLifecycleManager does. BrokerServer, which starts both, is not among the classes here.",
-        lambda _, broker, checkpoint: f"start {broker} {checkpoint}",
-    ),
-    "broker_registers": Act(
-        "ClusterControlManager.registerBroker of a new incarnation, after the session of the old one has ended; a new "
-        "ReplicaManager, a LogManager that recovers the segment file, with `checkpoint` in the file of high "
+        "ReplicaManager says -1, as BrokerLifecycleManager does. BrokerServer, which starts both, is not among the "
+        "classes here."),
+    "broker_registers": Act(lambda _, broker, checkpoint: f"register {broker} {checkpoint}",
+        "ClusterControlManager.registerBroker of a new incarnation, after the session of the old one has ended; a "
+        "new ReplicaManager, a LogManager that recovers the segment file, with `checkpoint` in the file of high "
         "watermarks, unless the metadata log, which it applies, has no such replica (LogManager.isStrayReplica). If "
-        "the process is already running, it gets its epoch and applies new metadata.",
-        lambda _, broker, checkpoint: f"register {broker} {checkpoint}",
-    ),
-    "leader_deletes_records": Act(
-        "Partition.deleteRecordsOnLeader.", lambda _, leader, offset: f"delete {leader} {offset}"
-    ),
-    "broker_writes_log_start": Act(
-        "LogManager.checkpointLogStartOffsets. No thread does this here.", lambda _, broker: f"write-start {broker}"
-    ),
-    "follower_is_out_of_range": Act(
+        "the process is already running, it gets its epoch and applies new metadata."),
+    "leader_deletes_records": Act(lambda _, leader, offset: f"delete {leader} {offset}",
+        "Partition.deleteRecordsOnLeader."),
+    "broker_writes_log_start": Act(lambda _, broker: f"write-start {broker}",
+        "LogManager.checkpointLogStartOffsets. No thread does this here."),
+    "follower_is_out_of_range": Act(lambda _, leader, follower: f"out-of-range {leader} {follower}",
         "ReplicaManager.fetchMessages answers OFFSET_OUT_OF_RANGE; AbstractFetcherThread.processFetchRequest with "
-        "that, and the leader's log end and log start for what RemoteLeaderEndPoint asks then.",
-        lambda _, leader, follower: f"out-of-range {leader} {follower}",
-    ),
-    "log_directory_fails": Act(
-        "ReplicaManager.handleLogDirFailure for the directory with the log; the fetch that was built is left behind.",
-        lambda _, broker: f"fail {broker}",
-    ),
-    "log_directory_returns": Act(
-        "The next process finds the directory's files unchanged, without the epoch of a clean shutdown.",
-        lambda _, broker: f"return {broker}",
-    ),
-    "disk_is_replaced": Act(
-        "The next process finds an empty directory with another id, without the epoch of a clean shutdown.",
-        lambda _, broker: f"replace {broker}",
-    ),
-    "log_directory_is_taken_out": Act(
-        "The next process has one log directory fewer. It adopts the epoch of a clean "
-        "shutdown from the other directories.",
-        lambda _, broker: f"take-out {broker}",
-    ),
-    "controller_marks_directory_offline": Act(
-        "ReplicationControlManager.handleDirectoriesOffline, which a heartbeat that reports the directory calls first.",
-        lambda _, broker: f"mark-offline {broker}",
-    ),
-    "controller_assigns_directory": Act(
+        "that, and the leader's log end and log start for what RemoteLeaderEndPoint asks then."),
+    "log_directory_fails": Act(lambda _, broker: f"fail {broker}",
+        "ReplicaManager.handleLogDirFailure for the directory with the log; the fetch that was built is left behind."),
+    "log_directory_returns": Act(lambda _, broker: f"return {broker}",
+        "The next process finds the directory's files unchanged, without the epoch of a clean shutdown."),
+    "disk_is_replaced": Act(lambda _, broker: f"replace {broker}",
+        "The next process finds an empty directory with another id, without the epoch of a clean shutdown."),
+    "log_directory_is_taken_out": Act(lambda _, broker: f"take-out {broker}",
+        "The next process has one log directory fewer. It adopts the epoch of a clean shutdown from the other "
+        "directories."),
+    "controller_marks_directory_offline": Act(lambda _, broker: f"mark-offline {broker}",
+        "ReplicationControlManager.handleDirectoriesOffline, which a heartbeat that reports the directory calls "
+        "first."),
+    "controller_assigns_directory": Act(lambda _, broker: f"assign {broker}",
         "ReplicationControlManager.handleAssignReplicasToDirs with what ReplicaManager has passed to "
-        "DirectoryEventHandler of its log.",
-        lambda _, broker: f"assign {broker}",
-    ),
-    "controller_fences_broker": Act(
+        "DirectoryEventHandler of its log."),
+    "controller_fences_broker": Act(lambda _, broker: f"fence {broker}",
         "The broker's last heartbeat is dated further back than a session lasts; "
-        "ReplicationControlManager.maybeFenceOneStaleBroker.",
-        lambda _, broker: f"fence {broker}",
-    ),
-    "controller_unfences_broker": Act(
-        "ReplicationControlManager.processBrokerHeartbeat, with the metadata offset that the broker has applied.",
-        lambda _, broker: f"unfence {broker}",
-    ),
-    "controller_begins_shutdown": Act(
-        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown. A broker that leads nothing leads another "
-        "topic for this moment: otherwise it would be released at once.",
-        lambda _, broker: f"begin-shutdown {broker}",
-    ),
-    "controller_elects_preferred": Act("ReplicationControlManager.electLeaders.", lambda _, broker: f"elect {broker}"),
-    "operator_reassigns_replicas": Act(
-        "ReplicationControlManager.alterPartitionReassignments with these brokers in the order of their numbers.",
-        lambda seen, target: f"reassign {target | seen.fixed}",
-    ),
-    "operator_cancels_reassignment": Act(
-        "ReplicationControlManager.alterPartitionReassignments without replicas.", lambda _: "cancel"
-    ),
-    "operator_turns_elr_off": Act(
-        "FeatureControlManager.replay of what updateFeatures writes for a downgrade (FeatureLevelRecord).",
-        lambda _: "elr-off",
-    ),
-    "operator_raises_min_isr": Act(
+        "ReplicationControlManager.maybeFenceOneStaleBroker."),
+    "controller_unfences_broker": Act(lambda _, broker: f"unfence {broker}",
+        "ReplicationControlManager.processBrokerHeartbeat, with the metadata offset that the broker has applied."),
+    "controller_begins_shutdown": Act(lambda _, broker: f"begin-shutdown {broker}",
+        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown. A broker that leads nothing leads "
+        "another topic for this moment: otherwise it would be released at once."),
+    "controller_elects_preferred": Act(lambda _, broker: f"elect {broker}", "ReplicationControlManager.electLeaders."),
+    "operator_reassigns_replicas": Act(lambda seen, target: f"reassign {target | seen.fixed}",
+        "ReplicationControlManager.alterPartitionReassignments with these brokers in the order of their numbers."),
+    "operator_cancels_reassignment": Act(lambda _: "cancel",
+        "ReplicationControlManager.alterPartitionReassignments without replicas."),
+    "operator_turns_elr_off": Act(lambda _: "elr-off",
+        "FeatureControlManager.replay of what updateFeatures writes for a downgrade (FeatureLevelRecord)."),
+    "operator_raises_min_isr": Act(lambda _: "min-isr 1",
         "ConfigurationControlManager.incrementalAlterConfigs of the topic's min.insync.replicas; with ELR a "
-        "ClearElrRecord follows.",
-        lambda _: "min-isr 1",
-    ),
-    "operator_lowers_min_isr": Act("The same.", lambda _: "min-isr -1"),
-    "broker_applies_configs": Act(
+        "ClearElrRecord follows."),
+    "operator_lowers_min_isr": Act(lambda _: "min-isr -1", "The same."),
+    "broker_applies_configs": Act(lambda _, broker, _index: f"configs {broker}",
         "TopicConfigHandler.processConfigChanges with the configuration of the image that was applied, as "
-        "DynamicConfigPublisher calls it.",
-        lambda _, broker, _index: f"configs {broker}",
-    ),
-    "controller_applies_alter_partition": Act(
-        "ReplicationControlManager.alterPartition with the request that DefaultAlterPartitionManager has sent.",
-        lambda seen, m: f"alter {seen.requests().number(m)}",
-    ),
-    "controller_finds_replica_ineligible": Act("The same.", lambda seen, m: f"alter {seen.requests().number(m)}"),
-    "controller_refuses_alter_partition": Act("The same.", lambda seen, m: f"alter {seen.requests().number(m)}"),
-    "broker_applies_metadata": Act(
+        "DynamicConfigPublisher calls it."),
+    "controller_applies_alter_partition": Act(lambda seen, m: f"alter {seen.requests().number(m)}",
+        "ReplicationControlManager.alterPartition with the request that DefaultAlterPartitionManager has sent."),
+    "controller_finds_replica_ineligible": Act(lambda seen, m: f"alter {seen.requests().number(m)}", "The same."),
+    "controller_refuses_alter_partition": Act(lambda seen, m: f"alter {seen.requests().number(m)}", "The same."),
+    "broker_applies_metadata": Act(lambda seen, broker, index: f"apply {broker} {seen.frame.image + index}",
         "One MetadataDelta over the log up to the image: KRaftMetadataCache.setImage, ReplicaManager.applyDelta. A "
-        "broker that no longer has a replica deletes its log (LogManager.asyncDelete).",
-        lambda seen, broker, index: f"apply {broker} {seen.frame.image + index}",
-    ),
-    "leader_appends": Act("ReplicaManager.appendRecords with acks=all.", lambda _, leader: f"produce {leader}"),
-    "leader_handles_fetch": Act(
-        "The follower's request as RemoteLeaderEndPoint.buildFetch builds it; ReplicaManager.fetchMessages "
-        "at the leader. An answer "
-        "without records that does not change the high watermark is handled at once: the leader would hold it back.",
-        lambda _, leader, follower: f"fetch {leader} {follower}",
-    ),
-    "leader_reports_divergence": Act("The same.", lambda _, leader, follower: f"fetch {leader} {follower}"),
-    "leader_handles_late_fetch": Act(
-        "ReplicaManager.fetchMessages with the request that was left behind; its answer is dropped.",
-        lambda seen, m: f"late {seen.flying('late').number(m)}",
-    ),
-    "follower_lags_too_long": Act(
-        "ReplicaState.lastCaughtUpTimeMs of this follower is dated further back than replica.lag.time.max.ms.",
-        lambda _, leader, follower: f"lag {leader} {follower}",
-    ),
-    "leader_requests_shrink": Act(
-        "Partition.maybeShrinkIsr, at a time when only `members` were last caught up longer ago than the lag time.",
-        lambda _, leader, members: f"shrink {leader} {members}",
-    ),
-    "leader_learns_change_applied": Act(
-        "The controller's answer goes to the request's callback in DefaultAlterPartitionManager.",
-        lambda seen, m: f"answer {seen.requests().number(m)}",
-    ),
-    "leader_learns_change_refused": Act("The same.", lambda seen, m: f"answer {seen.requests().number(m)}"),
-    "leader_resends_request": Act(
-        "The request that DefaultAlterPartitionManager has sent is on its way twice, and the first answer counts; the "
-        "network client that sends again is not among the classes here.",
-        lambda seen, m: f"resend {seen.requests().number(m)}",
-    ),
-    "log_changes_under_answer": Act(
-        "FileRecords.readInto again on what ReplicaManager.fetchMessages has answered, a part of the leader's file.",
-        lambda _, follower: f"read {follower}",
-    ),
-    "follower_takes_late_answer": Act(
+        "broker that no longer has a replica deletes its log (LogManager.asyncDelete)."),
+    "leader_appends": Act(lambda _, leader: f"produce {leader}", "ReplicaManager.appendRecords with acks=all."),
+    "leader_handles_fetch": Act(lambda _, leader, follower: f"fetch {leader} {follower}",
+        "The follower's request as RemoteLeaderEndPoint.buildFetch builds it; ReplicaManager.fetchMessages at the "
+        "leader. An answer without records that does not change the high watermark is handled at once: the leader "
+        "would hold it back."),
+    "leader_reports_divergence": Act(lambda _, leader, follower: f"fetch {leader} {follower}", "The same."),
+    "leader_handles_late_fetch": Act(lambda seen, m: f"late {seen.flying('late').number(m)}",
+        "ReplicaManager.fetchMessages with the request that was left behind; its answer is dropped."),
+    "follower_lags_too_long": Act(lambda _, leader, follower: f"lag {leader} {follower}",
+        "ReplicaState.lastCaughtUpTimeMs of this follower is dated further back than replica.lag.time.max.ms."),
+    "leader_requests_shrink": Act(lambda _, leader, members: f"shrink {leader} {members}",
+        "Partition.maybeShrinkIsr, at a time when only `members` were last caught up longer ago than the lag time."),
+    "leader_learns_change_applied": Act(lambda seen, m: f"answer {seen.requests().number(m)}",
+        "The controller's answer goes to the request's callback in DefaultAlterPartitionManager."),
+    "leader_learns_change_refused": Act(lambda seen, m: f"answer {seen.requests().number(m)}", "The same."),
+    "leader_resends_request": Act(lambda seen, m: f"resend {seen.requests().number(m)}",
+        "The request that DefaultAlterPartitionManager has sent is on its way twice, and the first answer counts; "
+        "the network client that sends again is not among the classes here."),
+    "log_changes_under_answer": Act(lambda _, follower: f"read {follower}",
+        "FileRecords.readInto again on what ReplicaManager.fetchMessages has answered, a part of the leader's file."),
+    "follower_takes_late_answer": Act(lambda seen, m: f"take {seen.flying('lateAnswers').number(m)}",
         "AbstractFetcherThread.processFetchRequest with the answer that was left behind; with "
-        "`divergence_judged_apart` it has been called before, and only the resulting "
-        "truncateOnFetchResponse is called now.",
-        lambda seen, m: f"take {seen.flying('lateAnswers').number(m)}",
-    ),
-    "follower_ignores_late_answer": Act("The same.", lambda seen, m: f"take {seen.flying('lateAnswers').number(m)}"),
-    "late_answer_is_lost": Act(
-        "The answer is dropped.", lambda seen, m: f"forget {seen.flying('lateAnswers').number(m)}"
-    ),
-    "follower_appends": Act(
-        "AbstractFetcherThread.processFetchRequest with the answer that the leader gave.",
-        lambda _, follower: f"follow {follower}",
-    ),
-    "follower_truncates": Act("The same.", lambda _, follower: f"follow {follower}"),
-}
+        "`divergence_judged_apart` it has been called before, and only the resulting truncateOnFetchResponse is "
+        "called now."),
+    "follower_ignores_late_answer": Act(lambda seen, m: f"take {seen.flying('lateAnswers').number(m)}", "The same."),
+    "late_answer_is_lost": Act(lambda seen, m: f"forget {seen.flying('lateAnswers').number(m)}",
+        "The answer is dropped."),
+    "follower_appends": Act(lambda _, follower: f"follow {follower}",
+        "AbstractFetcherThread.processFetchRequest with the answer that the leader gave."),
+    "follower_truncates": Act(lambda _, follower: f"follow {follower}", "The same."),
+}  # fmt: skip
 
 NOT_DRIVEN: dict[str, str] = {
     "broker_expires_records": "a log is one segment here, which the driver never rolls",
@@ -249,42 +188,27 @@ ASIDE = (
 """Kafka's reasons for refusing a step that the model allows; `LIMITS` explains them."""
 
 LIMITS: tuple[str, ...] = (
-    (
-        "The model has no leader epochs without records in a log's epochs. A follower that led and wrote nothing names "
-        "such an epoch in its fetch; if the leader answers that the logs diverge there, the answer is handled at once, "
-        "and the next fetch is compared. Where records are cut off by that, or the follower has gone down since, "
-        "this is impossible: the history is set aside."
-    ),
-    (
-        "The controller releases a broker that shuts down once every active broker has reported in a heartbeat that it "
-        "knows. It also waits for a broker that is down until it is fenced; the model does not. Kafka allows less, "
-        "and such a history is set aside."
-    ),
-    (
-        "Kafka also counts a follower as caught up as of its previous fetch, if it has now reached the leader's log "
-        "end of that time; time stands still here, and the time of a fetch is set far back once it was handled."
-    ),
-    (
-        "An operator who names the current replicas changes nothing in the model. Kafka then examines the partition "
-        "again: the ELR is emptied if the ISR is large enough, a reassignment that can end does, a fenced leader is "
-        "replaced, and the order of the list may change. The model's list always has the remaining replicas, ordered "
-        "by number, and then those to be removed."
-    ),
-    (
-        "The controller replays a ClearElrRecord without updating its index of the ELR "
-        "(ReplicationControlManager.removeTopicElrs). If such a broker is in the ISR again and registers unclean, the "
-        "partition is changed twice. The model has no such index; the history is set aside."
-    ),
-    (
-        "A follower with an empty log takes no answer of an earlier leader epoch, since it must first "
-        "find out where to truncate. If it led an epoch in between and wrote nothing, it need not: the history is set "
-        "aside."
-    ),
-    (
-        "Raft, fail-over of the controller, the network client, sessions of fetches, quotas, tiered storage "
-        "and transactions are missing here."
-    ),
-)
+    ("The model has no leader epochs without records in a log's epochs. A follower that led and wrote nothing names "
+     "such an epoch in its fetch; if the leader answers that the logs diverge there, the answer is handled at once, "
+     "and the next fetch is compared. Where records are cut off by that, or the follower has gone down since, this "
+     "is impossible: the history is set aside."),
+    ("The controller releases a broker that shuts down once every active broker has reported in a heartbeat that it "
+     "knows. It also waits for a broker that is down until it is fenced; the model does not. Kafka allows less, and "
+     "such a history is set aside."),
+    ("Kafka also counts a follower as caught up as of its previous fetch, if it has now reached the leader's log end "
+     "of that time; time stands still here, and the time of a fetch is set far back once it was handled."),
+    ("An operator who names the current replicas changes nothing in the model. Kafka then examines the partition "
+     "again: the ELR is emptied if the ISR is large enough, a reassignment that can end does, a fenced leader is "
+     "replaced, and the order of the list may change. The model's list always has the remaining replicas, ordered by "
+     "number, and then those to be removed."),
+    ("The controller replays a ClearElrRecord without updating its index of the ELR "
+     "(ReplicationControlManager.removeTopicElrs). If such a broker is in the ISR again and registers unclean, the "
+     "partition is changed twice. The model has no such index; the history is set aside."),
+    ("A follower with an empty log takes no answer of an earlier leader epoch, since it must first find out where to "
+     "truncate. If it led an epoch in between and wrote nothing, it need not: the history is set aside."),
+    ("Raft, fail-over of the controller, the network client, sessions of fetches, quotas, tiered storage and "
+     "transactions are missing here."),
+)  # fmt: skip
 
 
 def refuse(c: Constants, version: str) -> str | None:
