@@ -87,12 +87,10 @@ class Listener(Watch):
         self.listen = listen
 
     def note(self, text: str) -> None:
-        """Pass on a line."""
+        """Pass on a line, or the current activity."""
         self.listen(Event(text))
 
-    def spin(self, text: str) -> None:
-        """Pass on the current activity."""
-        self.listen(Event(text))
+    spin = note
 
     def telling(self, title: str) -> Callable[[Progress], None]:
         """Return a callback that passes on the progress of a search."""

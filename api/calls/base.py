@@ -162,17 +162,7 @@ def _search(question: Question, base: Machine, options: Options, found: Result, 
     seconds = max(LEAST_SECONDS, TIMES * found.seconds)
     if options.budget is not None:
         seconds = max(0.0, min(seconds, options.budget - found.seconds))
-    chosen = replace(
-        options,
-        budget=seconds,
-        max_states=found.distinct + 1,
-        max_depth=None,
-        checkpoint=None,
-        resume=False,
-        deadlock=False,
-        stop_on_violation=False,
-        cross_check=0,
-    )
+    chosen = replace(further(options, seconds), max_states=found.distinct + 1, max_depth=None)
     machine = question.protocol.machine
     placed, names = placed_in(machine, base), tuple(old.name for old, _ in _pairs(machine, base, options))
 
@@ -185,6 +175,13 @@ def _search(question: Question, base: Machine, options: Options, found: Result, 
     usual = _compiled_before(question, base, options)
     tell = watch.telling(f"{base.name} (the base)")
     return search(base, question.constants, (), chosen, usual=usual, watch=watch, tell=tell, summed=wanted)
+
+
+def further(options: Options, seconds: float) -> Options:
+    """Return the options of a search after the first one: it ends in time, and neither earlier nor with a file."""
+    return replace(
+        options, budget=seconds, checkpoint=None, resume=False, cross_check=0, deadlock=False, stop_on_violation=False
+    )
 
 
 def _compiled_before(question: Question, base: Machine, options: Options) -> tuple[Any, ...]:

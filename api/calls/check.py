@@ -18,7 +18,7 @@ from fencepost.api.asking.arguments import call
 from fencepost.api.asking.places import against, of_model, placed
 from fencepost.api.asking.targets import Question, ask, kernels_of, source_of
 from fencepost.api.asking.watching import Event, Watch, watched
-from fencepost.api.calls.base import Compared, compare, summed
+from fencepost.api.calls.base import Compared, compare, further, summed
 from fencepost.api.files import alone_in, keeps_search, make_sure_folder
 from fencepost.api.topics.version_notes import background_notes
 from fencepost.counterexamples.promises import hanging
@@ -167,10 +167,7 @@ def larger(
 ) -> Result:
     """Return the search for growing bounds: it ends in time, writes no checkpoint, and continues past violations."""
     budget = seconds if options.budget is None else min(seconds, options.budget)
-    chosen = replace(
-        options, cross_check=0, budget=budget, checkpoint=None, resume=False, deadlock=False, stop_on_violation=False
-    )
-    return explore(question, engine, chosen, watch, cluster)
+    return explore(question, engine, further(options, budget), watch, cluster)
 
 
 def choose_engine(name: str) -> None:

@@ -217,17 +217,12 @@ def refusal(result: CheckResult) -> str:
 
 def _write(result: CheckResult, file: Path, display: Display) -> tuple[dict[str, str], FencepostError | None]:
     """Write the trace of the first violation or the deadlock; return the file by property, or the error."""
-    trace = result.trace or result.end
-    if trace is None:
-        display.note(f"nothing is violated: {file} was not written")
-        return {}, None
+    trace, own = result.trace or result.end, result.question.file
     try:
-        trace.save(file)
+        display.note(options.save(trace, file, f" --model {own}" if own else ""))
     except UsageError as error:
         return {}, error
-    own = f" --model {result.question.file}" if result.question.file else ""
-    display.note(f"the trace of {trace.prop or 'the deadlock'} is in {file}: `fencepost replay {file}{own}` replays it")
-    return {trace.prop: str(file)}, None
+    return {trace.prop: str(file)} if trace else {}, None
 
 
 def _diagram(result: CheckResult, prop: str) -> str:

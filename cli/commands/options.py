@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from fencepost.api.answers.counterexample import Counterexample
 from fencepost.api.asking.constants import add_value, parse_setting
 from fencepost.api.asking.quantities import parse_duration, parse_size
 from fencepost.api.asking.targets import Question, ask, find_subject
@@ -354,6 +355,14 @@ class Target:
     def model(self) -> str:
         """Return the option of a `replay` command for a protocol in a file."""
         return f" --model {self.protocol}" if self.protocol.endswith(".py") else ""
+
+
+def save(trace: Counterexample | None, file: Path, model: str) -> str:
+    """Write a trace, if there is one, and return a note on it; `model` is the option for a protocol in a file."""
+    if trace is None:
+        return f"nothing is violated: {file} was not written"
+    trace.save(file)
+    return f"the trace of {trace.prop or 'the deadlock'} is in {file}: `fencepost replay {file}{model}` replays it"
 
 
 def command_line(*words: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial, reduce
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from click import argument, option
@@ -102,7 +101,7 @@ def simulate(**given: Any) -> Exit:
             **{name: given[name] for name in ("verbose", "coverage", "quiet")},
         )
     if file is not None:
-        Display(quiet=given["quiet"]).note(_written(result, file, target))
+        Display(quiet=given["quiet"]).note(options.save(result.trace, file, target.model))
     interrupted = ended_by_signal(result.why_stopped)
     return worst_exit([exit_of(result.verdict, expected), *([Exit.UNDETERMINED] if interrupted else [])])
 
@@ -116,13 +115,6 @@ def _command_for(target: options.Target, given: dict[str, Any], prop: str) -> st
         f"--no-{name}" for name, on in (("normalize", given["normalize"]), ("shrink", given["shrinks"])) if not on
     ]
     return options.command_line(*words, "--property", prop)
-
-
-def _written(result: SimulateResult, file: Path, target: options.Target) -> str:
-    if result.trace is None:
-        return f"nothing is violated: {file} was not written"
-    result.trace.save(file)
-    return f"the trace of {result.trace.prop} is in {file}: `fencepost replay {file}{target.model}` replays it"
 
 
 def weight_of(text: str) -> tuple[str, int]:

@@ -13,7 +13,7 @@ from fencepost.api.topics.claims import breaks_with
 from fencepost.api.topics.measured import cells, lost_with, outcome
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.theorems import THEOREMS
-from fencepost.site.places import Column, Figures, Row, Table, table_of
+from fencepost.site.places import Column, Figures, Row, Table, grouped, table_of
 
 
 def gigabytes(value: float) -> str:
@@ -369,11 +369,10 @@ def cuts(name: str) -> Table:
 
 def losses() -> Table:
     """Return the losses of each release if crashes keep the disk; equal releases share a row."""
-    alike: dict[tuple[str, ...], Row] = {}
-    rows = load("versions")["losses"]["rows"]
-    for name in dict.fromkeys(row["version"] for row in rows):
-        shown = tuple(lost_with(row) for row in rows if row["version"] == name)
-        alike.setdefault(shown, []).append(name.removeprefix("kafka-"))
+    by: dict[str, Row] = {}
+    for row in load("versions")["losses"]["rows"]:
+        by.setdefault(row["version"].removeprefix("kafka-"), []).append(lost_with(row))
+    alike = grouped((tuple(shown), name) for name, shown in by.items())
     return ["release", "min ISR 1", "min ISR 2"], ([", ".join(names), *shown] for shown, names in alike.items())
 
 
@@ -381,9 +380,7 @@ def by_version() -> Table:
     """Return a table with a column for each version; findings with equal results share a row."""
     rows = load("versions").get("findings", [])
     columns = list(dict.fromkeys(name for row in rows for name in row["by"]))
-    alike: dict[tuple[str, ...], Row] = {}
-    for row in rows:
-        alike.setdefault(tuple(_verdict(row["by"].get(name)) for name in columns), []).append(row["entry"])
+    alike = grouped((tuple(_verdict(row["by"].get(name)) for name in columns), row["entry"]) for row in rows)
     return ["finding", *(name.removeprefix("kafka-") for name in columns)], (
         [", ".join(names), *shown] for shown, names in alike.items()
     )
@@ -426,9 +423,8 @@ def operations_by_release(replicas: int = 3, min_isr: int = 2) -> Table:
         fact = row_of(rows[name][operation])[1] if operation in rows[name] else "-"
         return re.sub(r":?( \d+/\d+ runs| [\d,]+ states| model| classes)$", "", fact)
 
-    columns: dict[tuple[str, ...], list[str]] = {}
-    for name in versions():
-        columns.setdefault(tuple(shown(name, operation) for operation in order), []).append(name.removeprefix("kafka-"))
+    facts = ((tuple(shown(name, operation) for operation in order), name) for name in versions())
+    columns = grouped((cells, name.removeprefix("kafka-")) for cells, name in facts)
     instead = {
         name: "; ".join(dict.fromkeys(made[name]["instead"] for made in reversed(rows.values()) if name in made))
         for name in order

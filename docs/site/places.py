@@ -202,10 +202,10 @@ def entries_by_trace() -> dict[str, tuple[str, ...]]:
 def _entries_by(key: Callable[[Case], Key | None]) -> dict[Key, tuple[str, ...]]:
     """Return the entries by a key of their cases; a key of None is left out."""
     cases = ((case, name) for name, entry in entries().items() for case in cases_of(entry))
-    return _grouped((having, name) for case, name in cases if (having := key(case)) is not None)
+    return grouped((having, name) for case, name in cases if (having := key(case)) is not None)
 
 
-def _grouped(pairs: Iterable[tuple[Key, str]]) -> dict[Key, tuple[str, ...]]:
+def grouped(pairs: Iterable[tuple[Key, str]]) -> dict[Key, tuple[str, ...]]:
     """Return the names of each key, each once."""
     found: dict[Key, dict[str, None]] = {}
     for having, name in pairs:
@@ -217,7 +217,7 @@ def _grouped(pairs: Iterable[tuple[Key, str]]) -> dict[Key, tuple[str, ...]]:
 def guards_by_property() -> dict[Asked, tuple[str, ...]]:
     """Return the guards that a property needs, from the matrices."""
     rows = ((name, guard, row) for name, data in measured().items() for guard, (row, _) in best_of(data).items())
-    return _grouped(
+    return grouped(
         ((name, prop), guard) for name, guard, row in rows if row["kind"] == "guard" for prop in row["broken"]
     )
 
@@ -225,7 +225,7 @@ def guards_by_property() -> dict[Asked, tuple[str, ...]]:
 @cache
 def same() -> dict[str, tuple[str, ...]]:
     """Return, by entry, the claims of KIPs that state the same or a part of it."""
-    return _grouped((other, name) for name, entry in entries().items() for other in entry.same_as)
+    return grouped((other, name) for name, entry in entries().items() for other in entry.same_as)
 
 
 def asked_of(entry: Entry) -> tuple[Asked, ...]:

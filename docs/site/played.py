@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from fencepost.invariants.figures.store import load
-from fencepost.site.places import Column, Figures, Row, Table, table_of
+from fencepost.site.places import Column, Figures, Row, Table, grouped, table_of
 
 # -- releases of Kafka
 
@@ -43,10 +43,8 @@ def verdicts_on_findings() -> Table:
 
 def reasons(*, of_findings: bool) -> Table:
     """Return a row for each outcome of the traces of findings, or of the others, on the classes of releases."""
-    alike: dict[tuple[str, str, str], Row] = {}
-    for name, by in _settled(of_findings=of_findings).items():
-        for row in _reasons_of(by):
-            alike.setdefault(row, []).append(name)
+    settled = _settled(of_findings=of_findings)
+    alike = grouped((row, name) for name, by in settled.items() for row in _reasons_of(by))
     return ["releases", "verdict", "what the classes do", "traces"], (
         [*row, ", ".join(names[at : at + TRACES_OF_A_ROW])]
         for row, names in alike.items()
@@ -56,11 +54,8 @@ def reasons(*, of_findings: bool) -> Table:
 
 def _reasons_of(by: dict[str, tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
     """Yield each verdict and reason once, preceded by its releases."""
-    alike: dict[tuple[str, str], Row] = {}
-    for release, found in by.items():
-        alike.setdefault(found, []).append(release)
-    for (verdict, why), which in alike.items():
-        yield "all" if len(which) == len(by) else _span(which, list(by)), verdict, why
+    for (verdict, why), which in grouped((found, release) for release, found in by.items()).items():
+        yield "all" if len(which) == len(by) else _span(list(which), list(by)), verdict, why
 
 
 def _settled(*, of_findings: bool) -> dict[str, dict[str, tuple[str, str]]]:
