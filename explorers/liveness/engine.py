@@ -15,7 +15,7 @@ from fencepost.explorers.liveness.reference import BehaviourFinding, beside_erro
 from fencepost.explorers.liveness.shown import confirmed
 from fencepost.explorers.native.blame import blame
 from fencepost.explorers.native.expansion import Expansion
-from fencepost.explorers.running.interrupts import Signals, Stoppable
+from fencepost.explorers.running.interrupts import Signals, Stoppable, Stopped
 from fencepost.explorers.verdict import Cause, PropertyResult, Reach, Reason, Result, Verdict, out_of_time
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.errors import DomainError, MismatchError
@@ -24,14 +24,6 @@ from fencepost.model.language.interpreter import Path
 Array = np.ndarray[Any, Any]
 CHUNK = 1 << 16
 """Edges whose costs are computed at a time: the rows on both sides of them are copied."""
-
-
-class StoppedError(Exception):
-    """The budget ran out, or a stop was requested."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
 
 
 class Engine(Stoppable):
@@ -55,7 +47,7 @@ class Engine(Stoppable):
                 places = {prop.name: place for place, prop in enumerate(family(self.search.machine, self.properties))}
                 for prop in self.properties:
                     found[prop.name] = self.one(places[prop.name], prop)
-            except StoppedError as error:
+            except Stopped as error:
                 why = error.why
             except DomainError as error:
                 return beside_error(error, result, order, found)
@@ -239,10 +231,10 @@ class Engine(Stoppable):
     def pause(self) -> None:
         """Stop if time is over or a stop was requested."""
         if self.stop_asked:
-            raise StoppedError(self.stop_asked)
+            raise Stopped(self.stop_asked)
         budget = self.search.options.budget
         if budget is not None and time.perf_counter() - self.began - self.compile_seconds > budget:
-            raise StoppedError(out_of_time(budget))
+            raise Stopped(out_of_time(budget))
 
     def _limit_memory(self) -> None:
         """Stop before the work if the graph will not fit in memory."""
@@ -255,7 +247,7 @@ class Engine(Stoppable):
                 f"the memory limit of {limit / 2**20:,.0f} MiB is too small for the graph of {search.distinct:,} "
                 f"states and {edges:,} steps, about {needed / 2**20:,.0f} MiB"
             )
-            raise StoppedError(Reason(why, Cause.MEMORY))
+            raise Stopped(Reason(why, Cause.MEMORY))
 
 
 PER_EDGE, PER_STATE = 8, 120

@@ -195,12 +195,9 @@ class Partition:
 
     def read(self, numbers: slice | np.ndarray[Any, Any] = ALL) -> np.ndarray[Any, Any]:
         """Return the rows of states, (n,), by default of all. Compact mode has none."""
-        found: np.ndarray[Any, Any] = self.rows
         if self.trees is None:
-            found = found[: self.count][numbers]
-        else:
-            found = self.trees.rows(self.all_keys()[numbers]).view(self.dtype).reshape(-1)
-        return found
+            return self.rows[: self.count][numbers]
+        return self.trees.rows(self.all_keys()[numbers]).view(self.dtype).reshape(-1)
 
     def row(self, number: int) -> Any:
         """Return the row of a state; in compact mode only of the two newest levels."""
@@ -268,25 +265,19 @@ class Partition:
 
     def content(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return the data of a checkpoint, of the form in `shapes`."""
-        found: dict[str, np.ndarray[Any, Any]] = {"parents": self.parents[: self.count]}
-        if self.compact:
-            found["hashes"] = self.all_hashes()
-            found["rows"] = self.rows[: self.fresh_base - self.base]
-            found["fresh"] = self.fresh[: self.count - self.fresh_base]
-        else:
-            found["rows"] = self.read()
-        return found
+        parents = self.parents[: self.count]
+        if not self.compact:
+            return {"parents": parents, "rows": self.read()}
+        rows, fresh = self.rows[: self.fresh_base - self.base], self.fresh[: self.count - self.fresh_base]
+        return {"parents": parents, "hashes": self.all_hashes(), "rows": rows, "fresh": fresh}
 
     def shapes(self, count: int, base: int, fresh_base: int) -> dict[str, tuple[np.dtype[Any], int]]:
         """Return the type and length of each array of a checkpoint with these counts."""
-        found: dict[str, tuple[np.dtype[Any], int]] = {"parents": (self.parents.dtype, count)}
-        if self.compact:
-            found["hashes"] = (np.dtype(np.uint64), count)
-            found["rows"] = (self.dtype, fresh_base - base)
-            found["fresh"] = (self.dtype, count - fresh_base)
-        else:
-            found["rows"] = (self.dtype, count)
-        return found
+        parents = self.parents.dtype, count
+        if not self.compact:
+            return {"parents": parents, "rows": (self.dtype, count)}
+        rows, fresh = (self.dtype, fresh_base - base), (self.dtype, count - fresh_base)
+        return {"parents": parents, "hashes": (np.dtype(np.uint64), count), "rows": rows, "fresh": fresh}
 
     def restore(self, arrays: dict[str, np.ndarray[Any, Any]], count: int, base: int, fresh_base: int) -> None:
         self.parents = arrays["parents"]

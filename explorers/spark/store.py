@@ -147,15 +147,8 @@ class Store:
 
     def write_block(self, block: Block) -> tuple[int, int]:
         """Write a block; return its size and its checksum. It is written aside first, so that it is whole or absent."""
-        head = json.dumps(
-            {
-                "level": block.level,
-                "partition": block.partition,
-                "firsts": block.firsts,
-                "shares": block.shares,
-                "itemsize": block.rows.dtype.itemsize,
-            }
-        ).encode()
+        named = {name: getattr(block, name) for name in ("level", "partition", "firsts", "shares")}
+        head = json.dumps({**named, "itemsize": block.rows.dtype.itemsize}).encode()
         rows, ancestors = np.ascontiguousarray(block.rows).view(np.uint8), block.ancestors.view(np.uint8)
         checksum = zlib.crc32(ancestors.data, zlib.crc32(rows.data, zlib.crc32(head)))
         text = b"".join((HEAD.pack(MAGIC, len(head), checksum), head, rows.data, ancestors.data))

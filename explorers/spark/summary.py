@@ -131,9 +131,7 @@ def summarise(spark: SparkSession, rows: DataFrame) -> Summary:
         )
         for row in ask(CELLS)
     )  # fmt: skip
-    violations = tuple(
-        Violation(*map(row.__getitem__, ("cell", "property", "walks", "length", "walk"))) for row in ask(VIOLATIONS)
-    )
+    violations = tuple(Violation(**row.asDict()) for row in ask(VIOLATIONS))
     counts = "walks", "cells", "length", "cell", "walk"
     signatures = tuple(
         Signature(row["property"], tuple(map(int, row["signature"])), *map(row.__getitem__, counts))

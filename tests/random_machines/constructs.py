@@ -34,7 +34,7 @@ SPEAK = {
 }  # fmt: skip
 """Functions that make messages, or that count a machine's guards for a search."""
 TO_REFUSE = {
-    "word = WORDS.get(type(node), type(node).__name__.lower())",
+    "word, instead = hints.EXPRESSIONS.get(type(node), (type(node).__name__.lower(), hints.USUAL))",
     "case _:",
     "except ModelError as error:",
     "self._refused.setdefault(str(error), error)",

@@ -17,21 +17,6 @@ ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor, ast
 BUILTINS = {"min", "max", "abs", "len", "int", "bool"}
 BITS = MOST.bit_length()
 """Bits of a number on every engine, without the sign."""
-WORDS: dict[type[ast.expr], str] = {
-    ast.JoinedStr: "an f-string",
-    ast.NamedExpr: "`:=`",
-    ast.Slice: "a slice",
-    ast.ListComp: "a list",
-    ast.SetComp: "a set",
-    ast.DictComp: "a dict",
-    ast.Dict: "a dict",
-    ast.Set: "a set",
-    ast.GeneratorExp: "a generator that is not in all(), any() or sum()",
-    ast.Starred: "a star",
-    ast.Lambda: "`lambda`",
-    ast.List: "a list",
-    ast.Tuple: "a tuple",
-}
 FOLDS = {"all", "any", "sum"}
 
 
@@ -137,8 +122,8 @@ class Expressions:
                 return first
             case ast.Call():
                 return self.call(node)
-        word = WORDS.get(type(node), type(node).__name__.lower())
-        self.refuse(node, f"{word} is outside the modelling language", hints.EXPRESSIONS.get(type(node), hints.USUAL))
+        word, instead = hints.EXPRESSIONS.get(type(node), (type(node).__name__.lower(), hints.USUAL))
+        self.refuse(node, f"{word} is outside the modelling language", instead)
 
     def divisor(self, operator: ast.operator, node: ast.expr) -> None:
         """Require a nonzero literal divisor, so that no engine divides by zero, and no shift that loses bits."""

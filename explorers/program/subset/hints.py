@@ -22,20 +22,23 @@ CALLS = "call a function of a model file, or min, max, abs, len, all, any, sum"
 AT_ONCE = "write to the state what happens, or draw a value with choose(Domain): nothing waits inside an action"
 CLOCK = "keep the time in the state, a number that an action such as tick raises"
 CHANCE = "let the action draw it, as a parameter with a domain or with choose(Domain): every value is tried"
-EXPRESSIONS: dict[type[ast.expr], str] = {
-    ast.Lambda: "write a function with `def` at the top of the file, and call it",
-    ast.JoinedStr: "leave it out: traces show every step and every field",
-    ast.NamedExpr: "assign the local on a line of its own, before",
-    ast.Slice: "loop over range(a, b) and read one element at a time",
-    ast.ListComp: "write sum(1 for x in ... if ...) to count, or all() and any() of a generator",
-    ast.SetComp: "write sum(1 for x in ... if ...) to count, or keep a set as a field, with a BitSet domain",
-    ast.DictComp: "keep an array in the state, with an element for each key",
-    ast.Dict: "keep an array in the state, with an element for each key",
-    ast.List: "change the elements of an array one by one, as in s.array[0] = ..., or give each number a name",
-    ast.Set: "keep a set as a field, with a BitSet domain, and change it with `bits`",
-    ast.Tuple: "give each value a name of its own",
-    ast.Starred: "pass each argument",
+ITEMS = "change the elements of an array one by one, as in s.array[0] = ..., or give each number a name"
+EXPRESSIONS: dict[type[ast.expr], tuple[str, str]] = {
+    ast.Lambda: ("`lambda`", "write a function with `def` at the top of the file, and call it"),
+    ast.JoinedStr: ("an f-string", "leave it out: traces show every step and every field"),
+    ast.NamedExpr: ("`:=`", "assign the local on a line of its own, before"),
+    ast.Slice: ("a slice", "loop over range(a, b) and read one element at a time"),
+    ast.ListComp: ("a list", "write sum(1 for x in ... if ...) to count, or all() and any() of a generator"),
+    ast.SetComp: ("a set", "write sum(1 for x in ... if ...) to count, or keep a set as a field, with a BitSet domain"),
+    ast.DictComp: ("a dict", "keep an array in the state, with an element for each key"),
+    ast.Dict: ("a dict", "keep an array in the state, with an element for each key"),
+    ast.List: ("a list", ITEMS),
+    ast.Set: ("a set", "keep a set as a field, with a BitSet domain, and change it with `bits`"),
+    ast.Tuple: ("a tuple", "give each value a name of its own"),
+    ast.Starred: ("a star", "pass each argument"),
+    ast.GeneratorExp: ("a generator that is not in all(), any() or sum()", USUAL),
 }
+"""What an expression is called, and its replacement."""
 STATEMENTS: dict[type[ast.stmt], str] = {
     ast.While: "write `for _ in range(n)` with a `break`: a loop needs a bound",
     ast.Match: "write `if ... elif ... else`",

@@ -6,7 +6,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from fencepost.explorers.liveness.engine import Engine, StoppedError
+from fencepost.explorers.liveness.engine import Engine
+from fencepost.explorers.running.interrupts import Stopped
 from fencepost.explorers.verdict import LEFT, out_of_memory
 
 from tests.helpers.commands import KIP101, KIP320, data_of, fencepost, fixed, refused, start, wait_for_work
@@ -73,7 +74,7 @@ def test_a_search_that_is_over_is_kept_where_its_behaviours_are_not_judged(
     checkpoint = ["--checkpoint", str(tmp_path / "kept")]
 
     def cut_short(_: Engine) -> None:
-        raise StoppedError(out_of_memory(1))
+        raise Stopped(out_of_memory(1))
 
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "prepare", cut_short)
