@@ -7,7 +7,6 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
-import networkx as nx
 from fencepost.explorers.liveness.shown import Instance, confirmed, instances, retrace
 from fencepost.explorers.verdict import LEFT, Cost, PropertyResult, Reach, Result, Verdict, model_error
 from fencepost.model.language.actions import Kind, Property
@@ -42,12 +41,15 @@ class Region:
     edges: dict[Key, list[Edge]] = field(default_factory=dict)
     enabled: dict[Key, frozenset[Instance]] = field(default_factory=dict)
 
-    def graph(self, states: set[Key] | None = None) -> "nx.DiGraph[Key]":
-        found: nx.DiGraph[Key] = nx.DiGraph()
+    def components(self, states: set[Key] | None = None) -> list[set[Key]]:
+        """Return the strongly connected components of the steps between these states, or between all."""
+        from networkx import DiGraph, strongly_connected_components
+
+        found: DiGraph[Key] = DiGraph()
         chosen = self.edges if states is None else states
         found.add_nodes_from(chosen)
         found.add_edges_from((key, edge.after) for key in chosen for edge in self.edges[key] if edge.after in chosen)
-        return found
+        return [set(part) for part in strongly_connected_components(found)]
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class Reference:
 
     def fair_parts(self) -> Iterator[set[Key]]:
         """Yield all sets of states that a fair behaviour may visit for ever."""
-        waiting = [set(part) for part in nx.strongly_connected_components(self.region.graph())]
+        waiting = self.region.components()
         while waiting:
             part = waiting.pop()
             happen = {
@@ -144,7 +146,7 @@ class Reference:
             broken = {item for item in frozenset().union(*enabled) - happen if self.strong[item[0]]}
             if broken:
                 kept = {key for key in part if not self.region.enabled[key] & broken}
-                waiting += [set(smaller) for smaller in nx.strongly_connected_components(self.region.graph(kept))]
+                waiting += self.region.components(kept)
             elif frozenset.intersection(*enabled) <= happen:
                 yield part
 
@@ -198,7 +200,7 @@ class Reference:
     def spins(self) -> Iterator[Way]:
         """Yield a path to each loop of the region that has a cost, and around it."""
         stems = self.stems
-        for part in map(set, nx.strongly_connected_components(self.region.graph())):
+        for part in self.region.components():
             for key in part:
                 for edge in self.region.edges[key]:
                     if edge.cost and edge.after in part:
