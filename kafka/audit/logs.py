@@ -11,7 +11,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -65,10 +65,6 @@ class File:
     def of(cls, data: dict[str, Any]) -> File:
         """Return a file as in a manifest."""
         return cls(**{**data, "notes": [Note(**note) for note in data["notes"]]})
-
-    def data(self) -> dict[str, Any]:
-        """Return the log as in a manifest."""
-        return asdict(self)
 
 
 def files_in(paths: Sequence[Path]) -> tuple[list[tuple[Path, Kind, int]], list[Note]]:

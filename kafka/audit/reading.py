@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,7 +88,7 @@ class Reading:
 
     def save(self) -> None:
         """Write the manifest, which the next run continues from."""
-        data = {"format": FORMAT, "parts": self.parts, "files": [item.data() for item in self.files]}
+        data = {"format": FORMAT, "parts": self.parts, "files": list(map(asdict, self.files))}
         write_file(self.folder / MANIFEST, sealed.seal(data))
 
 

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -400,7 +400,7 @@ class ClientReport:
                     "history": shown.history.name,
                     "why": shown.verdict.why,
                     "trace": str(self.traces[rule]) if rule in self.traces else None,
-                    **told.data(),
+                    **asdict(told),
                 }
                 for rule in outcome.failures
                 for shown, told in [outcome.story(rule)]

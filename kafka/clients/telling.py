@@ -1,8 +1,7 @@
 """A deviation as a story: the cluster's moves, the client's news and actions, its duty, and the cost for its user."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from fencepost.kafka.clients.duties import RULES
 from fencepost.kafka.clients.events import NOBODY, Event, Play
@@ -42,10 +41,6 @@ class Telling:
         yield f"the client: {'; '.join(self.client)}"
         yield f"{self.source}: {self.sentence}"
         yield f"cost: {self.cost}"
-
-    def data(self) -> dict[str, Any]:
-        """Return the story as JSON."""
-        return asdict(self)
 
 
 def as_story(play: Play, verdict: BrokenRule) -> Telling:

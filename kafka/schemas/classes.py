@@ -132,6 +132,11 @@ def not_built(what: str) -> Observation:
     return Observation(ClaimVerdict.NOT_BUILT, what)
 
 
+def not_built_if(condition: object, what: str, otherwise: str) -> Observation:
+    """Return that a release lacks the subject of the claim if a condition holds, else that it differs."""
+    return not_built(what) if condition else Observation(ClaimVerdict.DIFFERS, otherwise)
+
+
 def in_order(refers: list[str], *names: str) -> bool:
     """Return whether a method refers to these, in this order."""
     rest = iter(refers)

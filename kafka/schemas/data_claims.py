@@ -12,6 +12,7 @@ from fencepost.kafka.schemas.classes import (
     in_order,
     jars_of,
     not_built,
+    not_built_if,
     span,
 )
 from fencepost.kafka.schemas.quorum_claims import CLAIMS as QUORUM_CLAIMS
@@ -241,11 +242,8 @@ def rack_as_in_metadata(kafka: Classes) -> Observation:
 def reset_after_check(kafka: Classes) -> Observation:
     """Inspect a consumer's reaction when its offset is out of range."""
     refers = kafka.code(COLLECTOR, "handleInitializeErrors")
-    checks = [
-        name
-        for name in refers
-        if "EpochEndOffset" in name or "OffsetsForLeaderEpoch" in name or "alidatePosition" in name
-    ]
+    words = ("EpochEndOffset", "OffsetsForLeaderEpoch", "alidatePosition")
+    checks = [name for name in refers if any(word in name for word in words)]
     resets = in_order(
         refers, "SubscriptionState.clearPreferredReadReplica", "SubscriptionState.requestOffsetResetIfPartitionAssigned"
     )
@@ -272,20 +270,18 @@ def in_every_version(kafka: Classes) -> Observation:
     """Find the versions of the response without a log start offset."""
     fields = kafka.fields("FetchResponseData")
     without = [version for version, found in fields.items() if LOG_START not in found]
-    return holds_if(
-        not without, "every version has both", f"no log start offset in version {span(without)} of the response"
-    )
+    missing = f"no log start offset in version {span(without)} of the response"
+    return holds_if(not without, "every version has both", missing)
 
 
 def selector_on_changes(kafka: Classes) -> Observation:
     """Find the callers of the selector."""
     callers = kafka.callers(SELECTOR, "select")
-    if callers == ["ReplicaManager.findPreferredReadReplica"]:
-        return not_built(
-            "the selector is the broker's: only ReplicaManager.findPreferredReadReplica asks it, and no "
-            "consumer has one"
-        )
-    return holds_if(False, "", f"it is asked by {', '.join(callers)}")
+    return not_built_if(
+        callers == ["ReplicaManager.findPreferredReadReplica"],
+        "the selector is the broker's: only ReplicaManager.findPreferredReadReplica asks it, and no consumer has one",
+        f"it is asked by {', '.join(callers)}",
+    )
 
 
 def only_a_recommendation(kafka: Classes) -> Observation:
@@ -310,33 +306,23 @@ NEWER = 99
 """A version of ApiVersions that no release knows."""
 
 
-def token_fields(kafka: Classes) -> list[str]:
-    """Return the fields of headers that could carry a token."""
-    found = [path for header in HEADERS for fields in kafka.fields(header).values() for path in fields]
-    return [path for path in found if "consistency" in path or "token" in path or "metadata_offset" in path]
-
-
 def headers_carry_nothing(kafka: Classes) -> Observation:
-    """Check that neither header has a field for a token."""
-    found = token_fields(kafka)
-    if not found:
-        return not_built("neither header has a field for a token")
-    return holds_if(False, "", f"headers have {found}")
+    """Check that neither header has a field that could carry a token."""
+    every = [path for header in HEADERS for fields in kafka.fields(header).values() for path in fields]
+    found = [path for path in every if "consistency" in path or "token" in path or "metadata_offset" in path]
+    return not_built_if(not found, "neither header has a field for a token", f"headers have {found}")
 
 
 def no_contexts(kafka: Classes) -> Observation:
     """Check that there is no class of a context or of its store."""
     found = kafka.named("Consistency")
-    if not found:
-        return not_built("no class is named after consistency")
-    return holds_if(False, "", f"there is {', '.join(found)}")
+    return not_built_if(not found, "no class is named after consistency", f"there is {', '.join(found)}")
 
 
 def stale_metadata(kafka: Classes) -> Observation:
     """Check that there is no error for a server that is behind."""
-    if not kafka.has("org.apache.kafka.common.protocol.Errors", "STALE_METADATA"):
-        return not_built("Errors has no STALE_METADATA")
-    return holds_if(False, "", "Errors has STALE_METADATA")
+    has = kafka.has("org.apache.kafka.common.protocol.Errors", "STALE_METADATA")
+    return not_built_if(not has, "Errors has no STALE_METADATA", "Errors has STALE_METADATA")
 
 
 def newer_api_versions(kafka: Classes) -> Observation:
