@@ -145,45 +145,19 @@ def deleted_without_isr(stage: Stage) -> None:
     stage.finish(isr=[1, 2])
 
 
-HYP_18 = Scenario(
-    name="hyp-18",
-    title="the disk of a replica fails while a request to take it into the ISR is under way",
-    play=late_request,
-    brokers=(1, 2, 3),
-    control="the request is not late: the replica is in the ISR when its disk fails",
-    disks=(2,),
-    elr=True,
-    causes=(Cause("hyp-18"),),
-    harm="leaderless",
-)
+HYP_18 = Scenario(name="hyp-18", play=late_request, brokers=(1, 2, 3), disks=(2,), elr=True, causes=(Cause("hyp-18"),),
+                  harm="leaderless",
+                  title="the disk of a replica fails while a request to take it into the ISR is under way",
+                  control="the request is not late: the replica is in the ISR when its disk fails")  # fmt: skip
 SCENARIOS = (
     HYP_18,
-    replace(
-        HYP_18,
-        name="hyp-18-without-elr",
-        title="the same without eligible leader replicas, and the disk is replaced by an empty one",
-        elr=False,
-        causes=(Cause("hyp-18", since=(3, 9)),),
-        since=(3, 9),
-        harm="lost",
-    ),
-    replace(
-        HYP_18,
-        name="hyp-24",
-        title="the disk of a leader fails while it is cut off the controller",
-        play=late_report,
-        control="the leader is not cut off: it reports its disk in its session",
-        disks=(1,),
-        causes=(Cause("hyp-24"),),
-    ),
-    replace(
-        HYP_18,
-        name="hyp-25",
-        title="a topic is deleted while its replicas are down, and later a disk fails that had it",
-        play=deleted_without_isr,
-        control="the topic is deleted after its replicas are back",
-        delays=False,
-        disks=(1,),
-        causes=(Cause("hyp-25"),),
-    ),
-)
+    replace(HYP_18, name="hyp-18-without-elr", elr=False, causes=(Cause("hyp-18", since=(3, 9)),), since=(3, 9),
+            harm="lost",
+            title="the same without eligible leader replicas, and the disk is replaced by an empty one"),
+    replace(HYP_18, name="hyp-24", play=late_report, disks=(1,), causes=(Cause("hyp-24"),),
+            title="the disk of a leader fails while it is cut off the controller",
+            control="the leader is not cut off: it reports its disk in its session"),
+    replace(HYP_18, name="hyp-25", play=deleted_without_isr, delays=False, disks=(1,), causes=(Cause("hyp-25"),),
+            title="a topic is deleted while its replicas are down, and later a disk fails that had it",
+            control="the topic is deleted after its replicas are back"),
+)  # fmt: skip

@@ -152,52 +152,24 @@ def come_back(stage: Stage, isr: Sequence[int]) -> None:
     stage.show_disks()
 
 
-HYP_16 = Scenario(
-    name="hyp-16",
-    title="a disk fails and is taken out of log.dirs, and the last member of the ISR is restarted",
-    play=disk_fails,
-    brokers=(1, 2, 3),
-    control="the failed disk is replaced by an empty one, and stays in log.dirs",
-    delays=False,
-    disks=(2,),
-    causes=(Cause("hyp-16", since=(4, 3)),),
-    since=(4, 1),
-)
-HYP_17 = Scenario(
-    name="hyp-17",
-    title="the only disk of the last leader is replaced while a replica that has everything is down",
-    play=only_disk,
-    brokers=(1, 2, 3),
-    control="the broker that has everything is started first",
-    delays=False,
-    elr=True,
-    causes=(Cause("hyp-17", repaired_in=(4, 3)),),
-)
+HYP_16 = Scenario(name="hyp-16", play=disk_fails, brokers=(1, 2, 3), delays=False, disks=(2,),
+                  causes=(Cause("hyp-16", since=(4, 3)),), since=(4, 1),
+                  title="a disk fails and is taken out of log.dirs, and the last member of the ISR is restarted",
+                  control="the failed disk is replaced by an empty one, and stays in log.dirs")  # fmt: skip
+HYP_17 = Scenario(name="hyp-17", play=only_disk, brokers=(1, 2, 3), delays=False, elr=True,
+                  causes=(Cause("hyp-17", repaired_in=(4, 3)),),
+                  title="the only disk of the last leader is replaced while a replica that has everything is down",
+                  control="the broker that has everything is started first")  # fmt: skip
 SCENARIOS = (
     HYP_16,
-    replace(
-        HYP_16,
-        name="hyp-16-no-failure",
-        title="a disk is taken out of log.dirs, and the last member of the ISR is restarted",
-        play=disk_is_taken_out,
-        control="the disk is replaced by an empty one, and stays in log.dirs",
-    ),
+    replace(HYP_16, name="hyp-16-no-failure", play=disk_is_taken_out,
+            title="a disk is taken out of log.dirs, and the last member of the ISR is restarted",
+            control="the disk is replaced by an empty one, and stays in log.dirs"),
     HYP_17,
-    replace(
-        HYP_17,
-        name="hyp-17-cold-start",
-        title="all brokers of a topic are shut down, and the only disk of the last one is dead at power-on",
-        play=cold_start,
-        brokers=(1, 2, 3, 4),
-        control="the brokers that have everything are started first",
-    ),
-    replace(
-        HYP_17,
-        name="hyp-17-two-disks",
-        title="one of two disks of the last leader fails and is taken out of log.dirs",
-        play=two_disks,
-        control="no disk fails",
-        disks=(2,),
-        causes=(*HYP_17.causes, Cause("hyp-16")),
-    ),
-)
+    replace(HYP_17, name="hyp-17-cold-start", play=cold_start, brokers=(1, 2, 3, 4),
+            title="all brokers of a topic are shut down, and the only disk of the last one is dead at power-on",
+            control="the brokers that have everything are started first"),
+    replace(HYP_17, name="hyp-17-two-disks", play=two_disks, disks=(2,), causes=(*HYP_17.causes, Cause("hyp-16")),
+            title="one of two disks of the last leader fails and is taken out of log.dirs",
+            control="no disk fails"),
+)  # fmt: skip

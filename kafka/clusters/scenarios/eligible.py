@@ -110,36 +110,17 @@ def cleared_and_deleted(stage: Stage) -> None:
         stage.note(f"meanwhile the controller has resigned and become active again {len(again)} times")
 
 
-HYP_10 = Scenario(
-    name="hyp-10",
-    title="a reassignment is cancelled and tried again while brokers are down (history A)",
-    play=cancel_and_retry,
-    brokers=BROKERS,
-    control="eligible leader replicas are turned off (eligible.leader.replicas.version=0)",
-    delays=False,
-    elr_in_control=False,
-    causes=(Cause("hyp-10", since=(4, 1)),),
-    since=(4, 1),
-)
+HYP_10 = Scenario(name="hyp-10", play=cancel_and_retry, brokers=BROKERS, delays=False, elr_in_control=False,
+                  causes=(Cause("hyp-10", since=(4, 1)),), since=(4, 1),
+                  title="a reassignment is cancelled and tried again while brokers are down (history A)",
+                  control="eligible leader replicas are turned off (eligible.leader.replicas.version=0)")  # fmt: skip
 SCENARIOS = (
     HYP_10,
-    replace(
-        HYP_10,
-        name="hyp-10-b",
-        title="a reassignment completes while a broker is down, and is taken back (history B)",
-        play=complete_and_return,
-        brokers=BROKERS[:3],
-        causes=(Cause("hyp-10", since=(4, 3)),),
-    ),
-    Scenario(
-        name="hyp-13",
-        title="min.insync.replicas changes, the topic is deleted, and a broker that was in its ELR comes back",
-        play=cleared_and_deleted,
-        brokers=BROKERS[:3],
-        control="min.insync.replicas stays as it is",
-        delays=False,
-        causes=(Cause("hyp-13", since=(4, 1)),),
-        since=(4, 1),
-        harm="out",
-    ),
-)
+    replace(HYP_10, name="hyp-10-b", play=complete_and_return, brokers=BROKERS[:3],
+            causes=(Cause("hyp-10", since=(4, 3)),),
+            title="a reassignment completes while a broker is down, and is taken back (history B)"),
+    Scenario(name="hyp-13", play=cleared_and_deleted, brokers=BROKERS[:3], delays=False,
+             causes=(Cause("hyp-13", since=(4, 1)),), since=(4, 1), harm="out",
+             title="min.insync.replicas changes, the topic is deleted, and a broker that was in its ELR comes back",
+             control="min.insync.replicas stays as it is"),
+)  # fmt: skip

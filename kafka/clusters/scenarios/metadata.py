@@ -182,45 +182,20 @@ def late_min_isr(stage: Stage) -> None:
     stage.finish(isr=(1, 2))
 
 
-HYP_1 = Scenario(
-    name="hyp-1",
-    title="a leader that is elected again acknowledges a record that no follower has, and crashes",
-    play=elected_again_and_killed,
-    brokers=BROKERS,
-    control="metadata gets to broker 1 without delay",
-    causes=(Cause("hyp-1"),),
-)
-HYP_3 = replace(
-    HYP_1,
-    name="hyp-3",
-    title="metadata that a leader knows already makes it forget a replica that is about to join its ISR",
-    play=partial(forgotten_request, lag=LAG_SECONDS),
-    causes=(Cause("hyp-3"),),
-    settings=(("replica.lag.time.max.ms", str(LAG_SECONDS * 1000)),),
-)
+HYP_1 = Scenario(name="hyp-1", play=elected_again_and_killed, brokers=BROKERS, causes=(Cause("hyp-1"),),
+                 title="a leader that is elected again acknowledges a record that no follower has, and crashes",
+                 control="metadata gets to broker 1 without delay")  # fmt: skip
+HYP_3 = replace(HYP_1, name="hyp-3", play=partial(forgotten_request, lag=LAG_SECONDS), causes=(Cause("hyp-3"),),
+                title="metadata that a leader knows already makes it forget a replica that is about to join its ISR",
+                settings=(("replica.lag.time.max.ms", str(LAG_SECONDS * 1000)),))  # fmt: skip
 SCENARIOS = (
     HYP_1,
-    replace(
-        HYP_1,
-        name="hyp-1-no-crash",
-        title="the same without any crash: two controlled shutdowns",
-        play=elected_again_and_stopped,
-    ),
+    replace(HYP_1, name="hyp-1-no-crash", play=elected_again_and_stopped,
+            title="the same without any crash: two controlled shutdowns"),
     HYP_3,
-    replace(
-        HYP_3,
-        name="hyp-3-default-lag",
-        title="the same with replica.lag.time.max.ms at its default of 30 s",
-        play=partial(forgotten_request, lag=DEFAULT_LAG_SECONDS),
-        settings=(),
-    ),
-    replace(
-        HYP_1,
-        name="hyp-11",
-        title="min.insync.replicas is raised while a follower leaves; the leader acknowledges by the old value",
-        play=late_min_isr,
-        brokers=(1, 2),
-        causes=(Cause("hyp-11", since=(4, 1)),),
-        since=(4, 1),
-    ),
-)
+    replace(HYP_3, name="hyp-3-default-lag", play=partial(forgotten_request, lag=DEFAULT_LAG_SECONDS), settings=(),
+            title="the same with replica.lag.time.max.ms at its default of 30 s"),
+    replace(HYP_1, name="hyp-11", play=late_min_isr, brokers=(1, 2), causes=(Cause("hyp-11", since=(4, 1)),),
+            since=(4, 1),
+            title="min.insync.replicas is raised while a follower leaves; the leader acknowledges by the old value"),
+)  # fmt: skip

@@ -70,24 +70,12 @@ def log_start(stage: Stage) -> None:
 
 
 SCENARIOS = (
-    Scenario(
-        name="hyp-21",
-        title="a topic is deleted and created again, and the brokers are restarted",
-        play=retention,
-        brokers=BROKERS,
-        control="there was no topic of this name before",
-        delays=False,
-        causes=(Cause("hyp-21", since=(3, 8)),),
-        since=(3, 8),
-    ),
-    Scenario(
-        name="hyp-26",
-        title="a topic is deleted and created again while a broker is down, which is killed soon after its start",
-        play=log_start,
-        brokers=BROKERS,
-        control="no records of the old topic were deleted",
-        delays=False,
-        causes=(Cause("hyp-26", since=(3, 9)),),
-        since=(3, 9),
-    ),
-)
+    Scenario(name="hyp-21", play=retention, brokers=BROKERS, delays=False, causes=(Cause("hyp-21", since=(3, 8)),),
+             since=(3, 8),
+             title="a topic is deleted and created again, and the brokers are restarted",
+             control="there was no topic of this name before"),
+    Scenario(name="hyp-26", play=log_start, brokers=BROKERS, delays=False, causes=(Cause("hyp-26", since=(3, 9)),),
+             since=(3, 9),
+             title="a topic is deleted and created again while a broker is down, which is killed soon after its start",
+             control="no records of the old topic were deleted"),
+)  # fmt: skip
