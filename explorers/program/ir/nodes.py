@@ -108,7 +108,7 @@ class Field(Expression):
 
     @property
     def kind(self) -> FieldType:
-        """What the record declares there."""
+        """The type that the record declares for this field."""
         assert isinstance(self.owner.type, Rec)
         return dict(fields(self.owner.type.record))[self.name]
 
