@@ -11,24 +11,14 @@ from fencepost.api.calls.compare import compare as compared
 from fencepost.api.files import write_text
 from fencepost.cli.commands import options
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import (
-    called,
-    heading,
-    joined,
-    print_hanging,
-    print_json,
-    print_lines,
-    print_rows,
-    results,
-    show,
-    styled,
-)
+from fencepost.cli.views.console import called, heading, joined, print_hanging, print_lines, print_rows, show, styled
 from fencepost.cli.views.screen import print_answer, print_steps, some
 from fencepost.counterexamples.folding import fold
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from fencepost.api.calls.compare import ActionsDiffer, CompareResult, Comparison, OnlyOneSide, Side, TwoVerdicts
+    from fencepost.api.calls.conform import BuildsResult
     from rich.console import Console
 
 
@@ -99,19 +89,19 @@ def _compare_builds(a: str, given: dict[str, Any]) -> Exit:
     if a:
         raise UsageError(f"{a!r} was given with --kafka or --jars: compare two models, or two builds.")
     made = called(given, compare_builds, "kafka jars draws seed budget output")
-    words, style, status = BUILDS[made.verdict]
     if given["sarif"]:
         from fencepost.cli.builds.sarif import compare_sarif
 
         write_text(given["sarif"], compare_sarif(made.to_dict()))
-    if given["json"]:
-        print_json(made.to_dict())
-        return status
-    console = results(narrow=not given["verbose"])
+    show(given, made, _print_builds)
+    return BUILDS[made.verdict][2]
+
+
+def _print_builds(console: Console, made: BuildsResult, **_more: object) -> None:
+    words, style, _ = BUILDS[made.verdict]
     print_lines(console, f"{made.title}: {words}", style=style)
     for line in made.report.summary():
         print_hanging(console, " " * (len(line) - len(line.lstrip()) + 2), line.lstrip())
-    return status
 
 
 def headline(data: CompareResult) -> str:

@@ -203,7 +203,7 @@ def _named(param: click.Parameter | None) -> str:
     return param.opts[0] if param is not None else "the option"
 
 
-def _together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return one decorator for several options."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -214,7 +214,7 @@ def _together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], 
     return decorate
 
 
-constants_options = _together(
+constants_options = together(
     click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a constant."),
     click.option("--version", metavar="NAME", help="Take the constants of a named version, such as a Kafka release."),
     click.option("--with", "with_", multiple=True, metavar="SWITCH", help="Turn a switch on."),
@@ -231,14 +231,14 @@ compact_option = click.option(
     is_flag=True,
     help="Keep 64-bit fingerprints instead of states; prints the probability of missing a state.",
 )
-spark_options = _together(
+spark_options = together(
     click.option("--master", metavar="URL", help="Spark master: local[2], spark://host:port, ...  [default: local[*]]"),
     click.option(
         "--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g."
     ),
 )
 verbose_option = click.option("-v", "--verbose", count=True, help="Show everything.")
-output_options = _together(
+output_options = together(
     click.option("--json", is_flag=True, help="Print JSON."),
     click.option("--quiet", is_flag=True, help="Print results only, without notes, legends and progress."),
 )
@@ -259,7 +259,7 @@ def expect_option(verdicts: Iterable[Verdict] = Verdict) -> Callable[[Any], Any]
     return click.option("--expect", type=EXPECTED, help=f"Succeed only with this verdict: {', '.join(verdicts)}.")
 
 
-search_options = _together(
+search_options = together(
     workers_option(),
     compact_option,
     click.option(
@@ -293,7 +293,7 @@ LIMITS = (
     *("stop_on_violation", "normalize", "checkpoint", "resume"),
 )
 """The parameters that `search_options` passes to a check."""
-build_options = _together(
+build_options = together(
     click.option("--junit", type=Writable(), help="Write JUnit XML to this file: a test case for each property."),
     click.option(
         "--sarif",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial, reduce
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from click import argument, option
@@ -13,16 +13,7 @@ from fencepost.api.calls.simulate import DEPTH, WALKS, SimulateResult
 from fencepost.api.calls.simulate import simulate as walked
 from fencepost.cli.commands import options
 from fencepost.cli.status import Exit, exit_of, worst_exit
-from fencepost.cli.views.console import (
-    Display,
-    called,
-    print_json,
-    print_lines,
-    print_trace,
-    results,
-    styled,
-    verdict_style,
-)
+from fencepost.cli.views.console import Display, called, print_lines, print_trace, show, styled, verdict_style
 from fencepost.cli.views.report import print_numbers
 from fencepost.cli.views.screen import ROWS, checked, print_answer, print_steps, share, some, violation
 from fencepost.explorers.verdict import Verdict, ended_by_signal
@@ -41,7 +32,7 @@ FOUND = (Verdict.NOT_FOUND, Verdict.VIOLATED)
 
 def walk_options(walks: str) -> Callable[[Any], Any]:
     """Return the options for random walks; `walks` is the help of the option for their number."""
-    made = (
+    return options.together(
         option("--walks", type=options.Count(1), default=WALKS, show_default=True, help=walks),
         option(
             "--depth",
@@ -59,7 +50,6 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
             help="Choose actions by weight (1 for all others).",
         ),
     )
-    return lambda function: reduce(lambda inner, made: made(inner), reversed(made), function)
 
 
 @options.command()
@@ -91,15 +81,8 @@ def simulate(**given: Any) -> Exit:
     question, file = target.question(given["properties"], walks=True), given["trace"]
     names = "walks depth seed workers budget stop_on_violation normalize shrinks"
     result = called(given, walked, names, question, weights=dict(map(weight_of, given["weights"])))
-    if given["json"]:
-        print_json(result.to_dict(file, expected))
-    else:
-        print_sample(
-            results(narrow=not given["verbose"]),
-            result,
-            command=partial(_command_for, target, given),
-            **{name: given[name] for name in ("verbose", "coverage", "quiet")},
-        )
+    more = {"command": partial(_command_for, target, given), "coverage": given["coverage"], "quiet": given["quiet"]}
+    show(given, result, print_sample, file, expected, **more)
     if file is not None:
         Display(quiet=given["quiet"]).note(options.save(result.trace, file, target.model))
     interrupted = ended_by_signal(result.why_stopped)
@@ -151,7 +134,7 @@ def print_sample(
     sample: SimulateResult,
     *,
     command: Callable[[str], str] | None = None,
-    verbose: int = 0,
+    verbose: bool = False,
     coverage: bool = False,
     quiet: bool = False,
 ) -> None:
@@ -170,7 +153,7 @@ def print_sample(
     if verbose:
         print_lines(console, machine.sentence, style="dim")
     hint = "" if verbose or quiet else "sentences, statistics, and every step of a trace in full"
-    print_answer(console, _facts(sample, verbose=bool(verbose)), hint=hint)
+    print_answer(console, _facts(sample, verbose=verbose), hint=hint)
     if coverage or verbose:
         rows = [(styled("fired", "bold"), styled("action", "bold"))]
         rows += [(styled(f"{n:,}"), styled(name, "" if n else "yellow")) for name, n in sample.fired.items()]

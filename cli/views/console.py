@@ -283,10 +283,10 @@ def called(given: Mapping[str, Any], call: Callable[..., R], names: str, *what: 
         return call(*what, progress=display, **{name: given[name] for name in names.split()}, **more)
 
 
-def show(given: Mapping[str, Any], made: Any, view: Callable[..., None], **more: Any) -> None:
+def show(given: Mapping[str, Any], made: Any, view: Callable[..., None], *of_json: Any, **more: Any) -> None:
     """Print an answer as JSON, or by a view: one screen, or everything if `verbose`."""
     if given["json"]:
-        print_json(made.to_dict())
+        print_json(made.to_dict(*of_json))
     else:
         view(results(narrow=not given["verbose"]), made, verbose=bool(given["verbose"]), **more)
 
