@@ -172,16 +172,15 @@ def audit(
     led = None if partition is None else _Led(partition, Path(str(trace)), until)
     folder = _folder(Path(output) if output else None, resume=resume)
     cluster = replace(asked, conf=(*MEMORY, *asked.conf))
+    files, classes = [Path(path) for path in paths], Path(jars) if jars else None
     began = time.perf_counter()
     watch = watched(progress)
     try:
         with cancelled_by(cancel):
             with watch.busy("reading the log"):
-                reading = _read(
-                    [Path(path) for path in paths], folder, kafka, Path(jars) if jars else None, resume=resume
-                )
-                copies = copies_in([Path(path) for path in paths], [Path(item.path) for item in reading.files])
-                comparing = command(kafka, Path(jars) if jars else None, "Compare") if copies else []
+                reading = _read(files, folder, kafka, classes, resume=resume)
+                copies = copies_in(files, [Path(item.path) for item in reading.files])
+                comparing = command(kafka, classes, "Compare") if copies else []
             read_in = time.perf_counter() - began
             size = sum(copy.bytes for copy in copies)
             log = MetadataLog(reading, int(within * 1000), min_isr, tuple(copies), tuple(comparing))

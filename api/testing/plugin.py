@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Result
     from fencepost.testing.checks import Search
 
+OPTIONS = (
+    ("engine", "NAME", "Search with this engine: native (the default) or plain."),
+    ("workers", "N", "Threads of a search; 1 under xdist, otherwise all processors."),
+    ("budget", "TIME", "End each search after this time, such as 30s: then it is undetermined."),
+    ("model", "FILE.py", "The file that defines the protocol of collected traces."),
+    ("trace-dir", "DIR", "Write the trace of each unexpected violation into this folder."),
+)
 FACT = "fencepost"
 """Name of the properties in test reports: one for each check, with its result."""
 
@@ -25,27 +32,9 @@ FACT = "fencepost"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options, each with Fencepost's prefix."""
     group = parser.getgroup("fencepost", "Fencepost: models of replication protocols")
-    group.addoption(
-        "--fencepost-engine", metavar="NAME", help="Search with this engine: native (the default) or plain."
-    )
-    group.addoption(
-        "--fencepost-workers",
-        type=int,
-        metavar="N",
-        help="Threads of a search; 1 under xdist, otherwise all processors.",
-    )
-    group.addoption(
-        "--fencepost-budget",
-        metavar="TIME",
-        help="End each search after this time, such as 30s: then it is undetermined.",
-    )
+    for name, metavar, said in OPTIONS:
+        group.addoption(f"--fencepost-{name}", metavar=metavar, help=said, type=int if name == "workers" else str)
     group.addoption("--fencepost-traces", action="store_true", help="Collect .trace files and replay them as tests.")
-    group.addoption(
-        "--fencepost-model", metavar="FILE.py", help="The file that defines the protocol of collected traces."
-    )
-    group.addoption(
-        "--fencepost-trace-dir", metavar="DIR", help="Write the trace of each unexpected violation into this folder."
-    )
 
 
 @pytest.fixture

@@ -53,12 +53,8 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
         )
     if len(files) > 1:
         good = ends.count(Exit.AS_EXPECTED)
-        console.print(
-            styled(
-                f"{good} of {counted(len(files), 'trace')} replayed.",
-                "bold green" if good == len(files) else "bold red",
-            )
-        )
+        style = "bold green" if good == len(files) else "bold red"
+        console.print(styled(f"{good} of {counted(len(files), 'trace')} replayed.", style))
     return worst_exit(ends)
 
 
@@ -90,18 +86,15 @@ def show(file: str, form: str, output: Path | None, model: str | None, kafka: st
     if output:
         _refuse_loss(output, form, file, model)
     made = replayed(file, model=model)
-    if form == KAFKA_TEST:
-        text = _kafka_test(made.trace, kafka, output)
-        if output:
-            write_text(output, text)
-        else:
-            print_text(text)
-    elif output:
-        write_text(output, _rendered(made, form, model, output))
-    elif form == TEXT:
+    if form == TEXT and not output:
         print_trace(results(), made.trace, made.path)
+        return Exit.AS_EXPECTED
+    is_test = form == KAFKA_TEST
+    text = _kafka_test(made.trace, kafka, output) if is_test else _rendered(made, form, model, output)
+    if output:
+        write_text(output, text)
     else:
-        print_text(_rendered(made, form, model, output))
+        print_text(text)
     return Exit.AS_EXPECTED
 
 
