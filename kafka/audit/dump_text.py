@@ -120,20 +120,12 @@ def _number(least: int, beyond: int) -> Shape:
     return lambda value: type(value) is int and least <= value < beyond
 
 
-def _text(value: object) -> bool:
-    return isinstance(value, str)
+def _of(kind: type) -> Shape:
+    return lambda value: isinstance(value, kind)
 
 
-def _flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _brokers(value: object) -> bool:
-    return isinstance(value, list) and all(map(_BROKER, value))
-
-
-def _objects(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+def _each(shape: Shape) -> Shape:
+    return lambda value: isinstance(value, list) and all(map(shape, value))
 
 
 def _or_none(shape: Shape) -> Shape:
@@ -143,29 +135,16 @@ def _or_none(shape: Shape) -> Shape:
 _INT8, _INT16, _INT32, _INT64 = (_number(-(1 << bits - 1), 1 << bits - 1) for bits in (8, 16, 32, 64))
 _EPOCH = _number(-1, 1 << 30)
 """The range of epochs; each rises by one at a time and never reaches the end."""
-_BROKER = _number(0, 1 << 31)
+_text, _flag = _of(str), _of(bool)
+_brokers, _objects = _each(_number(0, 1 << 31)), _each(_of(dict))
 _SOME = _or_none(_brokers)
 WHERE: dict[str, Shape] = {"topicId": _text, "partitionId": _INT32}
-_OPTIONAL: dict[str, Shape] = {
-    "removingReplicas": _SOME,
-    "addingReplicas": _SOME,
-    "leaderRecoveryState": _INT8,
-    "eligibleLeaderReplicas": _SOME,
-    "lastKnownElr": _SOME,
-}
+_LISTS = ("removingReplicas", "addingReplicas", "eligibleLeaderReplicas", "lastKnownElr")
+_OPTIONAL: dict[str, Shape] = {**dict.fromkeys(_LISTS, _SOME), "leaderRecoveryState": _INT8}
+_PARTITION: dict[str, Shape] = {"replicas": _brokers, "isr": _brokers, "leader": _INT32}
 _FLAGS: dict[str, Shape] = {"fenced": _flag, "inControlledShutdown": _flag}
 FIELDS: dict[str, tuple[dict[str, Shape], dict[str, Shape]]] = {
-    "PARTITION_RECORD": (
-        {
-            **WHERE,
-            "replicas": _brokers,
-            "isr": _brokers,
-            "leader": _INT32,
-            "leaderEpoch": _EPOCH,
-            "partitionEpoch": _EPOCH,
-        },
-        _OPTIONAL,
-    ),
+    "PARTITION_RECORD": ({**WHERE, **_PARTITION, "leaderEpoch": _EPOCH, "partitionEpoch": _EPOCH}, _OPTIONAL),
     "PARTITION_CHANGE_RECORD": (WHERE, {**_OPTIONAL, "replicas": _SOME, "isr": _SOME, "leader": _INT32}),
     "REGISTER_BROKER_RECORD": ({"brokerId": _INT32, "brokerEpoch": _INT64}, _FLAGS),
     "UNREGISTER_BROKER_RECORD": ({"brokerId": _INT32}, {}),

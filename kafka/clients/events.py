@@ -7,23 +7,9 @@ NOBODY = -1
 """An absent leader, epoch or offset."""
 
 Kind = Literal[
-    "request",
-    "answer",
-    "hint",
-    "metadata",
-    "preferred",
-    "committing",
-    "lost",
-    "written",
-    "delivered",
-    "acked",
-    "failed",
-    "reported",
-    "truncated",
-    "settled",
-    "moved",
-    "died",
-]
+    "request", "answer", "hint", "metadata", "preferred", "committing", "lost", "written", "delivered", "acked",
+    "failed", "reported", "truncated", "settled", "moved", "died",
+]  # fmt: skip
 """`lost`: a log was truncated. `written`: a record was appended to the log or given to the producer. `reported`: the
 client reported an error. `truncated`: it reported a truncation, a loss or a reset. `moved`: the cluster changed.
 `preferred`: a fetch was answered by the name of the replica to read from. `committing`: the application commits a
