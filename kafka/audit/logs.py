@@ -309,21 +309,10 @@ def _copy(folder: Path, read: Callable[[Path], tuple[dict[tuple[str, str], int],
     node = value_in(disk / "meta.properties", NODE)
     if not node:
         notes.append(f"{folder} is of an unknown broker: there is no meta.properties beside it; copy it from the disk")
-    return Copy(
-        str(folder),
-        int(node or -1),
-        topic,
-        number,
-        mark,
-        value_in(folder / "partition.metadata", TOPIC_ID),
-        known,
-        start,
-        (disk / STOPPED).is_file(),
-        epochs,
-        tuple(map(str, segments)),
-        sum(item.stat().st_size for item in segments),
-        tuple(notes),
-    )
+    topic_id, stopped = value_in(folder / "partition.metadata", TOPIC_ID), (disk / STOPPED).is_file()
+    files, size = tuple(map(str, segments)), sum(item.stat().st_size for item in segments)
+    about = topic, number, mark, topic_id, known, start, stopped, epochs
+    return Copy(str(folder), int(node or -1), *about, files, size, tuple(notes))
 
 
 def _entries(path: Path, width: int, notes: list[str]) -> list[list[str]]:

@@ -283,26 +283,20 @@ class _Search:
 
 def _recorded_steps(task: Task) -> Iterator[tuple[str, int | None]]:
     """Yield the actions that make the recorded change, with the brokers that they may name."""
-    if task.fenced:
-        yield "broker_stops", task.fenced
-        yield "controller_fences_broker", task.fenced
-    if task.unfenced:
-        yield "controller_unfences_broker", task.unfenced
-    if task.stopping:
-        yield "controller_begins_shutdown", task.stopping
-    if task.registered:
-        yield "broker_registers", task.registered
-    if task.moves:
-        yield "operator_reassigns_replicas", None
-        yield "operator_cancels_reassignment", None
-    if task.joined or task.left or task.moves:
-        yield "controller_applies_alter_partition", None
-    if task.leads:
-        yield "controller_elects_preferred", task.involved
-    if task.raised:
-        yield ("operator_raises_min_isr" if task.raised > 0 else "operator_lowers_min_isr"), None
-    if task.turned_off:
-        yield "operator_turns_elr_off", None
+    every = (
+        (task.fenced, "broker_stops", task.fenced),
+        (task.fenced, "controller_fences_broker", task.fenced),
+        (task.unfenced, "controller_unfences_broker", task.unfenced),
+        (task.stopping, "controller_begins_shutdown", task.stopping),
+        (task.registered, "broker_registers", task.registered),
+        (task.moves, "operator_reassigns_replicas", None),
+        (task.moves, "operator_cancels_reassignment", None),
+        (task.joined or task.left or task.moves, "controller_applies_alter_partition", None),
+        (task.leads, "controller_elects_preferred", task.involved),
+        (task.raised, "operator_raises_min_isr" if task.raised > 0 else "operator_lowers_min_isr", None),
+        (task.turned_off, "operator_turns_elr_off", None),
+    )
+    yield from ((name, chosen) for is_recorded, name, chosen in every if is_recorded)
 
 
 def _task(points: tuple[Point, ...], place: int) -> Task:

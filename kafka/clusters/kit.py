@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fencepost.explorers.running.cache import cache_folder
@@ -76,7 +76,7 @@ class Kit:
                 f"the repair of {' and '.join(findings)} does not fit Kafka {self.version}, whose class has "
                 f"changed:\n{said}"
             )
-        return Kit(self.version, self.jars, self.more, self.tools, self.classes, folder, self.warning)
+        return replace(self, first=folder)
 
 
 def kit(version: str | None, jars: Path | None = None) -> Kit:

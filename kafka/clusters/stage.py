@@ -194,20 +194,21 @@ class Stage:
 
     def stop(self, broker: int) -> None:
         """Stop a broker by SIGTERM: a controlled shutdown."""
-        self.story.tell(f"stop broker {broker} (SIGTERM, a controlled shutdown)", "operator")
+        self._end_by(broker, signal.SIGTERM, f"stop broker {broker} (SIGTERM, a controlled shutdown)")
+
+    def kill(self, broker: int) -> None:
+        """Kill a broker by SIGKILL: a crash that loses nothing on disk."""
+        self._end_by(broker, signal.SIGKILL, f"kill broker {broker} (SIGKILL)")
+
+    def _end_by(self, broker: int, number: signal.Signals, text: str) -> None:
+        self.story.tell(text, "operator")
         self._down.add(broker)
-        self.cluster.signal(broker, signal.SIGTERM)
+        self.cluster.signal(broker, number)
 
     def shut_down(self, broker: int) -> None:
         """Stop a broker, and wait until its process has ended."""
         self.stop(broker)
         self.wait_stopped(broker)
-
-    def kill(self, broker: int) -> None:
-        """Kill a broker by SIGKILL: a crash that loses nothing on disk."""
-        self.story.tell(f"kill broker {broker} (SIGKILL)", "operator")
-        self._down.add(broker)
-        self.cluster.signal(broker, signal.SIGKILL)
 
     def fail_disk(self, broker: int) -> None:
         """Remove the disk of a broker that has the topic.
