@@ -93,7 +93,7 @@ class Layout:
 
     def extent(self, size: Linear | int) -> int:
         """Return the number of elements that an array of this length has room for."""
-        return max(0, extent(size, self.rooms, self.lows)[1])
+        return room_of(size, self.rooms, self.lows)
 
     # -- kept
 
@@ -308,14 +308,11 @@ class Spots:
     def record(
         self, record: type[Record], dtype: np.dtype[Any], offset: int, limits: tuple[tuple[int, int], ...]
     ) -> tuple[Any, ...]:
-        return tuple(self._fields(record, dtype, offset, limits))
-
-    def _fields(
-        self, record: type[Record], dtype: np.dtype[Any], offset: int, limits: tuple[tuple[int, int], ...]
-    ) -> Iterator[Any]:
+        found = []
         for name, field in fields(record):
             inner, more = dtype.fields[name][:2]  # type: ignore[index]
-            yield self._field(field, inner, offset + more, limits)
+            found.append(self._field(field, inner, offset + more, limits))
+        return tuple(found)
 
     def _field(self, field: FieldType, dtype: np.dtype[Any], offset: int, limits: tuple[tuple[int, int], ...]) -> Any:
         if isinstance(field, Scalar):
@@ -326,7 +323,7 @@ class Spots:
             return self.record(field.record, dtype, offset, limits)
         if isinstance(field, ArrayOf):
             assert dtype.subdtype is not None
-            element, room = dtype.subdtype[0], self._room(field.length)
+            element, room = dtype.subdtype[0], room_of(field.length, self.rooms, self.lows)
             length = self._number(field.length, room)
             return ArraySpots(
                 length,
@@ -336,7 +333,7 @@ class Spots:
                 ),
             )
         count, place = dtype.fields["count"][:2]  # type: ignore[index]
-        room = self._room(field.room)
+        room = room_of(field.room, self.rooms, self.lows)
         most = self._number(field.room, room)
         size = self._spot(offset + place, count.itemsize, self._number(Linear({}, 0), 0), most, limits)
         items, start = dtype.fields["items"][:2]  # type: ignore[index]
@@ -353,9 +350,6 @@ class Spots:
         if known not in self._known:
             self._known[known] = self._number(End(domain, high=high), widest)
         return self._known[known]
-
-    def _room(self, size: Linear) -> int:
-        return max(0, extent(size, self.rooms, self.lows)[1])
 
     def _number(self, depending: Depending, widest: int) -> int:
         self.depends.append(depending)
@@ -402,7 +396,7 @@ def _described(field: FieldType, rooms: Mapping[str, int], lows: Mapping[str, in
         length = max(1, extent(field.length, rooms, lows)[1])  # an index that is wrong goes on with the first element
         (element,) = _described(field.element, rooms, lows)
         return (np.dtype((element, (length,))),)
-    room = max(0, extent(field.room, rooms, lows)[1])
+    room = room_of(field.room, rooms, lows)
     message = np.dtype(_describe(field.record, rooms, lows), align=True)
     return (np.dtype([("count", width(Range(0, field.room), rooms, lows)), ("items", message, (room,))], align=True),)
 
@@ -410,6 +404,10 @@ def _described(field: FieldType, rooms: Mapping[str, int], lows: Mapping[str, in
 def extent(value: Linear | int, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[int, int]:
     """Return the least and the greatest value of a sum for any constants of this shape."""
     return linear(value).span(lows, rooms)
+
+
+def room_of(size: Linear | int, rooms: Mapping[str, int], lows: Mapping[str, int]) -> int:
+    return max(0, extent(size, rooms, lows)[1])
 
 
 def ends_of(

@@ -97,7 +97,10 @@ class Walker:
         self._c, self._checks = self.kernels.constants(constants), self.kernels.checks(constants)
         self._of_states, self._of_steps = source.state_properties, source.step_properties
         self._asked_states, self._asked_steps = self._asked(self._of_states), self._asked(self._of_steps)
-        self._columns = self._column_of_each()
+        places = {item.name: (False, place) for place, item in enumerate(self._of_states)}
+        places |= {item.name: (True, place) for place, item in enumerate(self._of_steps)}
+        self._columns = [places[item.name] for item in properties]
+        """Where the kernel decides each property: whether over steps, and its number there."""
         self._kernel = partial(walk_kernel(), self.module.expand, self.module.judge)
         """kernel.py describes the other arguments."""
 
@@ -234,12 +237,6 @@ class Walker:
 
     def _words(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return rows.view(np.uint64).reshape(len(rows), self.layout.words)
-
-    def _column_of_each(self) -> list[tuple[bool, int]]:
-        """Return where the kernel decides each property: whether over steps, and its number there."""
-        places = {item.name: (False, place) for place, item in enumerate(self._of_states)}
-        places.update({item.name: (True, place) for place, item in enumerate(self._of_steps)})
-        return [places[item.name] for item in self.properties]
 
     def _asked(self, compiled_properties: tuple[Property, ...]) -> np.ndarray[Any, Any]:
         """Return for each compiled property 0 (not requested), 1 (must hold) or 2 (a witness)."""

@@ -103,13 +103,13 @@ class Lifted(Making):
 
 def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, greatest: bool) -> nodes.Call:
     """Return `max` or `min` of a fold's values; `default` is the value of an empty one."""
-    at, first = lifted.at, fold.clauses[0]
-    moved = _Moved(lifted, fold)
-    if isinstance(first.source, nodes.Numbers):
-        start, stop = lifted.given(first.source.start), lifted.given(first.source.stop)
-    else:
-        start = stop = lifted.given(first.source)
-    otherwise = None if default is None else lifted.given(default)
+    at, first, moved = lifted.at, fold.clauses[0].source, _Moved(fold)
+
+    def given(part: Any) -> nodes.Local:
+        return lifted.read(lifted.given(part))
+
+    outside = rebuilt(first, given) if isinstance(first, nodes.Numbers) else given(first)
+    otherwise = None if default is None else given(default)
     for slot in moved.free:
         moved.slots[slot] = lifted.given(nodes.Local(slot, at=at, type=slot.type))
     for slot in moved.own:
@@ -124,23 +124,11 @@ def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, gre
     for number, clause in reversed(list(enumerate(fold.clauses))):
         for test in reversed(clause.tests):
             body = (nodes.If(moved.node(test), body, (), at=at),)
-        source: nodes.Source
-        if number == 0:
-            source = (
-                nodes.Numbers(lifted.read(start), lifted.read(stop), at=at)
-                if isinstance(first.source, nodes.Numbers)
-                else lifted.read(start)
-            )
-        elif isinstance(clause.source, nodes.Numbers):
-            source = nodes.Numbers(moved.node(clause.source.start), moved.node(clause.source.stop), at=at)
-        else:
-            source = moved.node(clause.source)
+        source = moved.node(clause.source) if number else outside
         body = (nodes.For(moved.slots[clause.slot], source, body, at=at),)
-    result = (
-        lifted.read(best)
-        if otherwise is None
-        else nodes.Select(lifted.read(seen), lifted.read(best), lifted.read(otherwise), at=at)
-    )
+    result: Expression = lifted.read(best)
+    if otherwise is not None:
+        result = nodes.Select(lifted.read(seen), result, otherwise, at=at)
     zero = (nodes.Assign(best, lifted.number(0), at=at), nodes.Assign(seen, lifted.number(0), at=at))
     return lifted.call([*zero, *body, nodes.Return(result, at=at)])
 
@@ -148,8 +136,7 @@ def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, gre
 class _Moved:
     """The inside of a fold as a separate function; the outer variables that it reads become parameters."""
 
-    def __init__(self, lifted: Lifted, fold: nodes.Fold) -> None:
-        self.lifted = lifted
+    def __init__(self, fold: nodes.Fold) -> None:
         every = [*fold.clauses[1:], *(test for test in fold.clauses[0].tests), fold.value]
         own = [fold.clauses[0].slot, *(item.slot for item in inside(every) if isinstance(item, nodes.Clause))]
         self.own = list(dict.fromkeys(own))

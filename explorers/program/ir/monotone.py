@@ -10,6 +10,7 @@ conservative: only bags are followed, and numbers given to messages when they ar
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from fencepost.explorers.program.ir import nodes, oversights
 from fencepost.explorers.program.ir.nodes import BinaryOp, Expression, FoldOp, Node, Order, Slot
@@ -87,11 +88,12 @@ def _shrinking(program: Program) -> set[str]:
     return found
 
 
-class Place:
+class Place(NamedTuple):
     """The place of a budget."""
 
-    def __init__(self, path: str, field: str, record: type[Record]) -> None:
-        self.path, self.field, self.record = path, field, record
+    path: str
+    field: str
+    record: type[Record]
 
     def is_meant(self, node: Node) -> bool:
         """Return whether a node may be this budget, in any of its records."""

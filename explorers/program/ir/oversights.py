@@ -52,20 +52,19 @@ def _never_tried(
 ) -> Iterator[ModelWarning]:
     for name, domain in params:
         if isinstance(domain, Index) and domain.low == NONE:
-            yield ModelWarning(
-                "none-never-tried",
-                about,
+            text = (
                 f"parameter {name!r} of {of} may be NONE by its domain, and NONE is never tried: "
-                "give it a domain without NONE, and the case of NONE an action of its own.",
+                "give it a domain without NONE, and the case of NONE an action of its own."
             )
         elif isinstance(domain, Range) and _may_begin_at_none(machine, domain):
-            yield ModelWarning(
-                "none-never-tried",
-                about,
-                f"parameter {name!r} of {of} has a domain that begins at "
-                f"-1{'' if isinstance(domain.low, int) else ' for some constants'}, and -1 means NONE, which is never "
-                "tried: begin at 0, and subtract where the number is read.",
+            sometimes = "" if isinstance(domain.low, int) else " for some constants"
+            text = (
+                f"parameter {name!r} of {of} has a domain that begins at -1{sometimes}, and -1 means NONE, which is "
+                "never tried: begin at 0, and subtract where the number is read."
             )
+        else:
+            continue
+        yield ModelWarning("none-never-tried", about, text)
 
 
 def _may_begin_at_none(machine: Machine, domain: Range) -> bool:

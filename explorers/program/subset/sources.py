@@ -5,7 +5,7 @@ Every number that a machine declares must fit all engines: 62 bits and a sign.
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Consts, Queue, Rec, Type, kind_of
@@ -63,14 +63,12 @@ def called(reader: Reader, node: ast.expr) -> str:
 
 def iterate(reader: Reader, target: ast.expr, source: ast.expr) -> None:
     """Check the source of a loop or a generator, and bind its variables."""
-    found = items(reader, source, inside=False)
-    _bind(reader, target, found)
+    _bind(reader, target, items(reader, source, inside=False))
 
 
 def items(reader: Reader, source: ast.expr, *, inside: bool) -> Items:
     """Check a source and return its items; `inside` another source, bags are refused."""
     scope = reader.scope
-    assert source is not None
     name = called(reader, source)
     if name in WRAPPERS:
         scope.made.views.add(source)
@@ -98,7 +96,7 @@ def _arguments(source: ast.expr) -> tuple[list[ast.expr], dict[str, ast.expr]]:
     return source.args, {str(item.arg): item.value for item in source.keywords}
 
 
-def _range(reader: Reader, source: ast.expr) -> Item:
+def _range(reader: Reader, source: ast.expr) -> Items:
     args, named = _arguments(source)
     if not 1 <= len(args) <= 3 or named:
         instead = "write range(n) or range(a, b)"
@@ -165,9 +163,7 @@ def _reversed(reader: Reader, source: ast.expr) -> Items:
     return items(reader, args[0], inside=True)
 
 
-_ITEMS: dict[str, Callable[[Reader, ast.expr], Items]] = dict(
-    zip(("range", *WRAPPERS), (_range, _enumerate, _zip, _reversed), strict=True)
-)
+_ITEMS = {"range": _range, "enumerate": _enumerate, "zip": _zip, "reversed": _reversed}
 
 
 def _bind(reader: Reader, target: ast.expr, found: Items) -> None:
