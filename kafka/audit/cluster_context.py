@@ -77,6 +77,8 @@ class Presence:
     epoch: int = -1
     fenced: bool = True
     stopping: bool = False
+    _ends: list[int] = field(default_factory=list)
+    _offsets: list[int] = field(default_factory=list)
 
     def change(self, offset: int, time: int) -> None:
         """Record the broker's state from here on."""
@@ -88,10 +90,6 @@ class Presence:
         elif not self.fenced and not self.stopping and is_away:
             assert last is not None
             self.away[-1] = last._replace(end=offset, until=time)
-
-    def __post_init__(self) -> None:
-        self._ends: list[int] = []
-        self._offsets: list[int] = []
 
     def done(self) -> None:
         """Prepare it for queries."""

@@ -211,13 +211,13 @@ class Brokers:
         self, broker: int, offset: int, epoch: int, fetched: int = NOBODY, version: int = FETCH_BY_NAME, **more: Any
     ) -> Any:
         """Return a broker's answer to a fetch."""
-        row: dict[str, Any] = {
-            "partition": 0,
-            "current_leader_epoch": epoch,
-            "fetch_offset": offset,
+        row: dict[str, Any] = {"partition": 0, "current_leader_epoch": epoch, "fetch_offset": offset}
+        row |= {
             "last_fetched_epoch": fetched,
+            "partition_max_bytes": 1 << 20,
+            "log_start_offset": NOBODY,
+            "replica_directory_id": None,
         }
-        row |= {"partition_max_bytes": 1 << 20, "log_start_offset": NOBODY, "replica_directory_id": None}
         body = {"max_wait": wire.NO_TIME, "min_bytes": 0, "session_epoch": -1, "forgotten_topics_data": []}
         topics = [{"topic": self.topic, "topic_id": self.identity, "partitions": [row]}]
         return self.call(self.where[broker], wire.FETCH, version, {**body, "topics": topics, **more})

@@ -345,6 +345,5 @@ class Player:
 
     def _is_there(self, value: str, partition: int) -> bool:
         """Return whether a record is in the leader's log: truncated records need not be read."""
-        now = self.world.s.image[self.world.s.newest].partition[partition]
-        log = self.world.logs[partition, now.topic, now.epoch][self.world.starts.get(partition, 0) :]
+        log = self.world.logs[self.world.place(partition)][self.world.starts.get(partition, 0) :]
         return any(item.value == value for item in log)

@@ -148,14 +148,9 @@ class OwnClient:
         seeds = [(host, int(port)) for host, _, port in (text.partition(":") for text in self.command["bootstrap"])]
         for at in [*self.chance.sample(known, len(known)), *(() if self.where else seeds)]:
             with suppress(OSError, asyncio.IncompleteReadError):
-                topics = {
-                    "topics": [{"topic_id": None, "name": self.command["topic"]}],
-                    "allow_auto_topic_creation": False,
-                }
-                told = await self._call(
-                    at, wire.METADATA, METADATA, {**topics, "include_topic_authorized_operations": False}
-                )
-                self._apply(told)
+                body = {"allow_auto_topic_creation": False, "include_topic_authorized_operations": False}
+                topics = [{"topic_id": None, "name": self.command["topic"]}]
+                self._apply(await self._call(at, wire.METADATA, METADATA, {**body, "topics": topics}))
                 return
 
     def _apply(self, told: Any) -> None:
@@ -245,11 +240,8 @@ class OwnClient:
             self.hear({"event": "acked", "partition": partition, "value": value, "offset": 0})
             return
         rows = [{"index": partition, "records": wire.batch(0, NOBODY, value, self._numbers(known, value))}]
-        body = {
-            "acks": -1,
-            "timeout": wire.NO_TIME,
-            "topic_data": [{"name": self.command["topic"], "partition_data": rows}],
-        }
+        data = [{"name": self.command["topic"], "partition_data": rows}]
+        body = {"acks": -1, "timeout": wire.NO_TIME, "topic_data": data}
         told = await self._call(at, wire.PRODUCE, PRODUCE, {"transactional_id": None, **body})
         found = told.responses[0].partition_responses[0]
         if found.error_code == wire.NONE:
@@ -279,12 +271,8 @@ class OwnClient:
         if not known.is_validated:
             await self._validate(partition, at)
             return
-        row = {
-            "partition": partition,
-            "current_leader_epoch": known.epoch,
-            "fetch_offset": known.position,
-            "partition_max_bytes": 1 << 20,
-        }
+        row = {"partition": partition, "current_leader_epoch": known.epoch, "fetch_offset": known.position}
+        row |= {"partition_max_bytes": 1 << 20}
         body = {"max_wait": wire.NO_TIME, "min_bytes": 1, "session_epoch": -1, "forgotten_topics_data": []}
         body["rack_id"] = self.command["rack"]
         topics = [{"topic_id": known.topic, "partitions": [{**row, "replica_directory_id": None}]}]

@@ -136,13 +136,8 @@ def answer(message: Message, values: dict[str, Any]) -> bytes:
 
 def request(api: int, version: int, correlation: int, values: dict[str, Any]) -> bytes:
     """Return a request as bytes."""
-    header = {
-        "request_api_key": api,
-        "request_api_version": version,
-        "correlation_id": correlation,
-        "client_id": "fencepost",
-    }
-    return _written(header, schema(api, version, is_answer=False), values)
+    header = {"request_api_key": api, "request_api_version": version, "correlation_id": correlation}
+    return _written({**header, "client_id": "fencepost"}, schema(api, version, is_answer=False), values)
 
 
 def read_request(frame: bytes) -> Message:

@@ -129,13 +129,17 @@ class World:
             for epoch in range(newest(self.s).partition[partition].epoch + 1):
                 self.logs[partition, 0, epoch] = []
 
+    def place(self, partition: int) -> tuple[int, int, int]:
+        """Return the key of the newest leader's log: the partition, its topic, and the epoch."""
+        now = newest(self.s).partition[partition]
+        return partition, now.topic, now.epoch
+
     def apply(self, move: Move) -> list[tuple[int, int]]:
         """Take a step of the cluster; return the partitions with truncated logs and their offsets."""
         if move.name == "records_are_lost":
             self.cut.add(move.args[0])
         elif move.name in ("leader_is_missing", "leader_is_unknown"):
-            now = newest(self.s).partition[move.args[0]]
-            self.absent.setdefault((move.args[0], now.topic, now.epoch), move.name.removeprefix("leader_is_"))
+            self.absent.setdefault(self.place(move.args[0]), move.name.removeprefix("leader_is_"))
         elif move.name == "epoch_is_unknown":
             self.nameless.add(move.args[0])
         elif move.name == "broker_is_slow":
@@ -154,10 +158,7 @@ class World:
         return []
 
     def _change_producers(self, move: Move) -> None:
-        ends = {}
-        for partition in range(self.c.partitions):
-            now = newest(self.s).partition[partition]
-            ends[partition] = len(self.logs[partition, now.topic, now.epoch])
+        ends = {partition: len(self.logs[self.place(partition)]) for partition in range(self.c.partitions)}
         if move.name == "answers_are_lost":
             self.silent.add(move.args[0])
         elif move.name == "connections_end":
@@ -171,8 +172,7 @@ class World:
 
     def _change_copy(self, move: Move) -> None:
         partition, copy = move.args[0], self.copies.get(move.args[0])
-        now = newest(self.s).partition[partition]
-        end = len(self.logs[partition, now.topic, now.epoch])
+        end = len(self.logs[self.place(partition)])
         if move.name == "records_are_deleted":
             self.starts[partition] = end
         elif move.name == "follower_serves":
@@ -191,13 +191,10 @@ class World:
 
     def _begin_log(self, partition: int) -> list[tuple[int, int]]:
         """Start the new leader's log with that of the previous leader, or a prefix of it."""
-        now = newest(self.s).partition[partition]
-        key = (partition, now.topic, now.epoch)
-        if now.epoch == 0:
-            self.logs[key] = []
+        _, topic, epoch = key = self.place(partition)
+        self.logs[key] = list(self.logs[partition, topic, epoch - 1]) if epoch else []
+        if not epoch:
             return []
-        before = self.logs[partition, now.topic, now.epoch - 1]
-        self.logs[key] = list(before)
         return self._lose(partition, key)
 
     def _lose(self, partition: int, key: tuple[int, int, int]) -> list[tuple[int, int]]:
@@ -215,9 +212,8 @@ class World:
         """Append a record to the newest leader's log; return its value."""
         self.written += 1
         value = f"r{self.written}"
-        now = newest(self.s).partition[partition]
-        view = self.view(partition, self.s.newest)
-        self.logs[partition, now.topic, now.epoch].append(Record(max(view.wire_epoch, 2 * now.epoch), value))
+        key, view = self.place(partition), self.view(partition, self.s.newest)
+        self.logs[key].append(Record(max(view.wire_epoch, 2 * key[2]), value))
         return value
 
     def settle(self) -> list[tuple[int, int]]:
@@ -227,8 +223,7 @@ class World:
         self.copies = {partition: copy._replace(lacks=0) for partition, copy in self.copies.items()}
         cuts = []
         for partition in range(self.c.partitions):
-            now = newest(self.s).partition[partition]
-            key = (partition, now.topic, now.epoch)
+            key = self.place(partition)
             if key in self.absent or (partition in self.cut and self.logs[key]):
                 self.absent[key] = "restored"
                 cuts += self._lose(partition, key)
@@ -285,10 +280,9 @@ class World:
 
     def is_lost(self, partition: int, topic: int, offset: int, epoch: int) -> bool:
         """Return whether the newest leader's log lacks a record of this offset and epoch: the model's `departs`."""
-        now = newest(self.s).partition[partition]
-        log: Any = SimpleNamespace(log=self.logs[partition, now.topic, now.epoch], start=0)
-        log.end = len(log.log)
-        return topic != now.topic or departs(log, self.view(partition, self.s.newest).wire_epoch, offset + 1, epoch)
+        key = self.place(partition)
+        log: Any = SimpleNamespace(log=self.logs[key], start=0, end=len(self.logs[key]))
+        return topic != key[1] or departs(log, self.view(partition, self.s.newest).wire_epoch, offset + 1, epoch)
 
     def produce(
         self, broker: int, partition: int, values: list[str], numbers: wire.Numbers = wire.UNNUMBERED

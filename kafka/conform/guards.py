@@ -206,18 +206,17 @@ class Refusals:
         """Return this with the keys of the contract."""
         return {
             "tries": self.tries,
-            "refused": [
-                {"action": action, "answer": answer, "times": times}
-                for (action, answer), times in sorted(self.answers.items())
-            ],
-            "untried": [
-                {"action": action, "why": why, "times": times} for (action, why), times in sorted(self.untried.items())
-            ],
+            "refused": _counted(self.answers, "answer"),
+            "untried": _counted(self.untried, "why"),
             "forbidden": [
                 {"answer": item.answer, "steps": list(item.steps), "constants": item.constants.shown}
                 for item in self.forbidden
             ],
         }
+
+
+def _counted(found: Counter[tuple[str, str]], name: str) -> list[dict[str, Any]]:
+    return [{"action": action, name: what, "times": times} for (action, what), times in sorted(found.items())]
 
 
 def groups(bound: Binding) -> list[Variant]:

@@ -369,13 +369,8 @@ CLAIMS: tuple[tuple[str, ClaimCheck], ...] = (
     ("SEED-TOKEN-8", stale_metadata),
     ("SEED-TOKEN-18", newer_api_versions),
     ("SEED-TOKEN-19", unknown_tags_are_skipped),
-    ("SEED-TOKEN-7", headers_carry_nothing),
-    ("SEED-TOKEN-9", headers_carry_nothing),
-    ("SEED-TOKEN-10", headers_carry_nothing),
-    ("SEED-TOKEN-20", headers_carry_nothing),
-    ("SEED-TOKEN-35", no_contexts),
-    ("SEED-TOKEN-40", no_contexts),
-    ("SEED-TOKEN-41", no_contexts),
+    *((f"SEED-TOKEN-{number}", headers_carry_nothing) for number in (7, 9, 10, 20)),
+    *((f"SEED-TOKEN-{number}", no_contexts) for number in (35, 40, 41)),
 )
 """Entries of the registry, each with its check."""
 Row = dict[str, str]
