@@ -256,6 +256,11 @@ def judged(item: Property, path: Path | None, *, complete: bool) -> PropertyResu
     return PropertyResult(item.name, item.kind, verdict, path)
 
 
+def undetermined(item: Property) -> PropertyResult:
+    """Return the result of a property on which nothing was decided."""
+    return judged(item, None, complete=False)
+
+
 @dataclass(frozen=True)
 class CrossCheck:
     """Number of stored states that were expanded once more, and of those that the search expanded."""

@@ -16,7 +16,7 @@ from fencepost.explorers.liveness.shown import confirmed
 from fencepost.explorers.native.blame import blame
 from fencepost.explorers.native.expansion import Expansion
 from fencepost.explorers.running.interrupts import Signals, Stoppable, Stopped
-from fencepost.explorers.verdict import Cause, PropertyResult, Reach, Reason, Result, Verdict, out_of_time
+from fencepost.explorers.verdict import Cause, PropertyResult, Reach, Reason, Result, out_of_time, undetermined
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.errors import DomainError, MismatchError
 from fencepost.model.language.interpreter import Path
@@ -37,7 +37,7 @@ class Engine(Stoppable):
     def judge(self, result: Result, order: tuple[Property, ...]) -> Result:
         """Return the result with these properties judged, in `order`; any left when time runs out are undetermined."""
         if not result.complete:
-            return with_behaviours(result, order, self.unknown)
+            return with_behaviours(result, order, undetermined)
         found: dict[str, PropertyResult] = {}
         why = ""
         with Signals(self.ask):
@@ -51,15 +51,11 @@ class Engine(Stoppable):
                 why = error.why
             except DomainError as error:
                 return beside_error(error, result, order, found)
-        made = with_behaviours(result, order, lambda prop: found.get(prop.name) or self.unknown(prop))
+        made = with_behaviours(result, order, lambda prop: found.get(prop.name) or undetermined(prop))
         seconds = time.perf_counter() - self.began
         return replace(
             made, complete=not why, why_stopped=why, seconds=max(result.seconds, seconds - self.compile_seconds)
         )
-
-    @staticmethod
-    def unknown(prop: Property) -> PropertyResult:
-        return PropertyResult(prop.name, prop.kind, Verdict.UNDETERMINED)
 
     @property
     def compile_seconds(self) -> float:
@@ -103,11 +99,14 @@ class Engine(Stoppable):
         path = self.path(prop, args, answer) if answer.begin >= 0 else None
         return BehaviourFinding(args, answer.reach, answer.worst, answer.best, path, not whens.any(), answer.near)
 
+    def predicate(self, name: str) -> tuple[Any, Array]:
+        """Return a kernel of the properties, and a fresh check array for it."""
+        kernels = self.compiled.predicates
+        return getattr(kernels.module, name), kernels.checks(self.search.constants)
+
     def marks(self, number: int, prop: Property, args: tuple[int, ...]) -> Array:
         """Return for each state whether `when` and `then` hold, as bits."""
-        kernels_of = self.compiled.predicates
-        mark = getattr(kernels_of.module, f"mark_{number}")
-        checks = kernels_of.checks(self.search.constants)
+        mark, checks = self.predicate(f"mark_{number}")
         found = np.zeros(self.rows.states, np.uint8)
         values = np.array(args or (0,), np.int64)
         for owner, part in enumerate(self.search.partitions):
@@ -165,9 +164,7 @@ class Engine(Stoppable):
         """Return the cost of each edge by the property's function; -1 for an error, which matters only if the edge
         counts.
         """
-        kernels_of = self.compiled.predicates
-        cost = getattr(kernels_of.module, f"cost_{number}")
-        checks = kernels_of.checks(self.search.constants)
+        cost, checks = self.predicate(f"cost_{number}")
         found = np.empty(len(self.rows.targets), np.int64)
         first = 0
         while first < len(found):
@@ -178,7 +175,7 @@ class Engine(Stoppable):
             if checks[0]:
                 first = int(edges[int(checks[1])]) + 1
                 found[first - 1] = -1
-                checks = kernels_of.checks(self.search.constants)
+                cost, checks = self.predicate(f"cost_{number}")
         return found
 
     def both_sides(self, edges: Array) -> tuple[Array, Array]:
@@ -187,9 +184,7 @@ class Engine(Stoppable):
 
     def check_failed(self, number: int, edge: int) -> int:
         """Return the check that fails when an edge's cost is computed, 0 without one."""
-        kernels_of = self.compiled.predicates
-        checks = kernels_of.checks(self.search.constants)
-        cost = getattr(kernels_of.module, f"cost_{number}")
+        cost, checks = self.predicate(f"cost_{number}")
         cost(checks, *self.both_sides(np.array([edge])), 1, self.c, np.empty(1, np.int64))
         return int(checks[0])
 

@@ -8,7 +8,7 @@ from itertools import count
 from typing import NamedTuple
 
 from fencepost.explorers.liveness.shown import Instance, confirmed, instances, retrace
-from fencepost.explorers.verdict import LEFT, Cost, PropertyResult, Reach, Result, Verdict, model_error
+from fencepost.explorers.verdict import LEFT, Cost, PropertyResult, Reach, Result, Verdict, model_error, undetermined
 from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError
@@ -334,8 +334,7 @@ def with_behaviours(
     try:
         for prop in properties:
             if prop.kind.over_behaviours:
-                unknown = PropertyResult(prop.name, prop.kind, Verdict.UNDETERMINED)
-                known[prop.name] = judge(prop) if result.complete else unknown
+                known[prop.name] = judge(prop) if result.complete else undetermined(prop)
     except DomainError as error:
         return beside_error(error, result, properties, known)
     return replace(result, properties=tuple(known[prop.name] for prop in properties))
@@ -348,7 +347,7 @@ def beside_error(
 
     Raises the error if nothing is violated.
     """
-    found = {item.name: PropertyResult(item.name, item.kind, Verdict.UNDETERMINED) for item in properties}
+    found = {item.name: undetermined(item) for item in properties}
     found |= {item.name: item for item in result.properties} | dict(known)
     if not any(item.verdict is Verdict.VIOLATED for item in found.values()):
         raise error

@@ -350,14 +350,8 @@ def load(source: Source, level: int = LEVEL) -> Kernels:
 
 
 def bound(source: Source, found: Library, level: int) -> Kernels:
-    return Kernels(
-        source,
-        SimpleNamespace(**shared(), **found.kernels()),
-        level,
-        found.seconds,
-        found.memory,
-        seconds_to_optimize(source),
-    )
+    code = SimpleNamespace(**shared(), **found.kernels())
+    return Kernels(source, code, level, found.seconds, found.memory, seconds_to_optimize(source))
 
 
 class Tier(StrEnum):

@@ -15,7 +15,7 @@ import numpy as np
 from fencepost.explorers.native.checkpoint import model_of
 from fencepost.explorers.running import sealed
 from fencepost.explorers.running.files import MOST
-from fencepost.explorers.running.interrupts import Signals
+from fencepost.explorers.running.interrupts import Signals, Stoppable
 from fencepost.explorers.running.sealed import DamagedError
 from fencepost.explorers.spark.session import first_cause
 from fencepost.explorers.spark.store import Store, folder_of
@@ -217,15 +217,9 @@ def run(
     found_done = len(wanted) - len(waiting)
     swept = Swept(folder, len(wanted), found_done, 0, found_done, 0.0)
     began, parallel = time.perf_counter(), spark.sparkContext.defaultParallelism
-    size = FIRST_ROUND * parallel
-
-    def ask(why: str) -> bool:
-        first = not swept.why_stopped
-        swept.why_stopped = swept.why_stopped or why
-        return first
-
-    with Signals(ask):
-        while waiting and not swept.why_stopped:
+    size, asked = FIRST_ROUND * parallel, Stoppable()
+    with Signals(asked.ask):
+        while waiting and not asked.stop_asked:
             chosen, waiting = waiting[:size], waiting[size:]
             before = time.perf_counter()
             try:
@@ -234,7 +228,7 @@ def run(
                 if not swept.done:
                     raise
                 waiting = [*chosen, *waiting]
-                swept.why_stopped = Reason(str(error).rstrip("."), Cause.ERROR)
+                asked.stop_asked = Reason(str(error).rstrip("."), Cause.ERROR)
                 break
             swept.done += len(chosen)
             swept.walks += sum(item.last - item.first for item in chosen)
@@ -245,9 +239,8 @@ def run(
             if tell is not None:
                 tell(swept.walks, swept.walks * sweep.depth, swept.seconds)
             if budget is not None and swept.seconds > budget and waiting:
-                swept.why_stopped = swept.why_stopped or out_of_time(budget)
-    if not waiting:
-        swept.why_stopped = ""
+                asked.ask(out_of_time(budget))
+    swept.why_stopped = asked.stop_asked if waiting else ""
     return swept
 
 
