@@ -1,7 +1,7 @@
-"""Operators and configuration: raising and lowering min.insync.replicas while it is in use, and turning ELR off.
+"""Operators and configuration: raising and lowering min.insync.replicas in a running cluster, and turning ELR off.
 
-After ConfigurationControlManager.incrementalAlterConfigs. The record goes through the controller's log like any other,
-so each node acts on it once it has applied it: the controller at once, each broker later.
+Modelled on ConfigurationControlManager.incrementalAlterConfigs. The configuration record goes through the controller's
+log like any other record. Each node acts on it once it has applied it: the controller immediately, each broker later.
 """
 
 from fencepost.model.cluster.constants import C
@@ -13,7 +13,7 @@ from fencepost.model.language import NONE, action, require
 
 @action()
 def operator_raises_min_isr(s: State, c: C) -> None:
-    """An operator raises min.insync.replicas by one, at most to the number of brokers: above that nothing changes."""
+    """An operator raises min.insync.replicas by one, at most to the number of brokers: higher values have no effect."""
     require(s.budget.raises > 0, bound=C.raises)
     require(has_room(s, c), bound=C.metadata_lag)
     require(c.min_isr + newest(s).raised < c.brokers)
@@ -36,7 +36,7 @@ def operator_turns_elr_off(s: State, c: C) -> None:
     """An operator turns eligible leader replicas off (kafka-features downgrade --feature
     eligible.leader.replicas.version=0).
 
-    Brokers do not read that. Nothing clears the ELRs that partitions have (FeatureControlManager.replay).
+    Brokers do not read this feature. The downgrade does not clear the partitions' ELRs (FeatureControlManager.replay).
     """
     require(s.budget.elr_disables > 0, bound=C.elr_disables)
     require(c.elr)
@@ -45,11 +45,12 @@ def operator_turns_elr_off(s: State, c: C) -> None:
 
 
 def change_min_isr(s: State, c: C, by: int) -> None:
-    """Write another min ISR, and with it a ClearElrRecord: no replica stays eligible by the old one.
+    """Write a new min ISR, together with a ClearElrRecord: replicas that were eligible under the old value no longer
+    are.
 
-    ReplicationControlManager.removeTopicElrs: it forgets the last known leader too, and writes only to partitions with
-    something to forget, which opens a partition epoch. A partition without a leader whose candidates are forgotten
-    never gets one (HYP-12).
+    ReplicationControlManager.removeTopicElrs. It also clears the last known leader. It writes only to partitions that
+    have either, and gives them a new partition epoch. If a partition has no leader and its candidates are cleared, it
+    never gets a leader again (HYP-12).
     """
     has_something = s.elr != 0 or s.last_known_leader != NONE
     forgets = has_elr(s, c) and has_something and (newest(s).leader != NONE or c.leaderless_elr_is_cleared)

@@ -1,7 +1,7 @@
 """Sizes, budgets and switches of the replication model.
 
-A switch that defaults to on is a check or a rule of Kafka; turning it off brings back the bug that it prevents. A
-switch that defaults to off adds a feature, or a behaviour that Kafka has and should not have.
+A switch that is on by default is one of Kafka's checks or rules; turning it off restores the bug that it prevents. A
+switch that is off by default adds a feature, or a behaviour that Kafka has but should not have.
 """
 
 from enum import IntEnum
@@ -19,7 +19,7 @@ class Truncation(IntEnum):
 
 
 class Loss(IntEnum):
-    """The brokers whose crash may lose records."""
+    """The brokers that may lose records in a crash."""
 
     NONE = 0
     OUTSIDE_ISR = 1
@@ -27,7 +27,7 @@ class Loss(IntEnum):
 
 
 class Rollback(IntEnum):
-    """The events after which a leader gives up a requested ISR change."""
+    """The events after which a leader abandons a requested ISR change."""
 
     INELIGIBLE = 0
     ANY_ERROR = 1
@@ -36,11 +36,11 @@ class Rollback(IntEnum):
 
 
 class FencedAnswers(IntEnum):
-    """A follower's reaction if the leader epoch of its query is old: it stops
-    fetching until the next epoch.
+    """A follower's reaction if the leader answers that the epoch of its query is fenced: it stops fetching until the
+    next epoch.
 
-    Checked: unless it has already entered the next one. Ignored: never, which makes no difference, since no leader
-    serves it earlier.
+    CHECKED: unless it has already entered a later epoch. IGNORED: never, which makes no difference, since no leader
+    serves the follower before then.
     """
 
     IGNORED = 0
@@ -49,7 +49,9 @@ class FencedAnswers(IntEnum):
 
 
 class Field(IntEnum):
-    """The field HighWatermark (KIP-1166) of followers' fetches: nothing (2^63-1), their own, or unknown (-1)."""
+    """The field HighWatermark (KIP-1166) in followers' fetches: absent (2^63-1), the follower's own, or unknown
+    (-1).
+    """
 
     ABSENT = 0
     OWN = 1
@@ -57,14 +59,16 @@ class Field(IntEnum):
 
 
 class EpochSource(IntEnum):
-    """The source of a new ISR member's broker epoch at the leader."""
+    """Where the leader gets the broker epoch of a new ISR member from."""
 
     FETCH = 0
     CACHE = 1
 
 
 class Epochless(IntEnum):
-    """A leader's treatment of fetches without a broker epoch: accept, propose no member for them, or refuse."""
+    """How a leader treats fetches without a broker epoch: it accepts them, proposes no member because of them, or
+    refuses them.
+    """
 
     ACCEPTED = 0
     INELIGIBLE = 1
@@ -88,10 +92,10 @@ class Checkpoint(IntEnum):
 
 
 class Completion(IntEnum):
-    """The replicas that must be in the ISR for a reassignment to end.
+    """The replicas that must be in the ISR before a reassignment completes.
 
-    All that stay (KAFKA-15665); those that are added, as before; or those that are added, and all only if
-    replicas get fewer (KAFKA-19975).
+    All that remain (KAFKA-15665); only those that are added, as before; or those that are added, and all only if the
+    number of replicas decreases (KAFKA-19975).
     """
 
     ALL_TARGETS = 0
@@ -102,7 +106,7 @@ class Completion(IntEnum):
 class Publishing(IntEnum):
     """The order in which a broker applies an image's partition and configuration (BrokerMetadataPublisher).
 
-    Kafka applies topics first. Together: a partition has the min ISR of the image that its ISR is from.
+    Kafka applies topics first. TOGETHER: a partition's min ISR and ISR come from the same image.
     """
 
     TOPICS_FIRST = 0
@@ -111,8 +115,10 @@ class Publishing(IntEnum):
 
 
 class Judging(IntEnum):
-    """The min ISR by which the controller fills the ELR: its own; the smaller one of its own and that of the leader
-    that asks; or the smallest one that a broker may still act on, as heartbeats say which metadata it has applied.
+    """The min ISR by which the controller decides which replicas go into the ELR.
+
+    OWN: the controller's. SMALLER: the smaller of its own and the requesting leader's. HEARTBEATS: the smallest that
+    any broker may still act on, since heartbeats report which metadata a broker has applied.
     """
 
     OWN = 0

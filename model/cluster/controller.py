@@ -1,8 +1,8 @@
-"""The controller: fencing, elections and AlterPartition, one atomic machine behind its log.
+"""The controller: fencing, elections and AlterPartition, as one atomic machine behind its log.
 
-After ReplicationControlManager and ClusterControlManager; `partition_change.py` has the consequences of a change. Every
-action that changes something appends one image to the window and so needs room in it: brokers lag by at most
-`metadata_lag` images.
+Modelled on ReplicationControlManager and ClusterControlManager; `partition_change.py` computes the consequences of a
+change. Every action that changes something appends one image to the window and is enabled only if the window has room:
+brokers lag by at most `metadata_lag` images.
 """
 
 from fencepost.model.cluster.constants import C, Judging
@@ -41,7 +41,7 @@ def has_room(s: State, c: C) -> bool:
 
 
 def leader_without(s: State, c: C, broker: int) -> int:
-    """Return the leader once this broker is out of the ISR, the current one if it is not in the ISR."""
+    """Return the leader after this broker leaves the ISR; the current leader if the broker is not in the ISR."""
     image = newest(s)
     isr = bits.without(image.isr, broker)
     if isr == image.isr:
@@ -50,14 +50,16 @@ def leader_without(s: State, c: C, broker: int) -> int:
 
 
 def epoch_without(s: State, c: C, broker: int, leader: int) -> int:
-    """Return the leader epoch once this broker is out of the ISR and this one leads."""
+    """Return the leader epoch after this broker leaves the ISR and `leader` leads."""
     image = newest(s)
     isr = bits.without(image.isr, broker)
     return image.leader_epoch if isr == image.isr else epoch_for(s, c, isr, leader)
 
 
 def remove_from_isr(s: State, c: C, broker: int, leader: int) -> None:
-    """Remove a broker from the newest image's ISR, if it is in it; `leader` now leads (generateLeaderAndIsrUpdates)."""
+    """Remove a broker from the newest image's ISR, if it is a member; `leader` now leads
+    (generateLeaderAndIsrUpdates).
+    """
     isr = bits.without(newest(s).isr, broker)
     if isr != newest(s).isr:
         change_isr(s, c, isr, elr_after(s, c, isr, 0), leader)
@@ -67,7 +69,7 @@ def remove_from_isr(s: State, c: C, broker: int, leader: int) -> None:
 def controller_fences_broker(s: State, c: C, broker: int) -> None:
     """The controller fences a broker whose heartbeats stop: it loses ISR membership and leadership, then it is fenced.
 
-    ReplicationControlManager.handleBrokerFenced. Timeouts may strike any broker, running or not.
+    ReplicationControlManager.handleBrokerFenced. A session may time out for any broker, running or not.
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)
@@ -86,8 +88,8 @@ def controller_fences_broker(s: State, c: C, broker: int) -> None:
 def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     """The controller unfences a running broker that has applied its own registration; it may then be elected.
 
-    ReplicationControlManager.handleBrokerUnfenced: only a partition without a leader is examined, and if ELR is turned
-    off, the rest of its ELR is cleared then. A broker that wants to shut down is never unfenced
+    ReplicationControlManager.handleBrokerUnfenced: it changes only a partition without a leader, and if ELR was turned
+    off, clears what is left of its ELR. A broker that has asked to shut down is never unfenced
     (BrokerHeartbeatManager.calculateNextBrokerState).
     """
     image = newest(s)
@@ -134,7 +136,7 @@ def controller_elects_preferred(s: State, c: C, broker: int) -> None:
     """The controller moves leadership to the preferred replica; the ISR is unchanged.
 
     ReplicationControlManager.maybeTriggerLeaderChangeForPartitionsWithoutPreferredLeader. The preferred replica is the
-    first of the replica list, which an operator can reorder by a reassignment to the same brokers.
+    first of the replica list, which an operator can reorder with a reassignment to the same brokers.
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)
@@ -149,9 +151,10 @@ def controller_elects_preferred(s: State, c: C, broker: int) -> None:
 
 
 def is_from_current_leader(image: Image, m: AlterPartition) -> bool:
-    """Return whether a request has the controller's epochs (ReplicationControlManager.validateAlterPartitionData).
+    """Return whether the epochs in a request are the controller's
+    (ReplicationControlManager.validateAlterPartitionData).
 
-    They are never newer here, because there is one controller (NOT_CONTROLLER is not modelled).
+    They are never newer here, because there is only one controller (NOT_CONTROLLER is not modelled).
     """
     return (
         m.broker_epoch == image.broker_epoch[m.leader]
@@ -162,12 +165,14 @@ def is_from_current_leader(image: Image, m: AlterPartition) -> bool:
 
 
 def passes_epoch_checks(c: C, image: Image, m: AlterPartition) -> bool:
-    """Return whether the controller treats a request as the current leader's."""
+    """Return whether the controller accepts a request as coming from the current leader."""
     return is_from_current_leader(image, m) or (not c.request_epoch_checks and m.leader == image.leader)
 
 
 def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
-    """Return whether the controller treats a request as a copy of the last applied one: its ISR is already there."""
+    """Return whether the controller recognizes a request as a copy of the last one it applied: the ISR is already the
+    same.
+    """
     return (
         c.repeats_answers
         and m.broker_epoch == image.broker_epoch[m.leader]
@@ -179,15 +184,15 @@ def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
 
 
 def is_sent_again(s: State, m: AlterPartition) -> bool:
-    """Return whether another copy of a request is in flight: its sender has closed the connection of one of the two."""
+    """Return whether another copy of a request is in flight: its sender has closed one of the two connections."""
     return sum(other.status == Status.SENT and is_copy(other, m) for other in s.alter_partitions) > 1
 
 
 def is_eligible(s: State, c: C, m: AlterPartition) -> bool:
     """Return whether all proposed members may be in the ISR (ReplicationControlManager.ineligibleReplicasForIsr).
 
-    KIP-841 (version 2): neither fenced nor shutting down. KIP-903 (version 3): registered under the epoch that the
-    leader names; NONE asks for no check. Their directories are not checked (HYP-18).
+    KIP-841 (version 2): they are neither fenced nor shutting down. KIP-903 (version 3): they are registered under the
+    epoch that the leader names; NONE disables this check. Kafka does not check their directories (HYP-18).
     """
     image = newest(s)
     return (
@@ -208,11 +213,11 @@ def is_eligible(s: State, c: C, m: AlterPartition) -> bool:
 def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> None:
     """The controller commits the ISR that the leader asks for, if every epoch is current and every member eligible.
 
-    ReplicationControlManager.alterPartition, the checks in its order: STALE_BROKER_EPOCH, FENCED_LEADER_EPOCH,
-    INVALID_REQUEST, INVALID_UPDATE_VERSION, INELIGIBLE_REPLICA. If that ends a reassignment which removes the sender,
-    the answer is an error, NEW_LEADER_ELECTED, although the change was made. An answer with a new leader epoch is
-    ignored by the leader (Partition.handleAlterPartitionUpdate), so it is not sent. With `answers_are_lost` the answer
-    to a request that was sent again goes to the connection that its sender has closed.
+    ReplicationControlManager.alterPartition, its checks in order: STALE_BROKER_EPOCH, FENCED_LEADER_EPOCH,
+    INVALID_REQUEST, INVALID_UPDATE_VERSION, INELIGIBLE_REPLICA. If the change completes a reassignment that removes the
+    sender, the answer is the error NEW_LEADER_ELECTED, although the change was made. An answer with a new leader epoch
+    is ignored by the leader (Partition.handleAlterPartitionUpdate), so it is not sent. With `answers_are_lost`, the
+    answer to a request that was resent goes to the connection that its sender has closed.
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)
@@ -265,9 +270,9 @@ def controller_finds_replica_ineligible(s: State, c: C, m: AlterPartition) -> No
 def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> None:
     """The controller refuses a request with an old broker, leader or partition epoch.
 
-    If `normalize` is on, it has refused such a request already, since epochs never go back. The leader cannot tell
-    whether an earlier copy was applied, so its change stays pending until metadata arrives. With `repeats_answers` it
-    is told (KAFKA-14144).
+    If `normalize` is on, such a request has already been refused, since epochs only increase. The leader cannot tell
+    whether an earlier copy was applied, so its change stays pending until metadata arrives. With `repeats_answers`, the
+    controller answers that it was (KAFKA-14144).
     """
     require(is_sent(m))
     require(not passes_epoch_checks(c, newest(s), m))
@@ -275,7 +280,7 @@ def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 
 
 def answer(s: State, c: C, m: AlterPartition, status: int) -> None:
-    """Turn a request into the controller's answer to it; from then on only the leader's own fields matter.
+    """Turn a request into the controller's answer to it; from now on only the fields that the leader reads matter.
 
     The answer to a stray copy goes to a closed connection.
     """

@@ -1,8 +1,9 @@
-"""Records are deleted, and logs start above 0: by clients (DeleteRecords, KIP-107), by each replica's retention, and by
-followers that adopt their leader's start.
+"""Deletion of records, after which logs start above 0: by clients (DeleteRecords, KIP-107), by each replica's
+retention, and by followers that adopt their leader's start.
 
-After Partition.deleteRecordsOnLeader, UnifiedLog.maybeIncrementLogStartOffset, LogManager.checkpointLogStartOffsets and
-AbstractFetcherThread.fetchOffsetAndTruncate. Tiers and compaction are not modelled.
+Modelled on Partition.deleteRecordsOnLeader, UnifiedLog.maybeIncrementLogStartOffset,
+LogManager.checkpointLogStartOffsets and AbstractFetcherThread.fetchOffsetAndTruncate. Tiered storage and compaction are
+not modelled.
 """
 
 from fencepost.model.cluster import log
@@ -13,7 +14,7 @@ from fencepost.model.language import action, bits, require
 
 
 def delete(s: State, c: C, r: Replica, offset: int) -> None:
-    """Move the log start to `offset`: the records below were deleted on purpose."""
+    """Move the log start to `offset`: the records below it were deleted on purpose."""
     for deleted in range(max(c.deletions, c.expirations)):
         if r.start <= deleted < offset:
             s.ghost_deleted = bits.with_member(s.ghost_deleted, r.log[deleted].record)
@@ -29,8 +30,8 @@ def may_delete(c: C, r: Replica, offset: int) -> bool:
 def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
     """A client deletes the records below an offset at a leader, which may have been deposed.
 
-    Partition.deleteRecordsOnLeader: at most up to the high watermark. The files keep the records until a whole segment
-    is deleted. The client gets its answer once all live replicas have deleted them.
+    Partition.deleteRecordsOnLeader: it deletes at most up to the high watermark. The files keep the records until a
+    whole segment is deleted. The client is answered once all live replicas have deleted them.
     """
     r = s.replica[leader]
     require(offset <= c.deletions, bound=C.deletions)
@@ -42,9 +43,9 @@ def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
 
 @action(broker=Broker, offset=Offset)
 def broker_expires_records(s: State, c: C, broker: int, offset: int) -> None:
-    """A broker deletes old segments, whether it leads or follows, each by its own clock and high watermark.
+    """A broker deletes old segments, as leader or follower, according to its own clock and high watermark.
 
-    UnifiedLog.deleteOldSegments: here the last segment stays, and the log then starts at its first file.
+    UnifiedLog.deleteOldSegments. In the model, the last segment stays, and the log then starts at its first file.
     """
     r = s.replica[broker]
     require(offset <= c.expirations, bound=C.expirations)
@@ -59,7 +60,7 @@ def broker_expires_records(s: State, c: C, broker: int, offset: int) -> None:
 
 
 def write_log_start(r: Replica) -> None:
-    """Write the log start to the checkpoint; it is left out if the first file begins there."""
+    """Write the log start to the checkpoint, which omits it if the first file begins there."""
     r.checkpoint = r.start if r.start > log.first_in_files(r) else 0
 
 
@@ -76,10 +77,11 @@ def broker_writes_log_start(s: State, c: C, broker: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def follower_is_out_of_range(s: State, c: C, leader: int, follower: int) -> None:
-    """A follower asks for an offset that its leader does not have: it asks where that log begins and ends.
+    """A follower that asks for an offset its leader does not have now asks where the leader's log begins and ends.
 
-    AbstractFetcherThread.fetchOffsetAndTruncate: if its own log ends above the leader's, it truncates there; if it ends
-    below the leader's log start, it drops everything and starts over there. The fetch says nothing about its log end.
+    AbstractFetcherThread.fetchOffsetAndTruncate: if the follower's log ends above the leader's, it truncates to the
+    leader's end; if it ends below the leader's log start, it drops all records and starts again at the leader's log
+    start. The fetch does not change what the leader knows about the follower's log end.
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))

@@ -1,9 +1,9 @@
-"""Log directories (KIP-858): one fails under a running broker, comes back, is replaced by an empty one or taken out.
+"""Log directories (KIP-858): one fails under a running broker, comes back, is replaced by an empty one, or is removed.
 
-The replica of a broker lies in one of two directories; the other one has the metadata log and never fails alone,
-because the broker stops with it. A broker with a single directory is the same broker: its disk is replaced while it is
-down. After ReplicaManager.handleLogDirFailure, LogManager, AssignmentsManager, and handleDirectoriesOffline and
-handleAssignReplicasToDirs of ReplicationControlManager. Moves of logs between directories are not modelled.
+A broker's replica is in one of two directories. The other one contains the metadata log and never fails alone, because
+the broker stops with it. A broker with a single directory is modelled in the same way: its disk is replaced while it is
+down. Modelled on ReplicaManager.handleLogDirFailure, LogManager, AssignmentsManager, and handleDirectoriesOffline and
+handleAssignReplicasToDirs of ReplicationControlManager. Moving logs between directories is not modelled.
 """
 
 from fencepost.model.cluster import log
@@ -32,8 +32,8 @@ from fencepost.model.language import NONE, action, bits, require
 def log_directory_fails(s: State, c: C, broker: int) -> None:
     """The directory with the replica fails while the broker continues with the other one (handleLogDirFailure).
 
-    The replica is offline: it neither leads nor follows until the broker has restarted, with or without the directory.
-    Its fetch stays in flight, and pending writes wait until they time out.
+    The replica is offline: it neither leads nor follows until the broker restarts, with or without the directory. Its
+    fetch stays in flight, and pending writes are not answered before they time out.
     """
     r = s.replica[broker]
     require(s.budget.directory_failures > 0, bound=C.directory_failures)
@@ -53,7 +53,9 @@ def log_directory_fails(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def log_directory_returns(s: State, c: C, broker: int) -> None:
-    """A failed directory is intact again before its broker starts; its files do not show a clean stop."""
+    """A failed directory works again, with its files, before its broker starts; the files do not show a clean
+    shutdown.
+    """
     r = s.replica[broker]
     require(not has_process(s, broker))
     require(r.offline != 0)
@@ -65,7 +67,7 @@ def log_directory_returns(s: State, c: C, broker: int) -> None:
 def disk_is_replaced(s: State, c: C, broker: int) -> None:
     """The disk with the replica is replaced by an empty one while the broker is down.
 
-    `log.dirs` stays as it is. The new directory has another id, and no file in it shows a clean stop.
+    `log.dirs` stays as it is. The new directory has a new id and contains no file that shows a clean shutdown.
     """
     require(s.budget.disk_replacements > 0, bound=C.disk_replacements)
     require(broker < c.directories, bound=C.directories)
@@ -77,10 +79,11 @@ def disk_is_replaced(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def log_directory_is_taken_out(s: State, c: C, broker: int) -> None:
-    """An operator takes the directory with the replica out of `log.dirs` while the broker is down.
+    """An operator removes the replica's directory from `log.dirs` while the broker is down.
 
-    The broker creates an empty log in the other directory. The files of the listed directories show whether the stop
-    was clean (LogManager.readBrokerEpochFromCleanShutdownFiles), so it may be a clean one.
+    The broker creates an empty log in the other directory. It reads from the files of the configured directories
+    whether its shutdown was clean (LogManager.readBrokerEpochFromCleanShutdownFiles), so the shutdown may count as
+    clean.
     """
     require(s.budget.directory_removals > 0, bound=C.directory_removals)
     require(broker < c.directories, bound=C.directories)
@@ -90,7 +93,7 @@ def log_directory_is_taken_out(s: State, c: C, broker: int) -> None:
 
 
 def leave_directory(s: State, broker: int) -> None:
-    """From its next start on the broker's log is an empty one in a directory that the controller does not know yet.
+    """Replace the broker's log by an empty one, in a directory that the controller does not know yet.
 
     If the controller already knows that the directory has failed, the broker is no longer registered with it.
     """
@@ -105,8 +108,8 @@ def leave_directory(s: State, broker: int) -> None:
 def controller_marks_directory_offline(s: State, c: C, broker: int) -> None:
     """A heartbeat reports a failed directory: the controller removes the replica from ISR and leadership.
 
-    ReplicationControlManager.handleDirectoriesOffline: as if the broker were fenced, so the replica may stay in the ELR
-    (HYP-16). From then on, the broker is registered without the directory. If the handler of failures fails itself, the
+    ReplicationControlManager.handleDirectoriesOffline: it treats the broker as fenced, so the replica may stay in the
+    ELR (HYP-16). From now on, the broker is registered without the directory. If the failure handler itself fails, the
     heartbeat reports nothing (KAFKA-19289).
     """
     image = newest(s)
@@ -128,8 +131,9 @@ def controller_marks_directory_offline(s: State, c: C, broker: int) -> None:
 def controller_assigns_directory(s: State, c: C, broker: int) -> None:
     """A running broker reports the directory of its new log, and the controller records it.
 
-    ReplicationControlManager.handleAssignReplicasToDirs. The change may elect a leader, but not this broker, which is
-    judged by its previous directory. Up to 4.2 the change is made as if ELR were off, so it empties the ELR (HYP-17).
+    ReplicationControlManager.handleAssignReplicasToDirs. The change may elect a leader, but not this broker, because
+    its previous directory still counts. Up to 4.2, the change is made as if ELR were off, so it empties the ELR
+    (HYP-17).
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)

@@ -1,4 +1,4 @@
-"""A follower's use of the answers to its fetches. After AbstractFetcherThread and ReplicaFetcherThread."""
+"""How a follower handles the answers to its fetches. Modelled on AbstractFetcherThread and ReplicaFetcherThread."""
 
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Truncation
@@ -17,9 +17,10 @@ def forget_answer(r: Replica) -> None:
 
 
 def complete_writes(s: State, r: Replica) -> None:
-    """Acknowledge what the replica appended when it led, once its high watermark passes the offset (KAFKA-20634).
+    """Acknowledge a write that the replica appended while it led, once its high watermark passes the offset
+    (KAFKA-20634).
 
-    Unsafe: the record may have been truncated since and replaced by another.
+    Unsafe: the record may have been truncated in the meantime and replaced by another.
     """
     for offset in range(r.high_watermark):
         if r.waiting[offset] != 0:
@@ -30,13 +31,13 @@ def complete_writes(s: State, r: Replica) -> None:
 def is_skipped(s: State, c: C, follower: int, epoch: int) -> bool:
     """Return whether the follower skips a record of this epoch (UnifiedLog.analyzeAndValidateRecords, KAFKA-18723).
 
-    Its leader had none of a later epoch when it answered.
+    Its leader had no record of a later epoch when it answered.
     """
     return c.records_read_late and c.later_epochs_skipped and epoch > local(s, follower).leader_epoch
 
 
 def append_records(s: State, c: C, follower: int) -> None:
-    """Append the record of the answer, and take over its high watermark, within the log, and its log start
+    """Append the record of the answer, adopt its high watermark (at most the log end), and adopt its log start
     (processPartitionData).
     """
     r = s.replica[follower]
@@ -70,10 +71,9 @@ def truncate(c: C, r: Replica) -> None:
 
 @action(follower=Broker)
 def follower_appends(s: State, c: C, follower: int) -> None:
-    """A follower appends the fetched record and takes over the leader's high watermark, which
-    may be lower than its own.
+    """A follower appends the fetched record and adopts the leader's high watermark, which may be lower than its own.
 
-    ReplicaFetcherThread.processPartitionData; UnifiedLog.maybeUpdateHighWatermark keeps it within the log.
+    ReplicaFetcherThread.processPartitionData; UnifiedLog.maybeUpdateHighWatermark limits it to the log end.
     """
     r = s.replica[follower]
     require(r.answer.kind == Answer.RECORDS)
@@ -82,10 +82,10 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_truncates(s: State, c: C, follower: int) -> None:
-    """A follower truncates its log where it diverges from the leader's, before its high watermark is updated.
+    """A follower truncates its log where it diverges from the leader's, before it updates its high watermark.
 
     AbstractFetcherThread.truncateOnFetchResponse. If it does not know the epoch that the leader names, it asks again.
-    If the leader did not know, it falls back on its own high watermark.
+    If the leader did not know the epoch, the follower truncates to its own high watermark.
     """
     r = s.replica[follower]
     require(r.answer.kind == Answer.DIVERGING)
@@ -94,7 +94,7 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
-    """A follower takes over the high watermark of an answer that makes it truncate, before truncating (KAFKA-14704)."""
+    """A follower adopts the high watermark of an answer that makes it truncate, before truncating (KAFKA-14704)."""
     r = s.replica[follower]
     require(c.high_watermark_before_truncation)
     require(r.answer.kind == Answer.DIVERGING)
@@ -106,9 +106,9 @@ def is_taken(s: State, c: C, m: LateAnswer) -> bool:
     """Return whether a follower accepts an answer from an earlier leader epoch
     (AbstractFetcherThread.processFetchRequest).
 
-    The same thread has the partition again, and the log has the same end. With an empty log, it must first find where
-    to truncate, which its thread does only once it no longer waits. A diverging answer that the thread checked earlier,
-    under a lock that it takes again to truncate, is not checked again.
+    The same thread must have been assigned the partition again, and the log end must be the same. A follower with an
+    empty log must first find where to truncate, which its thread does only once it waits for no answer. The thread
+    checks a diverging answer under a lock, releases it, and does not check again when it takes the lock to truncate.
     """
     r = s.replica[m.follower]
     is_judged = c.divergence_judged_apart and m.kind == Answer.DIVERGING
@@ -126,7 +126,7 @@ def is_taken(s: State, c: C, m: LateAnswer) -> bool:
 def follower_takes_late_answer(s: State, c: C, m: LateAnswer) -> None:
     """A follower accepts an answer from an earlier leader epoch, with the same leader and log end.
 
-    Until KAFKA-18991, nothing else was compared. The leader's log may have changed since it answered.
+    Until KAFKA-18991, nothing else was compared. The leader's log may have changed after it answered.
     """
     require(is_taken(s, c, m))
     follower, kind = m.follower, m.kind
@@ -153,6 +153,6 @@ def follower_ignores_late_answer(s: State, c: C, m: LateAnswer) -> None:
 
 @action(m=InFlight("late_answers"))
 def late_answer_is_lost(s: State, c: C, m: LateAnswer) -> None:
-    """An answer that a follower would accept never arrives: its connection breaks, or its idle thread has ended."""
+    """An answer that a follower would accept is lost: its connection breaks, or its idle thread has ended."""
     require(is_taken(s, c, m))
     s.late_answers.remove(m)

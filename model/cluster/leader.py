@@ -1,6 +1,6 @@
 """A leader's steps: serve fetches, maintain the ISR, move the high watermark.
 
-After Partition and Replica of the broker.
+Modelled on the broker's Partition and Replica.
 """
 
 from fencepost.model.cluster import log
@@ -34,10 +34,10 @@ def forget_followers(r: Replica) -> None:
 
 
 def start_epoch(r: Replica, c: C, leader: int) -> None:
-    """Record where the leader epoch starts, and count the members of the ISR as caught up (Partition.makeLeader).
+    """Record where the leader epoch starts, and mark the members of the ISR as caught up (Partition.makeLeader).
 
-    No other replica counts (Replica.resetReplicaState). A broker that has restarted in the same leader epoch starts it
-    again at its log end.
+    Other replicas are not marked (Replica.resetReplicaState). If a broker restarts in the same leader epoch, that epoch
+    starts again at its log end.
     """
     r.epoch_start = r.end
     r.recent = bits.without(r.isr, leader) if c.waits_for_joining else 0
@@ -61,7 +61,7 @@ def fail_writes(r: Replica) -> None:
 
 
 def maximal_isr(c: C, r: Replica) -> int:
-    """Return the ISR with the members that a pending request may add (KIP-497).
+    """Return the ISR together with the members that a pending request may add (KIP-497).
 
     A pending shrink does not change it, because its outcome is unknown.
     """
@@ -71,7 +71,7 @@ def maximal_isr(c: C, r: Replica) -> int:
 def waits_for(s: State, c: C, leader: int, follower: int) -> bool:
     """Return whether the high watermark waits for this follower outside the ISR (shouldWaitForReplicaToJoinIsr).
 
-    It was caught up within the lag time and may join, so this only holds the high watermark back.
+    The follower was caught up within the lag time and may join. Waiting for it only holds the high watermark back.
     """
     r = s.replica[leader]
     known = r.follower[follower]
@@ -82,9 +82,10 @@ def waits_for(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Move the high watermark to the least log end in the maximal ISR, never back (Partition.maybeIncrementLeaderHW).
+    """Move the high watermark to the smallest log end in the maximal ISR, never back
+    (Partition.maybeIncrementLeaderHW).
 
-    Since 3.7 it does not move while the committed ISR is below min ISR.
+    Since 3.7 it does not move while the committed ISR is smaller than min ISR.
     """
     r = s.replica[leader]
     min_isr = min_isr_of(s, c, leader)
@@ -101,7 +102,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def observe_commit(s: State, r: Replica) -> None:
-    """Record which records became visible first. A process takes no connections before it is registered."""
+    """Record which records became visible first. A process accepts no connections before it is registered."""
     if r.early != 0:
         return
     for offset in range(s.ghost_committed_end, r.high_watermark):
@@ -110,9 +111,9 @@ def observe_commit(s: State, r: Replica) -> None:
 
 
 def acknowledge(s: State, c: C, r: Replica, min_isr: int) -> None:
-    """Answer the writes that the high watermark has passed, positively if the maximal ISR is large enough.
+    """Answer the writes that the high watermark has passed, successfully if the maximal ISR is large enough.
 
-    Partition.checkEnoughReplicasReachOffset, which is asked whenever the high watermark moves.
+    Partition.checkEnoughReplicasReachOffset, which Kafka calls whenever the high watermark moves.
     """
     for offset in range(r.high_watermark):
         if r.waiting[offset] != 0 and bits.size(maximal_isr(c, r)) >= min_isr:
@@ -121,8 +122,10 @@ def acknowledge(s: State, c: C, r: Replica, min_isr: int) -> None:
 
 
 def observe_low_watermark(s: State, c: C, leader: int) -> None:
-    """Record the offset below which all replicas have deleted their records as far as the leader knows, except on
-    brokers fenced in its cache: a DeleteRecords up to there is answered (Partition.lowWatermarkIfLeader).
+    """Record the offset below which, as far as the leader knows, all replicas have deleted their records.
+
+    Brokers that are fenced in its cache do not count. A DeleteRecords request up to this offset is answered
+    (Partition.lowWatermarkIfLeader).
     """
     image = local(s, leader)
     low = s.replica[leader].start
@@ -135,8 +138,8 @@ def observe_low_watermark(s: State, c: C, leader: int) -> None:
 def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int) -> bool:
     """Return whether the leader's cache knows a later broker epoch of the follower (Replica.updateFetchStateOrThrow).
 
-    For a fenced follower this is not checked (KRaftMetadataCache.getAliveBrokerEpoch). A fetch without an epoch is
-    never stale (HYP-15).
+    Kafka does not check this for a fenced follower (KRaftMetadataCache.getAliveBrokerEpoch). A fetch without a broker
+    epoch is never stale (HYP-15).
     """
     image = local(s, leader)
     if broker_epoch == NONE:
@@ -149,9 +152,10 @@ def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int
 
 
 def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -> bool:
-    """Return whether the leader's cache lets a follower into the ISR (Partition.isReplicaIsrEligible).
+    """Return whether the leader's cache allows a follower into the ISR (Partition.isReplicaIsrEligible).
 
-    Neither fenced nor shutting down (KIP-841), and registered under the epoch of its fetch, if given (KIP-903).
+    The follower must be neither fenced nor shutting down (KIP-841), and must be registered under the epoch of its
+    fetch, if the fetch has one (KIP-903).
     """
     return not (c.leader_eligibility_check and bits.contains(image.fenced | image.stopping, follower)) and (
         not c.leader_broker_epoch_check
@@ -161,7 +165,7 @@ def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -
 
 
 def is_caught_up(s: State, c: C, leader: int, end: int) -> bool:
-    """Return whether a follower with this log end may join: at the high watermark and past the
+    """Return whether a follower with this log end may join: the log end must have reached the high watermark and the
     start of the leader epoch.
     """
     r = s.replica[leader]
@@ -201,9 +205,10 @@ def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoc
 
 
 def request(s: State, c: C, leader: int, isr: int) -> None:
-    """Send an AlterPartition request and count its members from now on (Partition.submitAlterPartition).
+    """Send an AlterPartition request and treat its members as in the ISR from now on (Partition.submitAlterPartition).
 
-    The leader names its own broker epoch, and for other members that of their last fetch, NONE if there was none.
+    The request names the leader's own broker epoch and, for each other member, the broker epoch of its last fetch (NONE
+    if it has not fetched).
     """
     r = s.replica[leader]
     image = local(s, leader)
@@ -228,9 +233,9 @@ def request(s: State, c: C, leader: int, isr: int) -> None:
 def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int, start: int) -> None:
     """Record the state of a fetch's sender, propose it for the ISR if it may join, and try to raise the high watermark.
 
-    Partition.updateFollowerFetchState and maybeExpandIsr; the high watermark is tried only if the log end has changed.
-    Before KAFKA-15221 a fetch was recorded without a lock, so it could arrive after the leader, holding the lock, had
-    read a log end but not yet the broker epoch.
+    Partition.updateFollowerFetchState and maybeExpandIsr. The high watermark can only rise if the log end has changed.
+    Before KAFKA-15221, fetches were recorded without a lock. A fetch could therefore arrive while the leader held the
+    lock and had read the follower's log end but not yet its broker epoch.
     """
     r = s.replica[leader]
     expands = may_expand(s, c, leader, follower, end, broker_epoch, start)
@@ -251,24 +256,24 @@ def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_ep
 
 
 def fetch_epoch(s: State, c: C, follower: int) -> int:
-    """Return the broker epoch in a fetch, NONE before Fetch version 15 and before its process is registered."""
+    """Return the broker epoch in a fetch: NONE before Fetch version 15 or before the sender's process is registered."""
     return newest(s).broker_epoch[follower] if c.fetch_carries_broker_epoch and s.replica[follower].early == 0 else NONE
 
 
 def fetched_epoch(c: C, f: Replica) -> int:
-    """Return the last fetched epoch in a follower's request, NONE if it names none."""
+    """Return the last fetched epoch in a follower's request, NONE if the request does not name it."""
     return NONE if c.truncation != Truncation.FETCH or f.last_epoch_lost else log.latest_epoch(f)
 
 
 def is_unknown_epoch(c: C, r: Replica, epoch: int) -> bool:
-    """Return whether the leader does not know where this epoch ends: it has no record of it and recorded no start
-    (KAFKA-7415).
+    """Return whether the leader does not know where this epoch ends: it has neither a record of it nor its recorded
+    start (KAFKA-7415).
     """
     return not c.epoch_start_recorded and epoch > log.latest_epoch(r)
 
 
 def departs(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether a fetch shows that the follower's log departs from the leader's, or ends beyond it."""
+    """Return whether a fetch shows that the follower's log diverges from the leader's, or ends beyond it."""
     r, f = s.replica[leader], s.replica[follower]
     last_epoch = fetched_epoch(c, f)
     return f.end > r.end or (
@@ -277,18 +282,21 @@ def departs(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def is_out_of_range(s: State, leader: int, follower: int) -> bool:
-    """Return whether the follower asks for an offset that its leader does not have: below its log start, whatever the
-    epochs say, or above its end, if the follower has no epoch to name (Partition.readRecords, UnifiedLog.read).
+    """Return whether the follower asks for an offset that its leader does not have (Partition.readRecords,
+    UnifiedLog.read).
+
+    The offset is below the leader's log start, whatever the epochs are, or above its log end, if the follower has no
+    epoch to name.
     """
     r, f = s.replica[leader], s.replica[follower]
     return f.end < r.start or (f.start > 0 and f.end > r.end and log.latest_epoch(f) == NONE)
 
 
 def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_watermark: int) -> bool:
-    """Return whether this high watermark of the leader is news to a follower, in an answer without records too.
+    """Return whether the leader's high watermark is news to a follower, so that an answer without records brings it.
 
-    Brokers ignore the field HighWatermark (KIP-1166): a follower gets every change with its next fetch. With the field,
-    as in the quorum, only a greater high watermark is news, and none is if the field is absent.
+    Brokers ignore the field HighWatermark (KIP-1166): a follower gets every change with its next fetch. If they use the
+    field, as the quorum does, only a higher high watermark is news, and nothing is if the field is absent.
     """
     f = s.replica[follower]
     if not c.reported_high_watermark_counts:
@@ -297,7 +305,7 @@ def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_waterm
 
 
 def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the follower's fetch changes the leader or gets an answer; if not, it is parked."""
+    """Return whether the follower's fetch changes the leader or gets an answer; otherwise, it is parked."""
     r, f = s.replica[leader], s.replica[follower]
     known = r.follower[follower]
     broker_epoch = fetch_epoch(s, c, follower)
@@ -318,7 +326,7 @@ def serves(s: State, c: C, leader: int, follower: int) -> bool:
     """Return whether the leader answers the follower: it serves only its replicas' requests from its own leader epoch
     (KIP-320).
 
-    Its error answers to others matter only if the follower acts on them (KAFKA-7786).
+    Error answers to other requests matter only if the follower acts on them (KAFKA-7786).
     """
     return (
         follows(s, follower, leader)
@@ -340,12 +348,12 @@ def asks_in_old_epoch(s: State, leader: int, follower: int) -> bool:
 
 @action(leader=Broker, follower=Broker)
 def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader handles a fetch: it records the follower's log end, and sends the next record or its high watermark, and
-    its log start.
+    """A leader handles a fetch: it records the follower's log end, and returns the next record or its high watermark,
+    and its log start.
 
-    ReplicaManager.fetchMessages, Partition.fetchRecords. It refuses fetches of another leader epoch (KIP-320), of an
-    older broker epoch (KAFKA-15221), or with a last epoch whose end the leader does not know. The answer carries the
-    previous high watermark.
+    ReplicaManager.fetchMessages, Partition.fetchRecords. It refuses fetches that have a different leader epoch
+    (KIP-320), an older broker epoch (KAFKA-15221), or a last fetched epoch whose end the leader does not know. The
+    answer carries the high watermark from before the fetch.
     """
     r, f = s.replica[leader], s.replica[follower]
     broker_epoch = fetch_epoch(s, c, follower)
@@ -370,9 +378,9 @@ def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader finds that a follower's log departs from its own, and answers with the place.
+    """A leader finds that a follower's log diverges from its own, and answers with the position.
 
-    Partition.readRecords. Such a fetch says nothing about the follower's log end (KAFKA-13141).
+    Partition.readRecords. Such a fetch does not update what the leader knows of the follower's log end (KAFKA-13141).
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))
@@ -394,8 +402,8 @@ def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> Non
 def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
     """A leader answers where the epoch of a follower's last record ends (OffsetForLeaderEpoch, before KIP-595).
 
-    KIP-279: it names the epoch that it answers for, which may be older than the requested one; in KIP-101 it did not. A
-    query of an older leader epoch is fenced (KIP-320).
+    Under KIP-279 the answer names the epoch that it is about, which may be older than the requested one; under KIP-101
+    it did not. A query from an older leader epoch is fenced (KIP-320).
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))
@@ -415,10 +423,10 @@ def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker)
 def leader_requests_expansion(s: State, c: C, leader: int) -> None:
-    """A leader reads the broker epoch of a follower whose log end it has checked, and requests the expansion.
+    """A leader reads the broker epoch of a follower whose log end it has already checked, and requests the expansion.
 
-    Before KAFKA-15221 both came from the follower's state as of then, which a later fetch may have changed. If the
-    epoch does not match, it requests nothing.
+    Before KAFKA-15221, it read both from the follower's current state, which a later fetch may have changed between the
+    two reads. If the epoch does not match, the leader requests nothing.
     """
     r = s.replica[leader]
     require(leads(s, leader))
@@ -437,7 +445,7 @@ def leader_requests_expansion(s: State, c: C, leader: int) -> None:
 def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
     """The lag time has passed since a follower was last caught up with the leader (replica.lag.time.max.ms).
 
-    This does not trigger another attempt to raise the high watermark.
+    The leader does not retry to raise the high watermark because of this.
     """
     r = s.replica[leader]
     require(s.budget.lags > 0, bound=C.lags)
@@ -449,9 +457,9 @@ def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, members=Brokers)
 def leader_requests_shrink(s: State, c: C, leader: int, members: int) -> None:
-    """A leader asks to remove members that have not caught up for too long; until the answer they still count.
+    """A leader asks to remove members that have lagged for too long; they stay in the maximal ISR until the answer.
 
-    Partition.maybeShrinkIsr. A member whose log end is the leader's is never out of sync.
+    Partition.maybeShrinkIsr. A member whose log end equals the leader's is never out of sync.
     """
     r = s.replica[leader]
     require(s.budget.shrinks > 0, bound=C.shrinks)
@@ -479,7 +487,7 @@ def is_awaited(s: State, m: AlterPartition) -> bool:
 
 
 def forget_copies(s: State, c: C, m: AlterPartition) -> None:
-    """Stop waiting for copies of this request: it has been answered."""
+    """Stop waiting for answers to resent copies of this request: one of them has been answered."""
     for other in s.alter_partitions:
         if c.resends > 0 and other.status == Status.SENT and is_copy(other, m):
             other.status = Status.STRAY
@@ -487,7 +495,7 @@ def forget_copies(s: State, c: C, m: AlterPartition) -> None:
 
 @action(m=InFlight("alter_partitions"))
 def leader_learns_change_applied(s: State, c: C, m: AlterPartition) -> None:
-    """A leader takes over the ISR that the controller has committed at its request
+    """A leader adopts the ISR that the controller has committed at its request
     (Partition.handleAlterPartitionUpdate).
     """
     require(m.status == Status.APPLIED)
@@ -506,11 +514,11 @@ def leader_learns_change_applied(s: State, c: C, m: AlterPartition) -> None:
 
 @action(m=InFlight("alter_partitions"))
 def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
-    """A leader learns that its request was refused: it goes back to the committed ISR only if nothing was applied.
+    """A leader learns that its request was refused: it reverts to the committed ISR only if nothing was applied.
 
-    Partition.handleAlterPartitionError: INELIGIBLE_REPLICA rolls back (KIP-903); after other errors the request may
-    have been applied before, so the proposed members continue to count until metadata arrives. The high watermark is
-    not raised again until something else changes.
+    Partition.handleAlterPartitionError. After INELIGIBLE_REPLICA the leader reverts (KIP-903). After other errors, an
+    earlier copy of the request may have been applied, so the proposed members continue to count until metadata arrives.
+    The leader does not try to raise the high watermark until something else changes.
     """
     require(m.status in (Status.INELIGIBLE, Status.REFUSED))
     require(is_awaited(s, m))
@@ -524,7 +532,7 @@ def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
 
 @action(leader=Broker)
 def leader_gives_up_waiting(s: State, c: C, leader: int) -> None:
-    """A leader treats a late answer as a refusal and goes back to the committed ISR: unsafe, the request may be
+    """A leader treats a timeout as a refusal and reverts to the committed ISR; unsafe, since the request may be
     applied.
 
     This is the asynchronous ISR change without the maximal ISR, which KIP-497 rules out.

@@ -1,4 +1,4 @@
-"""Stops, crashes, losses of records and starts of brokers."""
+"""Broker shutdowns, crashes, losses of records, and starts."""
 
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Checkpoint, Loss, UncleanShutdown
@@ -40,7 +40,7 @@ def may_lose(s: State, c: C, broker: int) -> bool:
 
 
 def halt(s: State, c: C, broker: int, life: Life) -> None:
-    """End the broker's process: its memory is gone, and so are the connections on which it fetched."""
+    """End the broker's process: its memory is lost, and so are the connections on which it fetched."""
     r = s.replica[broker]
     forget_leadership(r)
     fail_writes(r)
@@ -62,7 +62,7 @@ def halt(s: State, c: C, broker: int, life: Life) -> None:
 def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
     """A broker dies and keeps the first records of its log: all of them, or fewer if it may lose some.
 
-    Its requests stay in flight, and the controller does not notice immediately. The log start goes back to its
+    Its requests stay in flight, and the controller does not notice immediately. The log start reverts to its
     checkpoint.
     """
     r = s.replica[broker]
@@ -83,7 +83,7 @@ def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
 
 
 def is_known_to_leave(s: State, c: C, broker: int) -> bool:
-    """Return whether every active broker that runs has applied that this broker is shutting down."""
+    """Return whether every active broker that runs has applied the metadata that says this broker is shutting down."""
     return all(
         bits.contains(local(s, other).stopping, broker)
         for other in range(c.brokers)
@@ -93,10 +93,11 @@ def is_known_to_leave(s: State, c: C, broker: int) -> bool:
 
 @action(broker=Broker)
 def broker_stops(s: State, c: C, broker: int) -> None:
-    """A broker that leads nothing is allowed to shut down, which fences it.
+    """A broker that leads no partition is allowed to shut down, which fences it.
 
-    BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW: in controlled shutdown once every active broker knows
-    that it is leaving; at once if it is fenced, or asks for the first time and leads nothing.
+    BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW. A broker in controlled shutdown may stop once every
+    active broker knows that it is leaving. It may stop immediately if it is fenced, or if it asks for the first time
+    and leads nothing.
     """
     image = newest(s)
     asked = bits.contains(image.stopping, broker)
@@ -121,11 +122,13 @@ def broker_stops(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker, checkpoint=Offset)
 def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
-    """A new process of a broker follows by the metadata that it has read, although it is not yet registered (HYP-15).
+    """A broker's new process follows according to the metadata that it has read, although it is not registered
+    (HYP-15).
 
-    BrokerServer.startup: metadata is published as soon as it is read up to the high watermark (MetadataLoader), which
-    starts fetchers. The controller refuses the registration while the session of the process before lasts
-    (DUPLICATE_BROKER_REGISTRATION). It leads nothing before it is unfenced: until then it takes no connections.
+    BrokerServer.startup: metadata is published as soon as it has been read up to the high watermark (MetadataLoader),
+    which starts fetchers. The controller refuses the registration while the session of the previous process lasts
+    (DUPLICATE_BROKER_REGISTRATION). The new process leads nothing before it is unfenced: until then it accepts no
+    connections.
     """
     r = s.replica[broker]
     require(s.budget.early_starts > 0, bound=C.early_starts)
@@ -142,13 +145,13 @@ def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
 
 @action(broker=Broker, checkpoint=Offset)
 def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
-    """A broker starts with a new incarnation, unless it already has, registers and applies the image of its
+    """A broker starts a new incarnation (unless one already runs), registers, and applies the image of its
     registration.
 
     ClusterControlManager.registerBroker: a session that has expired but is not fenced yet does not prevent this. The
     new incarnation leaves the ISR as if the old one had been fenced (ReplicationControlManager.handleBrokerShutdown,
-    KAFKA-18106), and the ELR too if it is unclean. KIP-903 rejects the idea of opening a leader epoch for every
-    partition instead (`registration_opens_epoch`).
+    KAFKA-18106), and leaves the ELR too if the shutdown was unclean. With `registration_opens_epoch`, every
+    registration opens a leader epoch in every partition instead, an alternative that KIP-903 rejects.
     """
     r = s.replica[broker]
     image = newest(s)
@@ -197,8 +200,9 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
 def is_unclean(s: State, c: C, broker: int) -> bool:
     """Return whether the controller assumes that the new incarnation may have lost records (KIP-966).
 
-    It does so by the previous broker epoch (KAFKA-18635), which a broker saves when it stops cleanly, or for any new
-    incarnation. The directories of this registration and of the one before are not compared (HYP-16).
+    Either every new incarnation counts as unclean, or the controller compares the previous broker epoch, which a broker
+    saves at a clean shutdown (KAFKA-18635). It does not compare the directories of this registration with those of the
+    previous one (HYP-16).
     """
     r = s.replica[broker]
     if not has_elr(s, c) or c.unclean_shutdown == UncleanShutdown.NEVER:
@@ -213,7 +217,7 @@ def is_unclean(s: State, c: C, broker: int) -> bool:
 
 @action(broker=Broker)
 def disk_is_swapped(s: State, c: C, broker: int) -> None:
-    """The log of a running follower vanishes while its broker keeps its epoch, which KIP-903 does not cover."""
+    """The log of a running follower vanishes while its broker keeps its epoch; KIP-903 does not cover this."""
     r = s.replica[broker]
     require(s.budget.disk_swaps > 0, bound=C.disk_swaps)
     require(is_running(s, broker))

@@ -5,14 +5,14 @@ from fencepost.model.language import NONE
 
 
 def append(r: Replica, record: int, epoch: int) -> None:
-    """Write one record at the end of the log."""
+    """Append one record at the end of the log."""
     r.log[r.end].record = record
     r.log[r.end].epoch = epoch
     r.end += 1
 
 
 def truncate(r: Replica, offset: int) -> None:
-    """Drop the records at `offset` and after it; high watermark and log start come down with the end
+    """Remove the records at `offset` and above; the high watermark and the log start are lowered to the new log end
     (UnifiedLog.truncateTo).
     """
     for dropped in range(offset, r.end):
@@ -24,7 +24,7 @@ def truncate(r: Replica, offset: int) -> None:
 
 
 def restart_at(r: Replica, offset: int) -> None:
-    """Drop all records: an empty log starts at `offset` (UnifiedLog.truncateFullyAndStartAt).
+    """Remove all records: the log is empty and starts at `offset` (UnifiedLog.truncateFullyAndStartAt).
 
     Its leader epoch cache is empty too.
     """
@@ -35,13 +35,13 @@ def restart_at(r: Replica, offset: int) -> None:
 
 
 def lose(r: Replica) -> None:
-    """Drop the log with its files, so with the checkpoint of its start."""
+    """Remove the log and its files, including the checkpoint of its start."""
     truncate(r, 0)
     r.checkpoint = 0
 
 
 def first_in_files(r: Replica) -> int:
-    """Return the base offset of the first segment file, which may still have deleted records below the log start."""
+    """Return the base offset of the first segment file, which may still contain deleted records below the log start."""
     first = r.end
     for offset in range(r.end):
         if first == r.end and r.log[offset].record != 0:
@@ -52,7 +52,7 @@ def first_in_files(r: Replica) -> int:
 def recover(r: Replica, checkpoint: int) -> None:
     """Load the log from its files and the checkpoint of its start (LogLoader.load).
 
-    A log that ends below that is recreated there, empty (LogLoader.checkAndRecoverLogEnd).
+    If the log ends below the checkpoint, it is recreated there, empty (LogLoader.checkAndRecoverLogEnd).
     """
     start = max(checkpoint, first_in_files(r))
     if start > r.end:
@@ -64,13 +64,13 @@ def recover(r: Replica, checkpoint: int) -> None:
 def latest_epoch(r: Replica) -> int:
     """Return the epoch of the last record, NONE for an empty log.
 
-    If all records are deleted, the leader epoch cache keeps the last epoch; not if the log was recreated.
+    If all records are deleted, the leader epoch cache still keeps the last epoch, unless the log was recreated.
     """
     return r.log[r.end - 1].epoch if r.end > 0 and r.log[r.end - 1].record != 0 else NONE
 
 
 def start_above(r: Replica, epoch: int) -> int:
-    """Return the offset of the first record of a later epoch than `epoch`, the log end if there is none."""
+    """Return the offset of the first record with a later epoch than `epoch`; the log end if there is no such record."""
     start = r.end
     for offset in range(r.start, r.end):
         if start == r.end and r.log[offset].epoch > epoch:
@@ -79,9 +79,9 @@ def start_above(r: Replica, epoch: int) -> int:
 
 
 def floor_epoch(r: Replica, epoch: int) -> int:
-    """Return the latest epoch in the log that is not above `epoch`; `epoch` itself if all are above it.
+    """Return the latest epoch in the log that is at most `epoch`, or `epoch` itself if all are later.
 
-    Nothing is known about epochs before the log start (LeaderEpochFileCache.truncateFromStart).
+    The cache does not contain epochs before the log start (LeaderEpochFileCache.truncateFromStart).
     """
     start = start_above(r, epoch)
     return r.log[start - 1].epoch if start > r.start else epoch
@@ -90,16 +90,16 @@ def floor_epoch(r: Replica, epoch: int) -> int:
 def end_offset_epoch(r: Replica, leader_epoch: int, epoch: int) -> int:
     """Return the epoch that a leader in `leader_epoch` names when asked where `epoch` ends.
 
-    LeaderEpochFileCache.endOffsetFor: the asked epoch, or the closest older one that the leader's log knows. The
-    end that belongs to it is `start_above(r, epoch)`.
+    LeaderEpochFileCache.endOffsetFor: the requested epoch, or the closest older one in the leader's log. The end of
+    that epoch is `start_above(r, epoch)`.
     """
     return epoch if epoch >= leader_epoch else floor_epoch(r, epoch)
 
 
 def departs(r: Replica, leader_epoch: int, offset: int, last_epoch: int) -> bool:
-    """Return whether a log that ends at `offset` with a record of `last_epoch` departs from the leader's log.
+    """Return whether a log that ends at `offset` with a record of `last_epoch` diverges from the leader's log.
 
-    Partition.readRecords: the leader does not know that epoch, or it ends earlier there.
+    Partition.readRecords: the leader does not know that epoch, or the epoch ends earlier in the leader's log.
     """
     if last_epoch == NONE:
         return False
@@ -109,8 +109,8 @@ def departs(r: Replica, leader_epoch: int, offset: int, last_epoch: int) -> bool
 def truncation_offset(r: Replica, epoch: int, end: int) -> int:
     """Return where a follower truncates its log if the leader says that `epoch` ends at `end`.
 
-    AbstractFetcherThread.getOffsetTruncationState: at the end of that epoch in both logs; or, if the follower does
-    not know the epoch, at the end of the closest older one, and the next fetch asks again.
+    AbstractFetcherThread.getOffsetTruncationState: at the end of that epoch in both logs; or, if the follower does not
+    know the epoch, at the end of the closest older one, and its next fetch asks again.
     """
     own = start_above(r, epoch)
     return own if floor_epoch(r, epoch) != epoch else min(own, end)

@@ -68,7 +68,7 @@ REPAIRS = (
         {"truncation_moves_checkpoint": 1},
     ),
 )
-"""The repairs of findings in Kafka's code: version kafka-4.1-repaired has all of them."""
+"""The fixes for findings in Kafka's code, all of which version kafka-4.1-repaired includes."""
 LOSSES = {
     Loss.NONE: "a crash loses nothing that was written: a process dies, its disk and the page cache stay",
     Loss.OUTSIDE_ISR: "a crash loses the log of a broker that is not in the ISR, and of no other",
@@ -77,7 +77,7 @@ LOSSES = {
 
 
 def terms(c: C) -> tuple[str, ...]:
-    """Return a sentence on what a run allows, and one on what it counts as lost."""
+    """Return two sentences: one on what a run allows, and one on what it counts as lost."""
     often = "once" if c.crashes == 1 else f"{c.crashes} times"
     lost = Loss(c.loss)
     allowed = f"{c.brokers} brokers, min.insync.replicas {c.min_isr}; brokers crash {often} in all, and {LOSSES[lost]}"
@@ -88,23 +88,28 @@ def terms(c: C) -> tuple[str, ...]:
 
 
 BEFORE_4 = {"elr": 0, "registration_leaves_isr": 0}
-"""Before 4.0 a broker whose session has expired registers again without leaving the ISR (HYP-2)."""
+"""Before 4.0, a broker whose session has expired registers again without leaving the ISR (HYP-2)."""
 BEFORE_3_8 = {"completion": Completion.ADDED, **BEFORE_4}
-"""Before KAFKA-15665 a reassignment ends once the added replicas are in the ISR, whatever happened to the others."""
+"""Before KAFKA-15665, a reassignment completes once the added replicas are in the ISR, whatever happened to the
+others.
+"""
 ALL = {
     "waits_for_joining": 1,
     "restart_high_watermark": Checkpoint.ANY,
     "assignment_keeps_elr": 0,
     "log_start_flushed": 0,
 }
-"""Every version waits for followers that are about to join, and checkpoints high watermarks from time to time; before
-4.3 the assignment of a directory empties the ELR (HYP-17)."""
+"""Every version waits for followers that are about to join, and checkpoints high watermarks from time to time. Before
+4.3, the assignment of a directory empties the ELR (HYP-17).
+"""
 ELR = {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL}
-"""Since 4.1 new clusters have eligible leader replicas; a previous broker epoch tells clean from unclean stops."""
+"""Since 4.1, eligible leader replicas are enabled in new clusters, and the previous broker epoch distinguishes clean
+shutdowns from unclean ones.
+"""
 SINCE_4_3 = {"completion": Completion.ADDED_UNLESS_FEWER, **ELR, "assignment_keeps_elr": 1}
-"""Since KAFKA-19975 a reassignment does not wait for replicas that were there before, unless replicas get fewer."""
+"""Since KAFKA-19975, a reassignment does not wait for replicas that were there before, unless it has fewer replicas."""
 UNMATCHED = {"answers_match_epoch": 0, "later_epochs_skipped": 0}
-"""Before 3.9.1 and 4.0.1 an answer is matched by its offset alone, and records of later epochs are appended."""
+"""Before 3.9.1 and 4.0.1, an answer is matched by its offset alone, and records of later epochs are appended."""
 LACKING = "but KAFKA-18991 and KAFKA-18723, by which followers lose committed records, are not repaired (sources)"
 VERSIONS = (
     Version(
@@ -160,7 +165,9 @@ VERSIONS = (
 
 
 def notes(c: C) -> tuple[str, ...]:
-    """Return the settings that follow Kafka's code where this project conjectures a defect, and their repairs."""
+    """Return a note for each setting that follows Kafka's code where we suspect a bug, and the setting that fixes
+    it.
+    """
     found = []
     if c.equal_partition_epoch_overwrites:
         found.append(

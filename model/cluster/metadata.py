@@ -1,6 +1,6 @@
-"""Metadata on its way to brokers: the controller's decisions arrive late, in order, and with gaps.
+"""Metadata on its way to brokers: the controller's decisions arrive late and in order, but some images are skipped.
 
-After ReplicaManager.applyDelta, Partition.makeLeader and Partition.makeFollower.
+Modelled on ReplicaManager.applyDelta, Partition.makeLeader and Partition.makeFollower.
 """
 
 from fencepost.model.cluster import log
@@ -35,7 +35,7 @@ from fencepost.model.language import NONE, action, bits, require
 def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
     """A running broker applies the controller's log up to some image, as one change.
 
-    BrokerMetadataPublisher: a batch or a snapshot may hold many records, so images between are skipped.
+    BrokerMetadataPublisher: a batch or a snapshot may contain many records, so images in between are skipped.
     """
     r = s.replica[broker]
     old, new = s.image[r.applied], s.image[index]
@@ -52,9 +52,9 @@ def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
 
 @action(broker=Broker, index=ImageIndex)
 def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
-    """A running broker takes over the min ISR of an image: after its partition, or before (DynamicConfigPublisher).
+    """A running broker adopts the min ISR of an image, after its partition or before (DynamicConfigPublisher).
 
-    This alone does not make a leader try to raise its high watermark.
+    A leader does not try to raise its high watermark because of this alone.
     """
     r = s.replica[broker]
     require(r.raised != s.image[index].raised)
@@ -67,11 +67,12 @@ def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
 
 
 def apply_image(s: State, c: C, broker: int, index: int) -> None:
-    """Take over the leadership that an image gives the broker, or the leader that it names (ReplicaManager.applyDelta).
+    """Assume the leadership that an image gives the broker, or follow the leader that it names
+    (ReplicaManager.applyDelta).
 
-    A broker that has lost its replica deletes the log; one with a new replica starts empty. Only the two images are
-    compared: a broker that was removed and added again in between does not learn of it (TopicDelta.localChanges). A new
-    log has the min ISR of the image (LogManager.getOrCreateLog).
+    A broker that has lost its replica deletes the log; a broker with a new replica starts with an empty log, whose min
+    ISR is the image's (LogManager.getOrCreateLog). Only the two images are compared: a broker that was removed and
+    added again in between does not notice it (TopicDelta.localChanges).
     """
     r = s.replica[broker]
     old, new = s.image[r.applied], s.image[index]
@@ -96,7 +97,9 @@ def apply_image(s: State, c: C, broker: int, index: int) -> None:
 
 
 def start_from(s: State, c: C, broker: int) -> None:
-    """A broker just started applies its first image, the newest; a log without a replica is a stray, and is deleted."""
+    """A broker that has just started applies its first image, the newest; it deletes a stray log (one without a
+    replica).
+    """
     r = s.replica[broker]
     r.applied = s.newest
     image = s.image[s.newest]
@@ -110,7 +113,7 @@ def start_from(s: State, c: C, broker: int) -> None:
 
 
 def go_on_from(s: State, c: C, broker: int) -> None:
-    """A process that is already running applies all metadata up to its registration, and can lead from then on."""
+    """A process that already runs applies all metadata up to its registration; from now on, it can lead."""
     r = s.replica[broker]
     apply_image(s, c, broker, s.newest)
     r.raised = newest(s).raised
@@ -119,10 +122,10 @@ def go_on_from(s: State, c: C, broker: int) -> None:
 
 
 def delete_replica(s: State, c: C, broker: int) -> None:
-    """The broker forgets its replica and deletes the log (ReplicaManager.stopPartitions, Partition.delete).
+    """Remove the broker's replica and delete its log (ReplicaManager.stopPartitions, Partition.delete).
 
-    Its pending fetch may reach the leader later, which serves it only in its own leader epoch: if a removal opens one,
-    such a fetch has the effect that it would have had earlier.
+    Its pending fetch may reach the leader later. The leader serves it only in the fetch's leader epoch, so if the
+    removal opens a new epoch, the fetch has the same effect as if it had been handled earlier.
     """
     r = s.replica[broker]
     if not c.removal_opens_epoch:
@@ -138,11 +141,12 @@ def delete_replica(s: State, c: C, broker: int) -> None:
 
 
 def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
-    """The broker leads by the image it has just applied (Partition.makeLeader).
+    """Make the broker the leader, as the image it has just applied says (Partition.makeLeader).
 
-    The leader may be ahead of the image by an AlterPartition answer. An image with an equal partition epoch replaces
-    its state, including a pending ISR change. A leader that is elected again without noticing that it was deposed keeps
-    what it knows of its followers (Replica.resetReplicaState), and tries to move the high watermark in the same step.
+    The leader may be ahead of the image because of an AlterPartition answer. An image with an equal partition epoch
+    replaces its state, including a pending ISR change. A leader that is re-elected without noticing that it was deposed
+    keeps what it knows of its followers (Replica.resetReplicaState). It tries to move the high watermark in the same
+    step.
     """
     r = s.replica[broker]
     image = s.image[r.applied]
@@ -182,9 +186,10 @@ def is_outdated(c: C, partition_epoch: int, image: Image) -> bool:
 
 
 def make_follower(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
-    """The broker follows by the image it has just applied, or waits for a leader (Partition.makeFollower).
+    """Make the broker a follower, as the image it has just applied says, or let it wait for a leader
+    (Partition.makeFollower).
 
-    Pending writes fail. In a new leader epoch it fetches anew from its log end, and accepts no earlier answers
+    Pending writes fail. In a new leader epoch it fetches again from its log end, and accepts no earlier answers
     (KAFKA-7786). Since IBP 2.7 it truncates only if the leader answers that the logs diverge; before that, immediately.
     """
     r = s.replica[broker]

@@ -1,8 +1,8 @@
-"""Messages in flight: requests and answers that outlive their sender or their epoch, and what may be forgotten because
-nobody can observe it.
+"""Messages in flight: requests and answers that outlive their sender or their epoch, and the removal of messages and
+images that no longer matter.
 
-Messages are never reordered within a connection, since a follower has one fetch out; they are reordered between
-connections, and a lost message is one that is never handled.
+Messages are never reordered within a connection, since a follower has one fetch in flight. They are reordered between
+connections. A lost message is one that is never handled.
 """
 
 from fencepost.model.cluster import log
@@ -34,7 +34,9 @@ from fencepost.model.language import NONE, InFlight, action, bits, fits, require
 
 
 def leave_fetch_behind(s: State, c: C, broker: int) -> None:
-    """Leave the broker's fetch in its leader's queue when the broker goes down; without room for it, it is lost."""
+    """Leave the broker's fetch in its leader's queue when the broker goes down; if there is no room, the fetch is
+    lost.
+    """
     image = local(s, broker)
     f = s.replica[broker]
     has_replica = not bits.contains(image.missing, broker) and f.offline == 0
@@ -58,11 +60,11 @@ def leave_fetch_behind(s: State, c: C, broker: int) -> None:
 
 
 def leave_answer_behind(s: State, c: C, broker: int) -> None:
-    """Leave the answer to the broker's fetch on its way when the broker enters another leader epoch or loses its
-    replica; without room, the answer is lost.
+    """Leave the answer to the broker's fetch in flight when the broker enters another leader epoch or loses its
+    replica.
 
-    The partition is taken from the fetcher thread, which still waits for the answer (AbstractFetcherManager). Other
-    partitions keep the thread busy; an idle thread ends, with its connection.
+    If there is no room, the answer is lost. The partition is removed from the fetcher thread, which still waits for the
+    answer (AbstractFetcherManager). Other partitions keep the thread busy; an idle thread ends, with its connection.
     """
     image = local(s, broker)
     f = s.replica[broker]
@@ -84,12 +86,11 @@ def leave_answer_behind(s: State, c: C, broker: int) -> None:
 
 @action(follower=Broker)
 def log_changes_under_answer(s: State, c: C, follower: int) -> None:
-    """The record of an answer is read when it is sent, from a log that was truncated since and has another in its
-    place.
+    """The record of an answer is read when it is sent, from a log that has since been truncated and extended again.
 
-    An answer names a part of a file (FileRecords.writeTo); the leader that gave it may follow by now (KAFKA-18723). If
-    the file is shorter, the connection is closed. All records have the same size here, so they begin at the same
-    positions.
+    An answer names a region of a file (FileRecords.writeTo). The leader that sent it may already be a follower
+    (KAFKA-18723). If the file is now shorter, the connection is closed. In the model all records have the same size, so
+    they begin at the same positions.
     """
     f = s.replica[follower]
     leader = local(s, follower).leader
@@ -106,9 +107,10 @@ def log_changes_under_answer(s: State, c: C, follower: int) -> None:
 
 @action(m=InFlight("late_fetches"))
 def leader_handles_late_fetch(s: State, c: C, m: LateFetch) -> None:
-    """A leader handles a fetch whose sender has crashed or stopped since; no one waits for the answer.
+    """A leader handles a fetch whose sender has crashed or stopped in the meantime, so that no process reads the
+    answer.
 
-    It counts like any other fetch, unless the leader already knows a later broker epoch (KAFKA-15221).
+    The fetch counts like any other, unless the leader already knows a later broker epoch (KAFKA-15221).
     """
     r = s.replica[m.leader]
     require(leads(s, m.leader))
@@ -122,7 +124,7 @@ def leader_handles_late_fetch(s: State, c: C, m: LateFetch) -> None:
 
 
 def can_count(s: State, c: C, m: LateFetch) -> bool:
-    """Return whether a late fetch can still be handled with effect, now or later."""
+    """Return whether handling a late fetch can still have an effect, now or later."""
     if not is_running(s, m.leader):
         return False
     known = local(s, m.leader).leader_epoch
@@ -134,7 +136,7 @@ def can_count(s: State, c: C, m: LateFetch) -> bool:
 
 
 def may_be_fenced(s: State, leader: int, follower: int) -> bool:
-    """Return whether the leader's cache may still show this broker as fenced, so that its broker epoch is unknown."""
+    """Return whether the leader's cache may still show this broker as fenced, which hides its broker epoch."""
     left = s.budget.fences + s.budget.crashes + s.budget.clean_stops
     return (
         left > 0
@@ -148,9 +150,9 @@ def may_be_fenced(s: State, leader: int, follower: int) -> bool:
 
 @action(m=InFlight("alter_partitions"))
 def leader_resends_request(s: State, c: C, m: AlterPartition) -> None:
-    """A leader sends its request again on a new connection; the first copy may still reach the controller.
+    """A leader resends its request on a new connection; the first copy may still reach the controller.
 
-    NodeToControllerChannelManager retries after a disconnect until an answer comes.
+    NodeToControllerChannelManager retries after a disconnect until an answer arrives.
     """
     require(s.budget.resends > 0, bound=C.resends)
     require(m.status == Status.SENT)
@@ -170,7 +172,9 @@ def leader_resends_request(s: State, c: C, m: AlterPartition) -> None:
 
 
 def is_refused(s: State, c: C, m: AlterPartition) -> bool:
-    """Return whether the controller will refuse this request whatever happens: epochs only grow."""
+    """Return whether the controller is certain to refuse this request; the answer is final, since epochs only
+    increase.
+    """
     return c.request_epoch_checks and not passes_epoch_checks(c, newest(s), m) and not is_repeated(c, newest(s), m)
 
 
@@ -185,8 +189,9 @@ def is_moot(s: State, c: C, m: AlterPartition) -> bool:
 
 
 def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
-    """Return whether a broker that leads in neither of two images would act the same on both; without a replica it
-    always does.
+    """Return whether a broker that leads in neither of two images would act the same under both.
+
+    Without a replica it always does.
     """
     one, other = s.image[index], s.image[later]
     if one.raised != other.raised:
@@ -201,13 +206,13 @@ def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
 
 
 def normalize(s: State, c: C) -> None:
-    """Forget what is unobservable.
+    """Forget what cannot be observed.
 
-    A broker that does not lead reads only leader, leader epoch, min ISR and whether it has a replica, so it has
-    applied all images that agree with its own in these. Requests that the controller must refuse are refused at once;
-    refusals that change nothing, answers that nobody waits for and late fetches that no leader will serve are
-    dropped. Images that all running brokers have passed are dropped too, and partition epochs are counted from the
-    oldest image that is kept.
+    A broker that does not lead reads only the leader, the leader epoch, min ISR and whether it has a replica. It is
+    therefore treated as having applied all images that agree with its own in these. Requests that the controller must
+    refuse are refused immediately. Refusals that change nothing, answers that no leader waits for and late fetches that
+    no leader will serve are dropped. Images that all running brokers have passed are dropped too, and partition epochs
+    are counted from the oldest image that is kept.
     """
     for broker in range(c.brokers):
         for index in range(c.metadata_lag):
@@ -228,7 +233,7 @@ def normalize(s: State, c: C) -> None:
 
 
 def drop_moot_messages(s: State, c: C) -> None:
-    """Refuse hopeless requests, and remove messages without effect."""
+    """Refuse requests that cannot succeed, and remove messages without effect."""
     for m in s.alter_partitions:
         if m.status == Status.SENT and is_refused(s, c, m):
             m.status = Status.REFUSED
@@ -249,8 +254,8 @@ def drop_moot_messages(s: State, c: C) -> None:
 
 
 def drop_images(s: State, c: C, oldest: int) -> None:
-    """Shift the window so that image `oldest` is the first, and count partition epochs from it,
-    or from an older request.
+    """Shift the window so that image `oldest` is the first, and count partition epochs from it, or from an older
+    request.
 
     A leader that does not learn of ISR changes from metadata may be even older.
     """
@@ -279,7 +284,7 @@ def drop_images(s: State, c: C, oldest: int) -> None:
 
 
 def clear_image(s: State, c: C, index: int) -> None:
-    """Empty a slot of the window."""
+    """Clear a slot of the window."""
     image = s.image[index]
     image.leader = 0
     image.leader_epoch = 0

@@ -1,7 +1,7 @@
 """A change to the partition as the controller makes it: consistent replicas, ISR, ELR and leader.
 
-After PartitionChangeBuilder and PartitionReassignmentReplicas. A change is requested with an ISR, and with other
-replicas if an operator moves them; the result is written to the log as one image.
+Modelled on PartitionChangeBuilder and PartitionReassignmentReplicas. A request names an ISR and, if an operator moves
+replicas, new replicas; the result is written to the log as one image.
 """
 
 from fencepost.model.cluster.constants import C, Completion, Judging
@@ -20,7 +20,7 @@ def electable(s: State, c: C) -> int:
 
 
 def first_of(c: C, members: int) -> int:
-    """Return the member with the lowest number, NONE if there is none."""
+    """Return the member with the lowest number, NONE if there are no members."""
     found = NONE
     for broker in range(c.brokers):
         if found == NONE and bits.contains(members, broker):
@@ -29,20 +29,21 @@ def first_of(c: C, members: int) -> int:
 
 
 def first_in_order(c: C, members: int, removing: int) -> int:
-    """Return the first member in the order of the replica list, NONE if there is none.
+    """Return the first member in the order of the replica list, NONE if there are no members.
 
-    The target replicas come first, which operators list by number here, then those to be removed
+    The target replicas come first (in the model, operators list them by number), then the replicas to be removed
     (PartitionReassignmentReplicas).
     """
     return first_of(c, members & ~removing if members & ~removing != 0 else members)
 
 
 def is_complete(c: C, isr: int, missing: int, adding: int, removing: int) -> bool:
-    """Return whether a reassignment ends with this ISR (PartitionReassignmentReplicas.maybeCompleteReassignment).
+    """Return whether a reassignment completes with this ISR (PartitionReassignmentReplicas.maybeCompleteReassignment).
 
-    Up to 3.7 the added replicas must be in it; since KAFKA-15665 all remaining ones; since KAFKA-19975 the added ones,
-    or all if there are fewer replicas. A reassignment that replaced another may have a broker in both lists, which the
-    check never sees, so such a reassignment ends only by the middle rule.
+    Up to 3.7, the added replicas must be in the ISR; since KAFKA-15665, all remaining ones; since KAFKA-19975, the
+    added ones, or all if the number of replicas decreases. A reassignment that replaced another one may list a broker
+    both as added and as removed. The check never finds that broker, so such a reassignment completes only under the
+    rule of KAFKA-15665.
     """
     kept = isr & ~removing
     targets = bits.everyone(c.brokers) & ~missing & ~removing
@@ -53,7 +54,7 @@ def is_complete(c: C, isr: int, missing: int, adding: int, removing: int) -> boo
 
 
 def completes(s: State, c: C, isr: int) -> bool:
-    """Return whether the reassignment under way ends with this ISR."""
+    """Return whether the current reassignment completes with this ISR."""
     return c.reassignments > 0 and is_complete(c, isr, newest(s).missing, s.adding, s.removing)
 
 
@@ -68,11 +69,11 @@ def missing_after(s: State, c: C, isr: int) -> int:
 
 
 def judged_raise(s: State, c: C) -> int:
-    """Return the min ISR by which the controller fills the ELR, relative to the first one.
+    """Return the min ISR by which the controller fills the ELR, relative to the initial min ISR.
 
-    Brokers report in heartbeats how far they have applied metadata, after publishing it (MetadataLoader); so the
-    controller could know which values a broker that leads or may be elected may still act on. Here it knows this at
-    once, and also which brokers are down.
+    Brokers report in heartbeats how far they have applied metadata, after publishing it (MetadataLoader). The
+    controller can therefore know which values may still be in use by a broker that leads or may be elected. In the
+    model, it knows this immediately, and also knows which brokers are down.
     """
     least = newest(s).raised
     if c.elr_judged_by == Judging.HEARTBEATS:
@@ -90,8 +91,9 @@ def judged_raise(s: State, c: C) -> int:
 def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
     """Return the eligible leader replicas for a new ISR (KIP-966, maybePopulateTargetElr).
 
-    Members that leave the ISR stay eligible while it is below min ISR, unless they may have lost records. The target
-    replicas are not considered, so removed members stay too (HYP-10). With ELR turned off it is left as it was.
+    Members that leave the ISR stay eligible while it is below min ISR, unless they may have lost records. Kafka does
+    not consider the target replicas, so removed members stay too (HYP-10). If ELR is turned off, the field keeps its
+    value.
     """
     if not has_elr(s, c):
         return s.elr
@@ -105,7 +107,7 @@ def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, r
     """Return the leader after a change to this ISR and ELR, NONE if there is none
     (PartitionChangeBuilder.electAnyLeader).
 
-    As `cleanly_elected`; then, if unclean elections are allowed, the first acceptable replica.
+    The result of `cleanly_elected`; if that is NONE and unclean elections are allowed, the first acceptable replica.
     """
     leader = cleanly_elected(s, c, isr, elr, missing, acceptable, removing)
     return first_in_order(c, acceptable & ~missing, removing) if leader == NONE and c.unclean_election else leader
@@ -115,7 +117,7 @@ def cleanly_elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable
     """Return the leader without unclean elections (PartitionChangeBuilder.Election.ONLINE).
 
     The leader stays if acceptable; otherwise the first acceptable ISR member, or ELR member if the ISR is empty; then
-    the last known leader. It is not checked whether ELR is on: members left in an ELR may be elected after it was
+    the last known leader. Kafka does not check whether ELR is on: members left in an ELR may be elected after it was
     turned off (HYP-14).
     """
     able = acceptable & ~missing
@@ -129,7 +131,7 @@ def cleanly_elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable
 
 
 def may_elect_last_known(s: State, c: C, isr: int, elr: int, acceptable: int) -> bool:
-    """Return whether the last known leader may be elected: ISR and ELR are empty
+    """Return whether the last known leader may be elected, because ISR and ELR are empty
     (PartitionChangeBuilder.canElectLastKnownLeader).
     """
     return (
@@ -143,9 +145,9 @@ def may_elect_last_known(s: State, c: C, isr: int, elr: int, acceptable: int) ->
 
 
 def epoch_after(s: State, c: C, isr: int, leader: int, missing: int) -> int:
-    """Return the leader epoch after a change: a new one if the leader changes or a replica is removed.
+    """Return the leader epoch after a change, incremented if the leader changes or a replica is removed.
 
-    Before 3.6, also if the ISR shrinks.
+    Before 3.6, it is also incremented if the ISR shrinks.
     """
     image = newest(s)
     shrinks = c.bump_leader_epoch_on_shrink and isr != 0 and image.isr & ~isr != 0
@@ -163,11 +165,11 @@ def append_image(s: State) -> None:
 def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: int, adding: int, removing: int) -> None:
     """Write a changed partition into the newest image (PartitionChangeBuilder.build).
 
-    A leader from outside the ISR becomes the whole ISR, and empties the ELR unless it was elected from it; so does a
-    leader that is in the ISR and in an ELR left from before ELR was turned off. Without ELR the last member stays in
-    the ISR. The last leader is remembered while there is no leader. With HYP-12 repaired, the ELR is empty if the
-    elected leader alone is enough. Once ELR is turned off, any change empties it, and the last known leader stays as it
-    was.
+    A leader from outside the ISR becomes the whole ISR, and empties the ELR unless it was elected from it. The same
+    holds for a leader that is both in the ISR and in an ELR left over from before ELR was turned off. Without ELR, the
+    last member stays in the ISR. While there is no leader, the last one is remembered. With HYP-12 fixed, the ELR is
+    empty if the elected leader alone satisfies min ISR. Once ELR is turned off, any change empties it, and the last
+    known leader does not change.
     """
     image = newest(s)
     is_new = leader not in (NONE, image.leader)
@@ -202,7 +204,7 @@ def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: i
 
 
 def change_isr(s: State, c: C, isr: int, elr: int, leader: int) -> None:
-    """Write a change to this ISR, with its consequences and the end of a reassignment that it completes."""
+    """Write a change to this ISR with its consequences, and complete a reassignment if it allows that."""
     done = completes(s, c, isr)
     missing = missing_after(s, c, isr)
     change_partition(
@@ -211,7 +213,7 @@ def change_isr(s: State, c: C, isr: int, elr: int, leader: int) -> None:
 
 
 def leader_after(s: State, c: C, isr: int, unclean: int, acceptable: int) -> int:
-    """Return the leader after a change that requests this ISR; `unclean` may have lost records."""
+    """Return the leader after a change that requests this ISR; the broker `unclean` may have lost records."""
     missing = missing_after(s, c, isr)
     return elected(s, c, isr_after(s, c, isr), elr_after(s, c, isr, unclean), missing, acceptable, s.removing)
 

@@ -1,7 +1,7 @@
-"""Operators move replicas, move them elsewhere in the middle, and cancel a move.
+"""Operators move replicas, redirect a move in progress, and cancel it.
 
-After ReplicationControlManager.alterPartitionReassignments. A throttle makes a new replica slow, as any follower may
-be.
+Modelled on ReplicationControlManager.alterPartitionReassignments. A throttle slows down a new replica; any follower may
+be slow here anyway.
 """
 
 from fencepost.model.cluster.constants import C
@@ -24,15 +24,15 @@ from fencepost.model.language import action, bits, require
 
 @action(target=Movable)
 def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
-    """An operator moves replicas (kafka-reassign-partitions --execute): `target` has the movable brokers that are to
+    """An operator moves replicas (kafka-reassign-partitions --execute) so that exactly the movable brokers in `target`
     have one.
 
-    ReplicationControlManager.changePartitionReassignment. A broker that loses its replica keeps it until the end, and
-    brokers that are not movable keep theirs. It may replace an ongoing reassignment. Then an empty list of replicas to
-    add or remove does not change the earlier list, since the builder only gets non-empty lists. Everything that the ISR
-    already allows is done at once; unclean elections are not used here. A broker that is added cannot be elected as a
-    member of the ELR: a leader is looked up among the previous replicas, which fails the request
-    (PartitionRegistration.directory).
+    ReplicationControlManager.changePartitionReassignment. A broker that loses its replica keeps it until the
+    reassignment completes, and brokers that are not movable keep theirs. The reassignment may replace one in progress.
+    In that case, an empty list of replicas to add or remove leaves the earlier list unchanged, since only non-empty
+    lists are passed to the builder. All changes that the ISR already allows are made immediately, without unclean
+    elections. A broker that is being added cannot be elected as a member of the ELR: the controller looks up a leader's
+    directory among the previous replicas, which fails the request (PartitionRegistration.directory).
     """
     require(s.budget.reassignments > 0, bound=C.reassignments)
     image = newest(s)
@@ -59,10 +59,10 @@ def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
 
 @action()
 def operator_cancels_reassignment(s: State, c: C) -> None:
-    """An operator cancels a reassignment (--cancel): its added replicas are removed, those that it was to remove stay.
+    """An operator cancels a reassignment (--cancel): the added replicas are removed, and those to be removed stay.
 
-    ReplicationControlManager.cancelPartitionReassignment, PartitionReassignmentRevert. If the ISR has no other member,
-    that would be an unclean election, which is refused unless these are allowed.
+    ReplicationControlManager.cancelPartitionReassignment, PartitionReassignmentRevert. If only added replicas are in
+    the ISR, this would be an unclean election, and is refused unless unclean elections are allowed.
     """
     require(s.budget.cancels > 0, bound=C.cancels)
     image = newest(s)

@@ -1,17 +1,18 @@
 """State of the replication model, and its initial state.
 
-Simplified, to keep states small:
+The model simplifies Kafka to keep states small:
 
-* The controller is the newest of a window of images; a broker's metadata is an index into that window. Lost: brokers
-  that lag by more than `metadata_lag` images.
+* The controller is the newest image in a window of images, and a broker's metadata is an index into that window. Not
+  covered: brokers that lag by more than `metadata_lag` images.
 * A broker registers and applies the image of its registration in one step, so the broker epoch of a running broker is
-  the one in the newest image. Broker epochs count incarnations. It starts in the same step too, except `early_starts`
-  times.
+  the one in the newest image. Broker epochs count incarnations. The broker also starts in that step, except
+  `early_starts` times.
 * A follower always has a fetch in flight. Its content follows from the follower's log and leader epoch, so only the
-  answer is stored, and requests whose sender is gone. A fetch that is handled after its sender has entered another
-  epoch might equally have been handled before. Only its answer remains, of which there are up to `late_answers`.
-* The leader epoch cache follows from the log and the leader epoch. Lost: the start of an epoch in which a former leader
-  wrote nothing, which costs Kafka another round trip.
+  answer is stored, and requests whose sender has crashed or stopped. A fetch that is handled after its sender has
+  entered another epoch might equally have been handled before; only its answer remains, of which there are at most
+  `late_answers`.
+* The leader epoch cache follows from the log and the leader epoch. Not covered: the start of an epoch in which a former
+  leader wrote nothing, which costs Kafka another round trip.
 * A write is answered in the step in which the high watermark passes it.
 """
 
@@ -44,7 +45,9 @@ class Life(IntEnum):
 
 
 class Answer(IntEnum):
-    """A leader's answer to a fetch; STOPPED once the follower has mistaken a FENCED for one of its new leader epoch."""
+    """A leader's answer to a fetch; STOPPED once the follower has mistaken FENCED for an answer in its new leader
+    epoch.
+    """
 
     NONE = 0
     RECORDS = 1
@@ -54,8 +57,10 @@ class Answer(IntEnum):
 
 
 class Move(IntEnum):
-    """The controller's knowledge that a log is in another directory: it knows, or the broker is not registered with the
-    previous one, or is still registered with it although it was replaced or taken out.
+    """Whether the controller knows which directory contains the log.
+
+    It knows; or the broker is not registered with the previous directory; or the broker is still registered with it,
+    although it was replaced or removed.
     """
 
     ASSIGNED = 0
@@ -66,7 +71,8 @@ class Move(IntEnum):
 class Status(IntEnum):
     """The progress of an AlterPartition request: sent, or answered by the controller.
 
-    STRAY is a sent copy of a request that has been answered: it is no longer awaited, which the controller cannot know.
+    STRAY is a sent copy of a request that has been answered: the leader no longer waits for it, but the controller
+    cannot know that.
     """
 
     SENT = 0
@@ -80,7 +86,7 @@ Broker = Annotated[int, Index(C.brokers)]
 MaybeBroker = Annotated[int, Index(C.brokers, none=True)]
 Brokers = Annotated[int, BitSet(C.brokers)]
 Movable = Annotated[int, BitSet(C.movable)]
-"""Brokers whose replicas are added and removed; none without reassignments."""
+"""Brokers whose replicas are added and removed; empty without reassignments."""
 Offset = Annotated[int, Range(0, C.max_records)]
 MaybeOffset = Annotated[int, Range(NONE, C.max_records)]
 Epoch = Annotated[int, Range(0, C.max_leader_epoch)]
@@ -108,27 +114,27 @@ PartitionEpoch = Annotated[
 ]
 ImageIndex = Annotated[int, Index(C.metadata_lag + 1)]
 RecordId = Annotated[int, Range(0, C.max_records)]
-"""Records are numbered from 1 in the order in which leaders append them; 0 is no record."""
+"""Records are numbered from 1 in the order in which leaders append them; 0 means no record."""
 RecordIds = Annotated[int, BitSet(C.max_records + 1)]
 Raise = Annotated[int, Range(-1 * C.lowers, C.raises)]
-"""The difference of min ISR from its initial value; always 0 if no operator changes it."""
+"""The difference between min ISR and its initial value; always 0 if operators do not change it."""
 
 Early = Annotated[int, Range(0, C.early_starts)]
-"""Whether an unregistered process runs, 0 or 1; always 0 if none may."""
+"""Whether an unregistered process runs, 0 or 1; always 0 without `early_starts`."""
 
 
 Directories = Annotated[int, BitSet(C.directories)]
-"""Brokers whose log directory may fail or be replaced: none without such faults."""
+"""Brokers whose log directory may fail or be replaced; empty without such faults."""
 Offline = Annotated[int, Range(0, C.directory_failures)]
-"""Whether the log directory of a replica has failed, 0 or 1; always 0 if none may."""
+"""Whether the log directory of a replica has failed, 0 or 1; always 0 without such faults."""
 Moved = Annotated[int, Range(0, 2 * C.directory_removals + 2 * C.disk_replacements)]
-"""Whether the log is in a directory other than the controller knows, and since when: see `Move`."""
+"""Whether the log is in a directory that the controller does not know, and since when: see `Move`."""
 
 
 LogStart = Annotated[int, Range(0, largest(C.deletions, C.expirations))]
 """Where a log starts: always 0 if no records are deleted."""
 Deleted = Annotated[int, BitSet(5 * largest(C.deletions, C.expirations))]
-"""Deleted records, of at most four; always empty if none may be deleted."""
+"""Deleted records, out of at most four; always empty without deletions."""
 
 
 class Image(Record):
@@ -153,7 +159,7 @@ class Entry(Record):
 
 
 class FollowerState(Record):
-    """A leader's knowledge of a follower from its last fetch; NONE before the first one. `start`: its log start."""
+    """What a leader knows of a follower from its last fetch; NONE before the first one. `start`: its log start."""
 
     end: MaybeOffset
     start: LogStart
@@ -163,7 +169,7 @@ class FollowerState(Record):
 class FetchAnswer(Record):
     """The answer to a follower's fetch, in flight.
 
-    Of the answer RECORDS, `record` is 0 if it only brings the high watermark. Of the answer DIVERGING, `epoch` and
+    If the kind is RECORDS, `record` is 0 if the answer carries only the high watermark. If it is DIVERGING, `epoch` and
     `end` say where the leader's log departs from the follower's; `epoch` is NONE if the leader does not know.
     """
 
@@ -176,18 +182,18 @@ class FetchAnswer(Record):
 
 
 class Replica(Record):
-    """A broker, its log, and what it keeps in memory as leader or as follower.
+    """A broker, its log, and its state in memory as leader or as follower.
 
-    `epoch_start` is the log end with which it began to lead in its current leader epoch, 0 for a follower. After a
-    restart in that epoch it lies after records of the same epoch. `waiting[offset]` is the record whose write is
-    answered once the high watermark passes `offset`; 0 for none. `checked` holds the follower whose log end was found
-    good enough for the ISR while the leader, which holds its lock, has yet to read the broker epoch (before
-    KAFKA-15221). `recent` holds followers that were caught up within the lag time, if the leader waits for such.
+    `epoch_start` is the log end at which it began to lead in its current leader epoch, 0 for a follower. If it
+    restarted in that epoch, records of the same epoch may precede it. `waiting[offset]` is the record whose write is
+    answered once the high watermark passes `offset`; 0 if there is none. `checked` contains the follower whose log end
+    the leader has already found sufficient for the ISR; it holds its lock and has yet to read the broker epoch (before
+    KAFKA-15221). `recent` contains followers that were caught up within the lag time, if the leader waits for them.
     `truncating` is set while a follower has yet to ask where to truncate its log (before Fetch carried the last epoch).
-    `raised` gives the min ISR that it acts on, which may come from an image other than the applied one. `early` is set
-    while a new, unregistered process runs: `life` still describes its predecessor. `offline` is set while the log's
-    directory has failed. Below `start` records are deleted, though the files may still have them; `checkpoint` is the
-    last checkpointed start.
+    `raised` gives the min ISR that the broker acts on, which may come from an image other than the applied one. `early`
+    is set while a new, unregistered process runs: `life` still describes its predecessor. `offline` is set while the
+    log's directory has failed. Records below `start` are deleted, though the files may still contain them; `checkpoint`
+    is the last checkpointed start.
     """
 
     life: Life
@@ -215,7 +221,9 @@ class Replica(Record):
 
 
 class AlterPartition(Record):
-    """A leader's request to change the ISR, later the controller's answer; `raised`: the sender's min ISR."""
+    """A leader's request to change the ISR, which later becomes the controller's answer; `raised`: the sender's min
+    ISR.
+    """
 
     status: Status
     leader: Broker
@@ -240,9 +248,10 @@ class LateFetch(Record):
 
 
 class LateAnswer(Record):
-    """An answer to a fetch whose sender has left the leader epoch in which it asked, and its thread still waits for it.
+    """An answer to a fetch whose sender has left the leader epoch of the fetch while its thread still waits for the
+    answer.
 
-    `offset` and `leader_epoch` are those of the fetch; the others are those of `FetchAnswer`.
+    `offset` and `leader_epoch` are copied from the fetch; the other fields are those of `FetchAnswer`.
     """
 
     leader: Broker
@@ -258,7 +267,7 @@ class LateAnswer(Record):
 
 
 class Budget(Record):
-    """Remaining faults and operators' actions."""
+    """The remaining budget of faults and of operators' actions."""
 
     crashes: Annotated[int, Range(0, C.crashes)]
     clean_stops: Annotated[int, Range(0, C.clean_stops)]
@@ -280,14 +289,15 @@ class Budget(Record):
 
 
 class State(Record):
-    """The partition. `image[newest]` is the controller, together with the fields that brokers do not read.
+    """The partition. `image[newest]` is the controller's state, together with the fields that brokers do not read.
 
-    `offline` holds replicas whose directory is not online in the registration of their broker: it has failed, or the
+    `offline` contains replicas whose directory is not online in their broker's registration: it has failed, or the
     broker has registered without it (PartitionRegistration.directory, BrokerRegistration.hasOnlineDir). `adding` and
-    `removing` are the replicas that the current reassignment adds and removes. `ghost_committed` holds the records
-    below the highest high watermark of any leader, as first seen. `ghost_deleted` holds the records that were deleted,
-    `ghost_low_watermark` is the highest offset below which a leader has reported that all live replicas have deleted
-    them (DeleteRecords). `ghost_stale` holds members whose current incarnation never proved that it may be in the ISR.
+    `removing` are the replicas that the current reassignment adds and removes. `ghost_committed` contains the records
+    below the highest high watermark that any leader has had, as first seen. `ghost_deleted` contains the deleted
+    records. `ghost_low_watermark` is the highest offset below which a leader has reported that all live replicas have
+    deleted their records (DeleteRecords). `ghost_stale` contains ISR members whose current incarnation has not proved
+    that it may be in the ISR.
     """
 
     image: Annotated[Array[Image], Size(C.metadata_lag + 1)]
@@ -314,9 +324,9 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """All brokers run with empty logs in leader epoch 0, and the ISR is the leader and the lowest other brokers.
+    """All brokers run with empty logs in leader epoch 0. The ISR consists of the leader and the lowest-numbered others.
 
-    Some may have no replica.
+    Some brokers may have no replica.
     """
     first = s.image[0]
     first.leader = c.initial_leader
@@ -375,19 +385,19 @@ def has_process(s: State, broker: int) -> bool:
 
 
 def leads(s: State, broker: int) -> bool:
-    """Return whether the broker runs, has its log and believes to lead; a newer leader may exist."""
+    """Return whether the broker runs, has its log and believes that it leads; a newer leader may exist."""
     return is_running(s, broker) and local(s, broker).leader == broker and s.replica[broker].offline == 0
 
 
 def has_elr(s: State, c: C) -> bool:
-    """Return whether eligible leader replicas are on: no operator has turned them off
+    """Return whether eligible leader replicas are on, that is, have not been turned off
     (FeatureControlManager.isElrFeatureEnabled).
     """
     return c.elr and s.elr_disabled == 0
 
 
 def heeds_elr(s: State, c: C) -> bool:
-    """Return whether members of an ELR may be elected: in Kafka, even after ELR is turned off (HYP-14)."""
+    """Return whether members of an ELR may be elected: in Kafka they may, even after ELR is turned off (HYP-14)."""
     return has_elr(s, c) or c.stale_elr_elects
 
 
@@ -420,8 +430,9 @@ def follows(s: State, follower: int, leader: int) -> bool:
 
 
 def awaits_late_answer(s: State, follower: int, leader: int) -> bool:
-    """Return whether the follower's thread for this leader still waits for an answer of an earlier leader epoch: it has
-    one fetch in flight (BrokerBlockingSender).
+    """Return whether the follower's thread for this leader still waits for an answer from an earlier leader epoch.
+
+    It has only one fetch in flight (BrokerBlockingSender).
     """
     return any(m.follower == follower and m.leader == leader for m in s.late_answers)
 
