@@ -1,1 +1,1 @@
-"""Properties of the protocols, the claims about them, and the runs that decide those."""
+"""Properties of the protocols, claims about them, and the runs that decide these claims."""

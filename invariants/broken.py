@@ -1,4 +1,4 @@
-"""Broken twins: published models without one rule, on which a proof must fail."""
+"""Broken twins: published models with one rule removed, on which a proof must fail."""
 
 from fencepost.model.language import Machine, action, bits, require
 from fencepost.model.lineage import base, kip320
@@ -7,7 +7,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, State
 
 @action(leader=Replica, epoch=Epoch)
 def become_leader(s: State, c: C, leader: int, epoch: int) -> None:
-    """A replica considers itself the leader of a decision that may name another one."""
+    """A replica considers itself leader because of a decision that may name another one."""
     require(epoch < s.next_leader_epoch)
     require(epoch > s.replica[leader].leader_epoch)
     r = s.replica[leader]
@@ -18,7 +18,7 @@ def become_leader(s: State, c: C, leader: int, epoch: int) -> None:
 
 @action(leader=Replica)
 def controller_elect_leader(s: State, c: C, leader: int) -> None:
-    """The controller elects any replica, whether it is in the ISR or not."""
+    """The controller elects any replica, even one outside the ISR."""
     require(s.next_leader_epoch <= c.max_leader_epoch)
     require(s.quorum.leader != leader)
     base.decide(s, leader, s.quorum.isr)
@@ -26,7 +26,7 @@ def controller_elect_leader(s: State, c: C, leader: int) -> None:
 
 @action(leader=Replica, follower=Replica, epoch=Epoch)
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
-    """A new follower truncates to its own high watermark, as before KIP-101, with all of KIP-320's fences."""
+    """A new follower truncates to its own high watermark, as before KIP-101, with all of KIP-320's fencing."""
     l, f = s.replica[leader], s.replica[follower]
     offset = f.high_watermark
     require(base.presumes_leadership(l, leader))

@@ -1,4 +1,6 @@
-"""Duties of sessions: a live broker stays unfenced, a dead one is fenced in time, a new process is registered."""
+"""Promises about sessions: a live broker stays unfenced, a dead one is fenced in time, and a new process is
+registered.
+"""
 
 from fencepost.model.language import always, at_most, sometimes, weak
 from fencepost.model.language.actions import properties_in
@@ -20,30 +22,30 @@ def live_brokers_stay_unfenced(s: State, c: C) -> bool:
 
 @always
 def processes_know_their_broker_epoch(s: State, c: C) -> bool:
-    """BS-S2: a process that is registered knows its broker epoch, by which its requests are judged."""
+    """BS-S2: a process that is registered knows its broker epoch, which its requests must carry."""
     return not s.broker.running or s.broker.epoch == s.controller.epoch
 
 
 def is_refused(s: State, c: C) -> bool:
-    """Return whether a new process would be refused because of the session of the one before."""
+    """Return whether a new process would be refused because of its predecessor's session."""
     return not s.broker.running and s.controller.active and has_session(s, c)
 
 
 @always
 def clean_restarts_are_not_refused(s: State, c: C) -> bool:
-    """BS-S3: a new process is not refused because of one that has stopped in a controlled shutdown."""
+    """BS-S3: a new process is not refused because of a predecessor that has completed a controlled shutdown."""
     return not (s.ghost_clean and is_refused(s, c))
 
 
 @always
 def new_controllers_refuse_no_clean_restart(s: State, c: C) -> bool:
-    """BS-S4: BS-S3 under a controller that was not active when the process before stopped."""
+    """BS-S4: BS-S3 for a controller that was not active when the previous process stopped."""
     return not (s.ghost_new and is_refused(s, c))
 
 
 @sometimes
 def registration_is_refused(s: State, c: C) -> bool:
-    """A new process is refused, as the session of the one that crashed lasts."""
+    """A new process is refused because the session of its crashed predecessor has not expired."""
     return is_refused(s, c) and not s.ghost_clean
 
 

@@ -1,13 +1,13 @@
 """The catalogue: what is promised, where that is written, and the runs that give a verdict on it.
 
-A run explores one protocol under given constants and is judged against pinned figures: distinct states, depth, and for
-each property that must fail the length of its shortest trace. Guarantees, bugs, hypotheses, questions and claims are
-entries; each names the runs that settle it. Both are data, in `runs/` and `claims/`; their schemas are at the heads of
-the modules `run_files` and `claim_files`.
+A run explores one protocol under given constants. Its results are compared with pinned figures: distinct states, depth,
+and the length of the shortest trace of each property that must fail. Guarantees, bugs, hypotheses, questions and claims
+are entries; each names the runs that settle it. Runs and entries are data, in `runs/` and `claims/`. The docstrings of
+the modules `run_files` and `claim_files` describe their schemas.
 
-`figures/reached.json` has the bounds that each run reached, within which its verdicts are valid: the constants whose
-bounds cut off an otherwise possible step, in order. A budget of 0 counts if it excludes something. `fencepost check
---profile ci --pin` writes it.
+`figures/reached.json` lists the bounds that each run reached, within which its verdicts are valid: the constants whose
+bounds cut off an otherwise possible step, in order. A budget of 0 counts if it excludes a step. `fencepost check
+--profile ci --pin` writes the file.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def named_by(entry: Entry) -> set[tuple[str, str]]:
 def status(entry: Entry) -> str:
     """Return `holds`, `broken`, `settled`, `not-built`, `known-gap` or `open` for an entry, from its evidence.
 
-    A claim about Kafka's classes is broken if any release that has it differs, and not built if no release has it. A
-    bug holds if its variant fails as expected. A claim has the status of its equivalent.
+    A claim about Kafka's classes is broken if any release that implements it differs, and not built if no release
+    implements it. A bug holds if its variant fails as expected. A claim has the status of the entries in its `same_as`.
     """
     found = evidence().get(entry.id)
     if found is None:
@@ -143,7 +143,7 @@ def reached_by(run: Run) -> dict[str, int] | None:
 
 
 def with_reached(runs: Iterable[Run], found: Mapping[str, Sequence[str]]) -> dict[str, list[dict[str, str]]]:
-    """Return the figures updated with the results of runs; removed runs are left out."""
+    """Return the figures updated with the results of runs, without those of runs that no longer exist."""
     tables: dict[str, list[dict[str, str]]] = {}
     for run in runs:
         before = reached_by(run)

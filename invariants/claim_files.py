@@ -1,4 +1,4 @@
-"""Entries of the catalogue, read from `invariants/claims/`: TOML, and this is all of its schema.
+"""Entries of the catalogue, read from TOML files in `invariants/claims/`. This is the complete schema.
 
     [texts]                              # texts shared by entries, which write {rule}
     rule = "A rule that the model follows: nothing is left to judge."
@@ -16,7 +16,7 @@
     by = "KIP903-S2, KIP903-S2b"
     runs.replication = ["2 brokers, KIP-903", "2 brokers, B09: KIP903-S2"]
 
-What an entry says; all but the sentence may be missing:
+The keys of an entry; all except `sentence` are optional:
 
     kind       always, step, leads-to, bound: a property; bug: a historic bug or hazard to find again; hypothesis: a
                conjecture of this project; question: two readings of a KIP; claim: a statement of a KIP itself
@@ -46,8 +46,8 @@ What an entry says; all but the sentence may be missing:
     about      a table of any of these, for what is short:
                about = {source="KIP-903, Controller", depends=["alter_partition_version"]}
 
-A bug or a hypothesis has runs that it does not name: those whose titles name it, as "2 brokers, B09" does, and the
-twins of all its runs: those with the same constants but for the switch. `alone = true` leaves both out.
+Besides the runs that it lists, a bug or a hypothesis includes every run whose title names it, such as "2 brokers, B09",
+and the twin of each of its runs: the run with the same constants except for the switch. `alone = true` leaves both out.
 
 The verdict of each run, the lengths of traces and the counts of states are read from the runs.
 """
@@ -185,8 +185,9 @@ def _by_release(text: str) -> dict[str, str]:
 
 
 def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:
-    """Yield the evidence that runs give about the properties that they judge; a bug or a hypothesis has more runs than
-    it names.
+    """Yield the evidence that runs give about the properties that they judge.
+
+    A bug or a hypothesis includes more runs than it names.
     """
     named = claim.said.get("runs", {})
     only(named, runs.by_protocol, "protocol")
@@ -226,13 +227,13 @@ def _twins(entry: Entry, protocol: str, name: str, runs: Runs) -> list[str]:
 
 
 def _in_each_version(title: str) -> list[str]:
-    """Return the names that a title with several versions abbreviates."""
+    """Return the run names that a title with several versions abbreviates."""
     versions, _, rest = title.partition(" ")
     return [f"{version} {rest}".strip() for version in versions.split("|")] if "|" in versions else [title]
 
 
 def _asked(protocol: str, title: str, ids: str, runs: Runs) -> Iterator[Case]:
-    """Yield a run's evidence about properties, of those that it judges."""
+    """Yield a run's evidence about those of the given properties that it judges."""
     run = runs.by_protocol[protocol][title]
     asked = runs.names(protocol, ids)
     judged = judged_by(run)

@@ -1,7 +1,7 @@
-"""Properties across a fail-over of the active controller, about its log, broker metadata, and the partition's records.
+"""Properties across a failover of the active controller: its log, brokers' metadata, and the partition's records.
 
-The ids are those of the catalogue: G-S12, G-S1, G-S1b, G-S5, G-S8, G-L5, B15, KR-S4. G-L5, about a leader whose request
-was refused, is checked on request, because it needs the whole state graph.
+The ids are the catalogue's: G-S12, G-S1, G-S1b, G-S5, G-S8, G-L5, B15, KR-S4. G-L5, about a leader whose request was
+refused, is checked on request, because it needs the whole state graph.
 """
 
 from fencepost.model.controllers.brokers import broker_applies_metadata, leads, maximal_isr
@@ -23,7 +23,7 @@ def leader_epoch_at(records: Array[Change], end: int) -> int:
 
 
 def leader_at(records: Array[Change], end: int) -> int:
-    """Return the leader that the first `end` records name last; initially broker 0 leads."""
+    """Return the last leader that the first `end` records name; initially broker 0 leads."""
     found = 0
     for offset in range(end):
         if records[offset].elects:
@@ -41,7 +41,7 @@ def isr_at(records: Array[Change], end: int, c: C) -> int:
 
 
 def is_fenced_at(records: Array[Change], end: int, broker: int) -> bool:
-    """Return whether the first `end` records last fence, and do not unfence, a broker."""
+    """Return whether the last of the first `end` records that fences or unfences a broker fences it."""
     found = False
     for offset in range(end):
         if bits.contains(records[offset].subject, broker):
@@ -50,7 +50,7 @@ def is_fenced_at(records: Array[Change], end: int, broker: int) -> bool:
 
 
 def is_image_of(image: Image, records: Array[Change], end: int, c: C) -> bool:
-    """Return whether the first `end` records give this image, derived from the records and not by replaying them."""
+    """Return whether the first `end` records give this image, computed from the records without replaying them."""
     return (
         image.partition_epoch == partition_epoch_at(records, end)
         and image.leader_epoch == leader_epoch_at(records, end)
@@ -131,7 +131,9 @@ def one_leader_per_leader_epoch(s: State, c: C) -> bool:
 
 @always
 def success_is_committed(s: State, c: C) -> bool:
-    """An AlterPartition request is answered as done only if its ISR is committed, under the next partition epoch."""
+    """A controller answers that an AlterPartition request was applied only if its ISR is committed, under the next
+    partition epoch.
+    """
     return all(
         b.request.status != Status.ANSWERED
         or b.request.reply != Reply.APPLIED
@@ -146,9 +148,7 @@ def success_is_committed(s: State, c: C) -> bool:
 
 @always
 def refusals_tell_of_news(s: State, c: C) -> bool:
-    """G-L5: a leader that must wait for metadata waits for something real: a later leader or partition epoch is
-    committed.
-    """
+    """G-L5: if a leader must wait for metadata, a later leader or partition epoch is committed, so the wait can end."""
     return all(
         b.request.status != Status.ANSWERED
         or b.request.reply != Reply.REFUSED
@@ -160,7 +160,7 @@ def refusals_tell_of_news(s: State, c: C) -> bool:
 
 @always
 def active_controllers_decide_on_their_log(s: State, c: C) -> bool:
-    """The state from which an active controller decides is the result of its log."""
+    """The state on which an active controller bases its decisions is the result of its log."""
     return all(
         not is_active(s, c, node) or is_image_of(s.node[node].memory, s.node[node].log, s.node[node].end, c)
         for node in range(c.controllers)
@@ -171,15 +171,15 @@ def active_controllers_decide_on_their_log(s: State, c: C) -> bool:
 def late_decisions_never_take_effect(s: State, c: C) -> bool:
     """A decision that a controller makes after another one was elected is never committed in its epoch.
 
-    It can be committed later: if the same controller is elected again before its log is truncated, it still has what it
-    wrote.
+    It can be committed in a later epoch: if the same controller is elected again before its log is truncated, its log
+    still has the decision.
     """
     return all(not s.ghost_log[offset].ghost_is_late for offset in range(s.ghost_end))
 
 
 @step()
 def epochs_never_go_back(before: State, after: State, c: C) -> bool:
-    """The leader epoch and the partition epoch of a broker's metadata, and of a leader, never go back."""
+    """The leader epoch and the partition epoch, of a broker's metadata and of a leader, never decrease."""
     return all(
         after.broker[b].metadata.leader_epoch >= before.broker[b].metadata.leader_epoch
         and after.broker[b].metadata.partition_epoch >= before.broker[b].metadata.partition_epoch
@@ -189,7 +189,7 @@ def epochs_never_go_back(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def deposed_controller_decides(s: State, c: C) -> bool:
-    """A controller decides after a later one was elected, without knowing it."""
+    """A controller makes a decision without knowing that a later one was elected."""
     return any(n.log[offset].ghost_is_late for n in s.node for offset in range(n.end))
 
 
@@ -230,7 +230,9 @@ def late_decision_is_brought_along(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def deposed_controller_calls_a_member_ineligible(s: State, c: C) -> bool:
-    """A leader is told that a member is ineligible that, as it knows from committed metadata, is no longer fenced."""
+    """A leader's request is refused because of an ineligible member, which it knows from committed metadata to be
+    unfenced.
+    """
     return any(
         b.request.status == Status.ANSWERED
         and b.request.reply == Reply.INELIGIBLE
@@ -241,13 +243,13 @@ def deposed_controller_calls_a_member_ineligible(s: State, c: C) -> bool:
 
 @sometimes
 def leader_waits_for_metadata(s: State, c: C) -> bool:
-    """A leader is told that its epochs are old, and waits for metadata."""
+    """A leader's request is refused because its epochs are old, and the leader waits for metadata."""
     return any(b.request.status == Status.ANSWERED and b.request.reply == Reply.REFUSED for b in s.broker)
 
 
 @sometimes
 def new_leader_has_what_was_acknowledged(s: State, c: C) -> bool:
-    """A record is acknowledged, and another broker leads, by another controller's decision."""
+    """A record is acknowledged, and another broker leads by a different controller's decision."""
     return (
         s.ghost_committed_end > 0
         and s.ghost_image.leader not in (NONE, 0)
@@ -263,7 +265,7 @@ PROPERTIES = tuple(item for item in properties_in(globals()) if item not in ON_R
 
 
 def is_refused(s: State, c: C, leader: int) -> bool:
-    """Return whether a leader was told that its epochs are old, and waits for metadata."""
+    """Return whether a leader's request was refused because of old epochs, and the leader waits for metadata."""
     request = s.broker[leader].request
     return request.status == Status.ANSWERED and request.reply == Reply.REFUSED
 

@@ -1,6 +1,6 @@
 """The promises of KIP-392 to consumers that fetch from followers, and their witnesses.
 
-The ids are those of the catalogue: K392-S1 to K392-S7, K392-Q2, G-S9, G-S9b.
+The ids are the catalogue's: K392-S1 to K392-S7, K392-Q2, G-S9, G-S9b.
 """
 
 from fencepost.model.consumers import log
@@ -20,8 +20,8 @@ from fencepost.model.language.actions import properties_in
 def is_on(s: State, r: Replica) -> bool:
     """Return whether the consumer's position is on a replica's log, as far as the logs still show.
 
-    The record before the position must be the one before it on the log that gave the position, by a read or a reset. If
-    retention has dropped it, the first remaining record decides: epochs never fall along a log.
+    The record before the position must equal the record before it on the log that gave the position, by a read or a
+    reset. If retention has dropped it, the first remaining record decides, since epochs never decrease along a log.
     """
     position, epoch = s.consumer.position, s.consumer.ghost_before
     if position > r.end:
@@ -38,13 +38,13 @@ def is_kept(s: State, offset: int) -> bool:
 
 
 def jumps_over_records(before: State, after: State) -> bool:
-    """Return whether the consumer is moved beyond committed records that the newest leader still has."""
+    """Return whether the consumer is moved past committed records that the newest leader still has."""
     return any(is_kept(before, offset) for offset in range(before.consumer.position, after.consumer.position))
 
 
 def gives_up_position(before: State, after: State) -> bool:
-    """Return whether the consumer begins to follow its reset policy, raises an error, or is moved back by an answer
-    about epochs.
+    """Return whether the consumer applies its reset policy, raises an error, or moves back because of an answer about
+    epochs.
     """
     doing = before.consumer.doing
     if doing not in (Doing.FETCHING, Doing.VALIDATING, Doing.CHECKING):
@@ -74,14 +74,14 @@ def reads_are_repeatable(before: State, after: State, c: C) -> bool:
 
 @step()
 def nothing_is_skipped(before: State, after: State, c: C) -> bool:
-    """K392-S2: a consumer does not jump over a committed record that the newest leader still has."""
+    """K392-S2: a consumer does not skip a committed record that the newest leader still has."""
     return before.consumer.doing == Doing.FETCHING or not jumps_over_records(before, after)
 
 
 @step()
 def spurious_errors_are_recognized(before: State, after: State, c: C) -> bool:
-    """K392-S3: an error for an offset that the newest leader has, and not beyond what is committed, leads to no reset,
-    exception or move back if the epoch is known: neither at once, nor after the check with the leader.
+    """K392-S3: an error at an offset that the newest leader has and that is not beyond what is committed causes no
+    reset, exception or move back if the epoch is known: neither immediately nor after the check with the leader.
     """
     consumer, l = before.consumer, newest_leader(before)
     is_error = consumer.doing == Doing.CHECKING or consumer.position > before.replica[target(before)].end
@@ -91,7 +91,9 @@ def spurious_errors_are_recognized(before: State, after: State, c: C) -> bool:
 
 
 def cases_that_fit(c: C, r: Replica, offset: int) -> int:
-    """Return how many of the six cases an offset fits, each by its own definition (KIP-392, Out of range handling)."""
+    """Return how many of the six cases an offset matches, each by its own definition (KIP-392, Out of range
+    handling).
+    """
     received = max(r.end, r.received) if keeps_received(c) else r.end
     first_uncommitted = r.high_watermark if c.tail_is_uncommitted else r.high_watermark + 1
     return (
@@ -106,14 +108,14 @@ def cases_that_fit(c: C, r: Replica, offset: int) -> int:
 
 @always
 def cases_are_exclusive(s: State, c: C) -> bool:
-    """K392-S4: log start, high watermark and log end of a replica put every fetch offset into exactly one case."""
+    """K392-S4: a replica's log start, high watermark and log end assign every fetch offset to exactly one case."""
     return all(cases_that_fit(c, r, offset) == 1 for r in s.replica for offset in range(c.records + 1))
 
 
 @always
 def unavailable_offsets_exist(s: State, c: C) -> bool:
-    """K392-S4: OFFSET_NOT_AVAILABLE is given only at offsets up to which records exist,
-    and never where all of them can be read.
+    """K392-S4: OFFSET_NOT_AVAILABLE is returned only at offsets up to which records exist, and never if all of them can
+    be read.
     """
     return all(
         reply_to(c, s.replica[replica], believes_to_lead(s, replica), offset) != Reply.OFFSET_NOT_AVAILABLE
@@ -127,19 +129,19 @@ def unavailable_offsets_exist(s: State, c: C) -> bool:
 
 @step(on=consumer_finds_truncation)
 def no_false_truncation(before: State, after: State, c: C) -> bool:
-    """K392-S5: what a consumer treats as a truncation is one: its position is no longer on the leader's log."""
+    """K392-S5: a consumer detects a truncation only if its position is no longer on the leader's log."""
     return not is_on(before, before.replica[believed_leader(before)])
 
 
 @step(on=consumer_finds_position_valid)
 def no_missed_truncation(before: State, after: State, c: C) -> bool:
-    """K392-S5: a position that a consumer takes for valid is on the leader's log."""
+    """K392-S5: a position that a consumer considers valid is on the leader's log."""
     return is_on(before, before.replica[believed_leader(before)])
 
 
 @step()
 def positions_only_advance(before: State, after: State, c: C) -> bool:
-    """K392-S6: a position goes back only by the reset policy, or because the leader's log no longer has it."""
+    """K392-S6: a position moves back only by the reset policy, or because the leader's log no longer has it."""
     return (
         after.consumer.position >= before.consumer.position
         or before.consumer.doing == Doing.RESETTING
@@ -155,25 +157,25 @@ def latest_offsets_only_grow(before: State, after: State, c: C) -> bool:
 
 @step()
 def resets_have_a_cause(before: State, after: State, c: C) -> bool:
-    """K392-Q2: a position is given up only if the newest leader's retention has passed it,
-    or it is not on that leader's log.
+    """K392-Q2: a position is given up only if the newest leader's retention has passed it, or it is not on that
+    leader's log.
     """
     return not gives_up_position(before, after) or lacks_position(before, newest_leader(before))
 
 
 @step()
 def leaders_cause_resets(before: State, after: State, c: C) -> bool:
-    """K392-Q2: a position is given up only if the leader that the consumer knows has dropped it, or does not have it.
+    """K392-Q2: a position is given up only if the leader that the consumer knows has deleted it or does not have it.
 
-    That leader may have been replaced by one that has kept the position.
+    That leader may have been replaced by one that still has the position.
     """
     return not gives_up_position(before, after) or lacks_position(before, before.replica[believed_leader(before)])
 
 
 @always
 def empty_answers_expose_nothing(s: State, c: C) -> bool:
-    """Q43: an answer without records and without error is given to the consumer only at an offset up to which
-    everything is committed.
+    """Q43: the consumer gets an answer without records and without an error only at an offset up to which everything is
+    committed.
     """
     consumer = s.consumer
     return (
@@ -217,7 +219,7 @@ def position_is_validated(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def consumer_is_reset(before: State, after: State, c: C) -> bool:
-    """A consumer has followed its reset policy."""
+    """A consumer has applied its reset policy."""
     return before.consumer.doing == Doing.RESETTING and after.consumer.doing == Doing.FETCHING
 
 
@@ -229,14 +231,14 @@ def high_watermark_is_behind(s: State, c: C) -> bool:
 
 @sometimes
 def follower_is_ahead(s: State, c: C) -> bool:
-    """A follower's log holds records that are not on the newest leader's log."""
+    """A follower's log contains records that are not on the newest leader's log."""
     l = newest_leader(s)
     return has_leader(s) and any(r.end > l.end or log.departs(l, r.end, log.last_epoch(r)) for r in s.replica)
 
 
 @sometimes
 def truncation_is_found(before: State, after: State, c: C) -> bool:
-    """A consumer finds that records that it has read are gone."""
+    """A consumer detects that records it has read are gone."""
     return (
         before.consumer.doing in (Doing.VALIDATING, Doing.CHECKING)
         and after.consumer.position < before.consumer.position

@@ -11,7 +11,7 @@ from fencepost.model.language import NONE, always, bits, sometimes
 
 @always
 def members_have_what_is_committed(s: State, c: C) -> bool:
-    """SEED-392-20: every member of the ISR has the log up to the end of what is committed."""
+    """SEED-392-20: the log of every ISR member contains everything that is committed."""
     return all(
         s.replica[member].end >= s.ghost_committed_end for member in range(c.replicas) if bits.contains(s.isr, member)
     )
@@ -55,7 +55,7 @@ def out_of_sync_replica_is_read(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def records_come_later(s: State, c: C) -> bool:
-    """SEED-392-5: a follower has a record that the leader would give to the consumer, but does not give it yet."""
+    """SEED-392-5: a follower has a record that the leader would return to the consumer, but does not return it yet."""
     consumer, l = s.consumer, newest_leader(s)
     return (
         consumer.doing == Doing.FETCHING
@@ -69,7 +69,7 @@ def records_come_later(s: State, c: C) -> bool:
 
 @sometimes
 def log_end_is_told(s: State, c: C) -> bool:
-    """SEED-392-61: OffsetsForLeaderEpoch tells a consumer an end above the leader's high watermark."""
+    """SEED-392-61: OffsetsForLeaderEpoch returns to a consumer an end above the leader's high watermark."""
     l = s.replica[believed_leader(s)]
     return (
         asks_epoch_end(s)
@@ -80,7 +80,7 @@ def log_end_is_told(s: State, c: C) -> bool:
 
 
 def is_in_watched_case(s: State, c: C) -> bool:
-    """Return whether the consumer's next fetch falls into the watched case."""
+    """Return whether the consumer's next fetch is an instance of the watched case."""
     return case_of(c, s.replica[target(s)], s.consumer.position) == c.watched_case
 
 
@@ -107,7 +107,7 @@ def case_waits(s: State, c: C) -> bool:
 
 @sometimes
 def case_continues(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer continues at its position."""
+    """After an error in the watched case, the consumer continues at its position."""
     return (
         before.consumer.ghost_met
         and before.consumer.doing == Doing.FETCHING
@@ -117,7 +117,7 @@ def case_continues(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def case_resets(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer is reset, to its position or beyond records that the leader does
+    """After an error in the watched case, the consumer is reset, to its position or past records that the leader does
     not have.
     """
     return (
@@ -129,19 +129,19 @@ def case_resets(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def case_skips(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer is moved beyond committed records that the leader has."""
+    """After an error in the watched case, the consumer is moved past committed records that the leader has."""
     return moves(before, after) and jumps_over_records(before, after)
 
 
 @sometimes
 def case_replays(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer is moved back, and reads records again."""
+    """After an error in the watched case, the consumer is moved back, and reads records again."""
     return moves(before, after) and after.consumer.position < before.consumer.position
 
 
 @sometimes
 def case_raises(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer passes the error to its user."""
+    """After an error in the watched case, the consumer passes the error to its user."""
     return after.consumer.ghost_met and before.consumer.doing != Doing.RAISED and after.consumer.doing == Doing.RAISED
 
 

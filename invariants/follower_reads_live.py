@@ -68,7 +68,7 @@ TIMERS = (metadata_expires, preference_expires)
 
 
 def is_resetting(s: State, c: C) -> bool:
-    """Return whether the consumer follows its reset policy."""
+    """Return whether the consumer applies its reset policy."""
     return s.consumer.doing == Doing.RESETTING
 
 
@@ -81,8 +81,8 @@ def fetches_without_error(s: State, c: C) -> bool:
 
 
 def lacks_data(s: State, c: C, offset: int) -> bool:
-    """Return whether the consumer waits at `offset` on a replica outside the ISR,
-    while the newest leader has a committed record there.
+    """Return whether the consumer waits at `offset` on a replica outside the ISR, while the newest leader has a
+    committed record there.
     """
     consumer = s.consumer
     return (
@@ -107,9 +107,7 @@ def has_moved_on(s: State, c: C, offset: int) -> bool:
 
 
 def meets_error(s: State, c: C, offset: int) -> bool:
-    """Return whether a preferred replica answers the consumer's fetch at `offset` with an error, or does not answer at
-    all.
-    """
+    """Return whether a preferred replica answers the consumer's fetch at `offset` with an error, or does not answer."""
     consumer = s.consumer
     return (
         consumer.doing == Doing.FETCHING
@@ -139,7 +137,7 @@ def is_not_behind(s: State, c: C) -> bool:
 
 
 def has_not_heard(s: State, c: C, follower: int) -> bool:
-    """Return whether a member of the ISR has committed records above its high watermark, and the leader knows that."""
+    """Return whether an ISR member has committed records above its high watermark, and the leader knows that."""
     f = s.replica[follower]
     return (
         f.is_up
@@ -151,7 +149,7 @@ def has_not_heard(s: State, c: C, follower: int) -> bool:
 
 
 def has_heard(s: State, c: C, follower: int) -> bool:
-    """Return whether the follower knows of these records, or is no longer such a member."""
+    """Return whether the follower knows that these records are committed, or is no longer such a member."""
     return not has_not_heard(s, c, follower)
 
 

@@ -1,6 +1,7 @@
-"""The gravity of properties: a violation of one of these loses or falsifies data, and the first is the gravest.
+"""The gravity of properties: a violation of one of these loses or corrupts data; the first is the gravest.
 
-All others say how the protocol works inside: their violations matter for their possible consequences.
+All other properties describe how the protocol works internally: a violation matters because of its possible
+consequences.
 """
 
 from __future__ import annotations
@@ -44,10 +45,12 @@ CONSEQUENCES: dict[Property, str] = {
     metadata_reads.reads_are_monotonic: "Metadata that a client reads can go back",
     metadata_reads.deliveries_are_monotonic: "Metadata that a client reads can go back",
 }
-"""What can happen where a property is violated, gravest first."""
+"""What can happen if a property is violated, gravest first."""
 _RANKS = {prop: rank for rank, prop in enumerate(CONSEQUENCES)}
 
 
 def gravity(prop: Property) -> int:
-    """Return the rank of a property by the gravity of its violation: 0 is the gravest; all others share the last."""
+    """Return the rank of a property by the gravity of its violation: 0 is the gravest; properties not listed share the
+    last.
+    """
     return _RANKS.get(prop, len(_RANKS))

@@ -1,8 +1,8 @@
-"""The promises of a session with consistency tokens about the leader hints of KIP-951, and vice versa: question Q53.
+"""Promises of sessions with consistency tokens about KIP-951's leader hints, and vice versa: question Q53.
 
-An offset of the metadata log stands for a leader in an epoch of one incarnation of the topic, so that older means
-lower. That a client finds the leader is checked on request, because it needs the whole state graph. Fairness: brokers
-eventually get metadata and answer, and the client eventually asks each of them.
+An offset of the metadata log stands for a leader in an epoch of one incarnation of the topic, so a lower offset is an
+older leader. The property that the client finds the leader is checked on request, because it needs the whole state
+graph. Fairness: brokers eventually get metadata and answer, and the client eventually asks each of them.
 """
 
 from fencepost.model.clients.joint.brokers import (
@@ -32,14 +32,14 @@ from fencepost.model.language.actions import properties_in
 
 @step(on=client_applies_metadata)
 def metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
-    """Q53: metadata shows no older leader than any hint that the client had accepted when it asked for it."""
+    """Q53: metadata shows no older leader than any hint that the client had accepted when it sent the request."""
     return before.refresh.body >= before.refresh.ghost_told
 
 
 @step(on=client_applies_metadata)
 def late_metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
-    """Q53, in the order of delivery: metadata shows no older leader than any hint that the
-    client has accepted before it.
+    """Q53, in order of delivery: metadata shows no older leader than any hint that the client accepted before it
+    arrived.
     """
     return before.refresh.body >= before.ghost_hinted
 
@@ -52,8 +52,8 @@ def accepted_hints_are_as_new_as_metadata(before: State, after: State, c: C) -> 
 
 @step()
 def leader_never_goes_back(before: State, after: State, c: C) -> bool:
-    """The leader that a client uses is never replaced by one of an earlier decision of the controller,
-    nor of a deleted topic.
+    """The leader that a client uses is never replaced by one from an earlier decision of the controller, or from a
+    deleted topic.
     """
     return after.known.ghost_offset >= before.known.ghost_offset
 
@@ -66,7 +66,9 @@ def hint_is_accepted(s: State, c: C) -> bool:
 
 @sometimes
 def hint_makes_metadata_stale(before: State, after: State, c: C) -> bool:
-    """A metadata request is refused for a token that came with a hint: no metadata has shown the client that much."""
+    """A metadata request is refused because of a token that came with a hint; no metadata has shown the client that
+    offset.
+    """
     is_refused = before.refresh.stage == Stage.SENT and after.refresh.stage == Stage.NONE
     return is_refused and before.refresh.sent > before.ghost_read
 
@@ -99,7 +101,7 @@ FAIR = (
 
 
 def is_misled(s: State, c: C) -> bool:
-    """Return whether the client uses another leader than the controller's."""
+    """Return whether the client uses a leader other than the controller's."""
     return s.known.leader != s.log[s.newest].leader
 
 

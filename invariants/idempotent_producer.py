@@ -1,4 +1,4 @@
-"""Idempotence: the log has each batch once and in order, and every acknowledged batch."""
+"""Idempotence: the log contains each batch once and in order, and every acknowledged batch."""
 
 from fencepost.model.idempotence.machine import (
     Answer,
@@ -17,7 +17,7 @@ from fencepost.model.language.actions import properties_in
 
 
 def is_before(s: State, place: int, number: int) -> bool:
-    """Return whether the log has a batch below an offset."""
+    """Return whether the log contains a batch below an offset."""
     return any(s.log[other].batch == number for other in range(place))
 
 
@@ -52,13 +52,13 @@ def batches_are_written_in_order(s: State, c: C) -> bool:
 
 @sometimes
 def retry_is_recognized(s: State, c: C) -> bool:
-    """A batch whose answer was lost is sent again, recognized, and acknowledged."""
+    """A batch whose answer was lost is resent, recognized as a duplicate, and acknowledged."""
     return s.budget.disconnects < c.disconnects and s.batch[0].stage == Stage.WRITTEN and s.end == 1
 
 
 @sometimes
 def batches_are_in_flight_to_both_brokers(s: State, c: C) -> bool:
-    """After a change of the leader, batches are on the way to the former one and to the new one."""
+    """After a change of leader, batches are in flight to the old leader and to the new one."""
     return len(s.connection[0]) > 0 and len(s.connection[1]) > 0
 
 

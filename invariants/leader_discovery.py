@@ -1,7 +1,7 @@
-"""The promises of KIP-951 about leader discovery, their witnesses, liveness, and lemmas.
+"""The promises of KIP-951 about leader discovery, with their witnesses, liveness, and lemmas.
 
-The ids are those of the catalogue: K951-S1 to K951-S6; on request, because they need the whole state graph, K951-L1,
-S4, Q1. Fairness: brokers eventually get metadata, answer, and are asked; batches are eventually sent.
+The ids are the catalogue's: K951-S1 to K951-S6, and K951-L1, S4 and Q1, which are checked on request because they need
+the whole state graph. Fairness: brokers eventually get metadata, answer, and are asked; batches are eventually sent.
 """
 
 from fencepost.model.clients.discovery.brokers import (
@@ -46,8 +46,8 @@ def was_chosen(s: State, partition: int, topic: int, leader: int, epoch: int) ->
 
 
 def is_older_than_known(s: State, partition: int) -> bool:
-    """Return whether the metadata response that has arrived has an older leader epoch of the
-    same topic than the client knows.
+    """Return whether the metadata response that has arrived has an older leader epoch of the same topic than the
+    client's.
     """
     known, told = s.known[partition], s.image[s.refresh.image].partition[partition]
     return (
@@ -91,14 +91,14 @@ def stale_metadata_leaves_the_endpoint(before: State, after: State, c: C) -> boo
 
 @step(on=client_receives_response)
 def hints_bring_newer_endpoints(before: State, after: State, c: C) -> bool:
-    """K951-S3: no endpoint of a hint replaces one from a later registration of the same broker."""
+    """K951-S3: a hint's endpoint never replaces one from a later registration of the same broker."""
     return all(after.endpoint[broker] >= before.endpoint[broker] for broker in range(c.brokers))
 
 
 @step(on=client_applies_metadata)
 def metadata_brings_newer_endpoints(before: State, after: State, c: C) -> bool:
-    """K951-S3, for metadata: no endpoint of a metadata response replaces one from a later
-    registration of the same broker.
+    """K951-S3, for metadata: a metadata response's endpoint never replaces one from a later registration of the same
+    broker.
     """
     return all(
         after.endpoint[broker] >= before.endpoint[broker]
@@ -109,7 +109,7 @@ def metadata_brings_newer_endpoints(before: State, after: State, c: C) -> bool:
 
 @step(on=client_sends_request)
 def immediate_retries_go_to_newer_epochs(before: State, after: State, c: C, broker: int) -> bool:
-    """K951-S4: without backoff a batch is sent again only towards a newer leader epoch than at its last attempt."""
+    """K951-S4: a batch is resent without backoff only to a leader with a newer epoch than at its last attempt."""
     return all(
         not may_send(before, c, partition, broker)
         or before.known[partition].attempt == NONE
@@ -132,7 +132,7 @@ def hints_are_true(s: State, c: C) -> bool:
 
 @always
 def known_epochs_exist(s: State, c: C) -> bool:
-    """HYP-6, as visible in a state: a client that knows the topic's present id knows no leader epoch beyond the
+    """HYP-6, as visible in a state: a client that knows the topic's current id knows no leader epoch later than the
     controller's.
     """
     return all(
@@ -165,7 +165,7 @@ def hint_is_accepted(s: State, c: C) -> bool:
 
 @sometimes
 def metadata_is_stale(s: State, c: C) -> bool:
-    """A metadata response older than the client's knowledge has arrived."""
+    """A metadata response older than what the client knows has arrived."""
     return s.refresh.stage == Stage.ANSWERED and any(
         is_older_than_known(s, partition) for partition in range(c.partitions)
     )
@@ -193,7 +193,7 @@ def leader_has_moved_its_endpoint(s: State, c: C) -> bool:
 
 @sometimes
 def refresh_spares_an_error(before: State, after: State, c: C) -> bool:
-    """Metadata brings a newer leader of a partition of which no request has failed since its last success."""
+    """Metadata names a newer leader of a partition for which no request has failed since its last success."""
     is_there = before.refresh.stage == Stage.ANSWERED and after.refresh.stage == Stage.NONE
     return is_there and any(
         before.known[partition].attempt == NONE and after.known[partition].epoch > before.known[partition].epoch
@@ -203,7 +203,7 @@ def refresh_spares_an_error(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def hint_brings_an_endpoint(before: State, after: State, c: C) -> bool:
-    """An answer to produce or fetch gives the client an endpoint that it did not have."""
+    """A produce or fetch response gives the client an endpoint that it did not have."""
     is_there = before.request.stage == Stage.ANSWERED and after.request.stage == Stage.NONE
     return is_there and any(before.endpoint[broker] != after.endpoint[broker] for broker in range(c.brokers))
 
@@ -236,7 +236,7 @@ FAIR = (
 
 
 def is_misled(s: State, c: C, partition: int) -> bool:
-    """Return whether the client uses another leader than the controller's, or with an epoch that the leader refuses."""
+    """Return whether the client uses a leader other than the controller's, or an epoch that the leader refuses."""
     known, told = s.known[partition], newest(s).partition[partition]
     return known.leader != told.leader or (c.consumer and known.epoch not in (NONE, told.epoch))
 
@@ -248,7 +248,7 @@ def is_right(s: State, c: C, partition: int) -> bool:
 
 
 def is_wrong(s: State, c: C, partition: int) -> bool:
-    """Return whether the client uses no such leader."""
+    """Return whether the client uses a wrong leader, epoch or endpoint."""
     return not is_right(s, c, partition)
 
 
@@ -273,7 +273,7 @@ def has_failed(s: State, c: C) -> bool:
 
 
 def is_told(s: State, c: C) -> bool:
-    """Return whether a first error for partition 0 has just reached the client, with the controller's leader in it."""
+    """Return whether a first error for partition 0 that names the controller's leader has just reached the client."""
     told = newest(s).partition[0]
     is_true = hinted_leader(s, 0) == told.leader and hinted_epoch(s, 0) == told.epoch
     return has_failed(s, c) and bits.contains(s.request.hinted, 0) and is_true
@@ -285,7 +285,7 @@ def has_succeeded(s: State, c: C) -> bool:
 
 
 def cost_of_retry(before: State, after: State, c: C) -> int:
-    """Return 1 for a step in which partition 0's batch is sent again without a backoff."""
+    """Return 1 for a step that resends partition 0's batch without a backoff."""
     known = before.known[0]
     is_sent = known.work == Work.READY and after.known[0].work == Work.SENT
     return 1 if is_sent and known.attempt != NONE and not known.ghost_waited else 0
@@ -303,7 +303,7 @@ ROUND_TRIPS = {
     client_validates_position: 1,
     client_fails_to_validate: 1,
 }
-"""Costs in round trips: requests, and a consumer's OffsetsForLeaderEpoch."""
+"""The requests that count as round trips, including a consumer's OffsetsForLeaderEpoch."""
 
 immediate_retries = at_most(
     "immediate-retries",
@@ -371,7 +371,7 @@ def without_epoch_none_was_used(s: State, c: C) -> bool:
 
 @always
 def metadata_has_leader_epochs(s: State, c: C) -> bool:
-    """Where all brokers know leader epochs, no metadata response lacks them."""
+    """If all brokers know leader epochs, every metadata response contains them."""
     return c.old_brokers > 0 or s.refresh.stage != Stage.ANSWERED or not s.refresh.is_old
 
 

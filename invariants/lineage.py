@@ -22,11 +22,11 @@ def share_committed(s: State, leader: int, members: int) -> bool:
 
 @always
 def weak_isr(s: State, c: C) -> bool:
-    """A replica that presumes to lead shares all records below its high watermark with the members of the ISR that it
-    knows.
+    """A replica that presumes to lead shares all records below its high watermark with the members of its local ISR.
 
-    Does not apply to a replica that does not believe that it leads, nor while the ISR that it knows is empty. That ISR
-    may be out of date: leaders are elected from the quorum's, so committed records can be lost although this holds.
+    Does not apply to a replica that does not believe that it leads, nor while its local ISR is empty. The local ISR may
+    be out of date. Leaders are elected from the quorum's ISR, so committed records can be lost although this property
+    holds.
     """
     return all(
         share_committed(s, leader, s.replica[leader].isr)
@@ -39,8 +39,8 @@ def weak_isr(s: State, c: C) -> bool:
 def strong_isr(s: State, c: C) -> bool:
     """A replica that presumes to lead shares all records below its high watermark with the members of the quorum's ISR.
 
-    So every record shown to consumers is on every replica that can be elected. Does not apply to a replica that does
-    not believe that it leads, nor while the quorum's ISR is empty.
+    So every record that consumers can read is on every replica that can be elected. Does not apply to a replica that
+    does not believe that it leads, nor while the quorum's ISR is empty.
     """
     return all(
         share_committed(s, leader, s.quorum.isr)
@@ -53,7 +53,7 @@ def strong_isr(s: State, c: C) -> bool:
 def leader_in_isr_or_none(s: State, c: C) -> bool:
     """The controller's leader is in the ISR.
 
-    Does not apply without a leader: as published, it fails in the initial state, which has none.
+    Does not apply without a leader: as published, the property fails in the initial state, which has no leader.
     """
     return s.quorum.leader == NONE or bits.contains(s.quorum.isr, s.quorum.leader)
 
@@ -77,7 +77,7 @@ def follower_truncates(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def leader_changes(before: State, after: State, c: C) -> bool:
-    """The controller moves the leadership from one replica to another.
+    """The controller moves leadership from one replica to another.
 
     Cannot be reached with one replica or one leader epoch.
     """
@@ -86,7 +86,7 @@ def leader_changes(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def isr_grows_back(before: State, after: State, c: C) -> bool:
-    """A replica rejoins the quorum's ISR, which starts with all of them and so has shrunk before."""
+    """A replica rejoins the quorum's ISR. Initially all replicas are in it, so the replica was removed before."""
     return bits.size(after.quorum.isr) > bits.size(before.quorum.isr)
 
 

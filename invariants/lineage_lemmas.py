@@ -1,4 +1,4 @@
-"""Lemmas that make the promises of the published models inductive, each one fact of the protocol."""
+"""Lemmas that make the promises of the published models inductive; each states one fact of the protocol."""
 
 from fencepost.model.language import NONE, always, bits
 from fencepost.model.language.actions import properties_in
@@ -23,7 +23,7 @@ def quorum_is_the_last_decision(s: State, c: C) -> bool:
 
 
 def has_heard(s: State, r: ReplicaState) -> bool:
-    """Return whether the replica believes in the leader of a decision that the controller has made, or in none yet."""
+    """Return whether the replica's leader and epoch are those of a decision of the controller, or the initial ones."""
     return r.leader_epoch < s.next_leader_epoch and (
         r.leader == NONE if r.leader_epoch < 0 else r.leader == s.request[r.leader_epoch].leader
     )
@@ -49,7 +49,10 @@ def one_leader_per_epoch(s: State, c: C) -> bool:
 
 @always
 def leader_knows_the_isr(s: State, c: C) -> bool:
-    """The true leader knows the quorum's ISR; until it has learned that it leads, the ISR is the decision's."""
+    """A leader that the controller also considers leader knows the quorum's ISR.
+
+    Until it has learned that it leads, the ISR is the one in the decision.
+    """
     return s.quorum_epoch < 0 or all(
         s.replica[leader].isr == s.quorum.isr
         if s.replica[leader].leader_epoch == s.quorum_epoch
@@ -81,9 +84,7 @@ def decisions_name_a_member(s: State, c: C) -> bool:
 
 @always
 def believers_know_an_isr_with_the_leader(s: State, c: C) -> bool:
-    """A replica that has heard of a decision believes in a leader,
-    and that leader is in the ISR that the replica knows.
-    """
+    """A replica that has learned of a decision believes in a leader, and that leader is in the replica's local ISR."""
     return all(
         r.end == 0 if r.leader_epoch < 0 else r.leader != NONE and bits.contains(r.isr, r.leader) for r in s.replica
     )
@@ -91,7 +92,7 @@ def believers_know_an_isr_with_the_leader(s: State, c: C) -> bool:
 
 @always
 def log_epochs_grow(s: State, c: C) -> bool:
-    """Leader epochs never fall along a log, nor are they beyond the epoch of its replica."""
+    """Leader epochs never decrease along a log, and are at most the epoch of its replica."""
     return all(
         r.log[offset].epoch <= r.leader_epoch and (offset == 0 or r.log[offset - 1].epoch <= r.log[offset].epoch)
         for r in s.replica
@@ -100,13 +101,13 @@ def log_epochs_grow(s: State, c: C) -> bool:
 
 
 def same_up_to(a: ReplicaState, b: ReplicaState, end: int) -> bool:
-    """Return whether both logs hold the same records below `end`."""
+    """Return whether both logs contain the same records below `end`."""
     return all(same_entry(a, b, offset) for offset in range(end))
 
 
 @always
 def logs_match(s: State, c: C) -> bool:
-    """Two logs with a record of the same leader epoch at the same offset are the same up to it."""
+    """Two logs with a record of the same leader epoch at the same offset are equal up to it."""
     return all(
         same_up_to(a, b, offset + 1)
         for a in s.replica
@@ -118,7 +119,7 @@ def logs_match(s: State, c: C) -> bool:
 
 @always
 def records_come_from_the_leader(s: State, c: C) -> bool:
-    """A record of a leader's present epoch, on whatever replica, is in the leader's log at the same offset."""
+    """A record of a leader's current epoch, on whatever replica, is in the leader's log at the same offset."""
     return all(
         same_entry(r, s.replica[leader], offset)
         for leader in range(c.replicas)
@@ -131,7 +132,7 @@ def records_come_from_the_leader(s: State, c: C) -> bool:
 
 @always
 def nobody_writes_before_the_leader_leads(s: State, c: C) -> bool:
-    """There is no record of an epoch that its leader has not heard of."""
+    """No log contains a record of an epoch that the epoch's leader has not learned of."""
     return all(
         s.replica[leader].leader_epoch >= r.log[offset].epoch
         for r in s.replica
@@ -143,7 +144,7 @@ def nobody_writes_before_the_leader_leads(s: State, c: C) -> bool:
 
 @always
 def followers_hold_a_prefix(s: State, c: C) -> bool:
-    """A follower in its leader's epoch has the first records of the leader's log, and no others."""
+    """A follower in its leader's epoch has a prefix of the leader's log, and no other records."""
     return all(
         f.end <= s.replica[leader].end and same_up_to(f, s.replica[leader], f.end)
         for leader in range(c.replicas)
@@ -166,14 +167,14 @@ def leader_has_committed_its_own(s: State, c: C) -> bool:
 
 
 def is_frozen(s: State, isr: int, epoch: int) -> bool:
-    """Return whether a member is beyond this epoch: with it in the ISR, no more can be committed in the epoch."""
+    """Return whether a member is in a later epoch: while it is in the ISR, this epoch can commit no more records."""
     return any(
         bits.contains(isr, member) and s.replica[member].leader_epoch > epoch for member in range(len(s.replica))
     )
 
 
 def covers_later(s: State, isr: int, epoch: int) -> bool:
-    """Return whether the quorum's ISR, and that of every decision after `epoch`, is part of this one."""
+    """Return whether this ISR contains the quorum's ISR and the ISR of every decision after `epoch`."""
     return bits.is_subset(s.quorum.isr, isr) and all(
         bits.is_subset(s.request[later].isr, isr) for later in range(epoch + 1, s.next_leader_epoch)
     )
@@ -181,7 +182,7 @@ def covers_later(s: State, isr: int, epoch: int) -> bool:
 
 @always
 def leaders_wait_for_later_members(s: State, c: C) -> bool:
-    """A leader's ISR contains every ISR decided later, or a member that is in a later epoch."""
+    """A leader's ISR contains every ISR decided later, or has a member that is in a later epoch."""
     return all(
         covers_later(s, s.replica[leader].isr, s.replica[leader].leader_epoch)
         or is_frozen(s, s.replica[leader].isr, s.replica[leader].leader_epoch)
@@ -198,7 +199,7 @@ def is_pending(s: State, epoch: int) -> bool:
 
 @always
 def pending_decisions_wait_for_later_members(s: State, c: C) -> bool:
-    """The same holds for the ISR of a decision that its leader may still learn of."""
+    """A pending decision's ISR contains every ISR decided later, or has a member that is in a later epoch."""
     return all(
         not is_pending(s, epoch)
         or covers_later(s, s.request[epoch].isr, epoch)
@@ -208,7 +209,7 @@ def pending_decisions_wait_for_later_members(s: State, c: C) -> bool:
 
 
 def has_committed(s: State, replica: int) -> bool:
-    """Return whether the log holds every record that is below any high watermark."""
+    """Return whether the log contains every record that is below any high watermark."""
     return all(same_entry(r, s.replica[replica], offset) for r in s.replica for offset in range(r.high_watermark))
 
 
@@ -219,8 +220,8 @@ def isr_has_committed(s: State, c: C) -> bool:
 
 
 def is_ahead_of_a_member(s: State, epoch: int) -> bool:
-    """Return whether a member of the quorum's ISR is in an earlier epoch,
-    so that it may still follow this epoch's leader.
+    """Return whether a member of the quorum's ISR is in an earlier epoch, so that it may still follow this epoch's
+    leader.
     """
     return any(
         bits.contains(s.quorum.isr, member) and s.replica[member].leader_epoch < epoch
@@ -240,7 +241,10 @@ def leaders_of_members_have_committed(s: State, c: C) -> bool:
 
 @always
 def leaders_to_be_have_committed(s: State, c: C) -> bool:
-    """So does a replica that may still learn that it leads in such an epoch."""
+    """A replica that may still learn that it leads has every record that is below any high watermark.
+
+    This holds for epochs whose leader a member of the quorum's ISR may still follow.
+    """
     return all(
         has_committed(s, replica)
         for epoch in range(s.next_leader_epoch)
@@ -252,7 +256,10 @@ def leaders_to_be_have_committed(s: State, c: C) -> bool:
 
 @always
 def leaders_of_leaders_to_be_have_committed(s: State, c: C) -> bool:
-    """So does a leader that such a replica may still follow before it leads."""
+    """A leader that a future leader may still follow before it leads has every record that is below any high watermark.
+
+    This holds for epochs whose leader a member of the quorum's ISR may still follow.
+    """
     return all(
         has_committed(s, leader)
         for epoch in range(s.next_leader_epoch)

@@ -1,7 +1,7 @@
-"""The promises of consistency tokens about metadata reads, their witnesses, liveness, and a lemma.
+"""The promises of consistency tokens about metadata reads, with their witnesses, liveness, and a lemma.
 
-The ids are those of the catalogue: TOK-S1 to TOK-S10, the questions Q16, Q21 and Q53, the claim SEED-TOKEN-21. Liveness
-is checked on request, because it needs the whole state graph. Fairness: connected servers eventually get metadata,
+The ids are the catalogue's: TOK-S1 to TOK-S10, the questions Q16, Q21 and Q53, and the claim SEED-TOKEN-21. Liveness is
+checked on request, because it needs the whole state graph. Fairness: connected servers eventually get metadata,
 requests are handled, clients retry.
 """
 
@@ -32,7 +32,7 @@ from fencepost.model.language.actions import properties_in
 
 
 def is_answered_read(call: Call) -> bool:
-    """Return whether a body with a token is on its way to a client."""
+    """Return whether a response with both a body and a token is in flight to a client."""
     return call.status == Status.ANSWERED and is_read(call.operation) and call.token != NONE and not call.merged
 
 
@@ -52,13 +52,13 @@ def deliveries_are_monotonic(before: State, after: State, c: C, client: int) -> 
 
 @always
 def token_covers_body(s: State, c: C) -> bool:
-    """TOK-S2: the token of a response is at least every offset that its body was read at."""
+    """TOK-S2: the token of a response is at least every offset at which its body was read."""
     return all(call.token >= call.newest for call in s.call if is_answered_read(call))
 
 
 @always
 def token_is_exact(s: State, c: C) -> bool:
-    """TOK-S2b: the token of a response is the offset that its whole body was read at."""
+    """TOK-S2b: the token of a response is the offset at which its whole body was read."""
     return all(call.oldest == call.token and call.newest == call.token for call in s.call if is_answered_read(call))
 
 
@@ -96,7 +96,7 @@ def foreign_requests_change_nothing(before: State, after: State, c: C, client: i
 
 @step()
 def stores_only_grow(before: State, after: State, c: C) -> bool:
-    """TOK-S8: the token of a store never falls, and its cluster id never changes once it is set."""
+    """TOK-S8: the token of a store never decreases, and its cluster id never changes once it is set."""
     return all(
         is_unknown(before.store[client].latest.cluster)
         or (
@@ -109,10 +109,10 @@ def stores_only_grow(before: State, after: State, c: C) -> bool:
 
 @step(on=client_delivers_answer)
 def imported_contexts_are_honoured(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S9: a read shows nothing older than what another process knew when it exported
-    the context that was imported here.
+    """TOK-S9: a read shows nothing older than what another process knew when it exported the context that was imported
+    here.
 
-    That process knew what it had read, which writes it knew of, and what it had imported itself.
+    That process knew what it had read, its completed writes, and what it had imported itself.
     """
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= call.ghost_imported
@@ -120,15 +120,15 @@ def imported_contexts_are_honoured(before: State, after: State, c: C, client: in
 
 @step(on=server_reports_stale_metadata)
 def stale_servers_lag(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S10: a server reports STALE_METADATA only while its cache is below the token of the request."""
+    """TOK-S10: a server returns STALE_METADATA only while its cache is below the token of the request."""
     call = before.call[client]
     return before.server[call.node].cache < call.sent.token
 
 
 @step(on=server_reports_stale_metadata)
 def stale_servers_lag_behind_what_was_seen(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S10, beyond the draft: a server reports STALE_METADATA only if its answer would
-    show less than the session knows.
+    """TOK-S10, beyond the draft: a server returns STALE_METADATA only if its answer would show less than the session
+    knows.
     """
     call, store = before.call[client], before.store[store_of(c, client)]
     known = max(store.ghost_read, store.ghost_written, store.ghost_imported, store.ghost_hinted)
@@ -144,8 +144,8 @@ def storing_errors_never_throws(before: State, after: State, c: C, client: int) 
 
 @step(on=client_delivers_answer)
 def tokens_never_fall(before: State, after: State, c: C, client: int) -> bool:
-    """SEED-TOKEN-21: the token of a response is not below the latest that the client has seen,
-    as its field's description says.
+    """SEED-TOKEN-21: the token of a response is at least the latest that the client has seen, as its field's
+    description says.
     """
     call, latest = before.call[client], before.store[store_of(c, client)].latest
     return call.token == NONE or call.merged or is_unknown(latest.cluster) or call.token >= latest.token
@@ -153,8 +153,8 @@ def tokens_never_fall(before: State, after: State, c: C, client: int) -> bool:
 
 @step(on=client_delivers_answer)
 def unlisted_requests_agree(before: State, after: State, c: C, client: int) -> bool:
-    """Q21: a request that the draft does not list is answered from metadata that has all
-    that its session has read and written.
+    """Q21: a request that the draft does not list is answered from metadata that contains everything its session has
+    read and written.
     """
     call = before.call[client]
     return call.operation != Operation.UNLISTED or call.oldest >= max(call.ghost_read, call.ghost_written)
@@ -162,14 +162,14 @@ def unlisted_requests_agree(before: State, after: State, c: C, client: int) -> b
 
 @step(on=client_delivers_answer)
 def hints_are_read(before: State, after: State, c: C, client: int) -> bool:
-    """Q53: a read shows nothing older than what a hint of a leader (KIP-951) had shown when the read began."""
+    """Q53: a read shows nothing older than a KIP-951 leader hint had shown when the read began."""
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= call.ghost_hinted
 
 
 @sometimes
 def token_is_compared(before: State, after: State, c: C) -> bool:
-    """A server compares a token above 0 with its own offset and goes on."""
+    """A server compares a token above 0 with its own offset and accepts the request."""
     return any(
         before.call[client].status == Status.SENT
         and before.call[client].sent.token > 0
@@ -183,13 +183,13 @@ def token_is_compared(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def read_is_stale(s: State, c: C) -> bool:
-    """A server answers STALE_METADATA."""
+    """A server returns STALE_METADATA."""
     return any(call.status == Status.STALE for call in s.call)
 
 
 @sometimes
 def server_is_behind_client(s: State, c: C) -> bool:
-    """A server shows less than a client has read."""
+    """A server returns less than a client has already read."""
     return any(
         s.server[node].cache < s.store[client].ghost_read for node in range(c.nodes) for client in range(c.clients)
     )
@@ -197,7 +197,7 @@ def server_is_behind_client(s: State, c: C) -> bool:
 
 @sometimes
 def token_is_shared(before: State, after: State, c: C) -> bool:
-    """The answer to one client raises the token that another one will send."""
+    """The response to one client raises the token that another client will send."""
     return any(
         before.call[client].status == Status.ANSWERED
         and after.call[client].status == Status.IDLE
@@ -211,7 +211,7 @@ def token_is_shared(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def two_answers_are_on_their_way(s: State, c: C) -> bool:
-    """Two reads of different bodies have been answered, and neither answer is delivered."""
+    """Two reads with different bodies have been answered, and neither response has been delivered."""
     return any(
         s.call[one].status == Status.ANSWERED
         and s.call[other].status == Status.ANSWERED
@@ -254,7 +254,7 @@ SERVERS = (
     weak(client_delivers_answer, client_fails_call, each="client"),
     strong(user_resets_store, each="client"),
 )
-"""Everything except the choice of the server that a client retries at."""
+"""All fair actions except the choice of the server at which a client retries."""
 
 
 def is_reading(s: State, c: C, client: int) -> bool:
@@ -287,7 +287,7 @@ reads_end_with_a_fair_choice = leads_to(
 
 
 def is_waiting_unchecked(s: State, c: C, client: int) -> bool:
-    """Return whether the client has a request under way whose token no server compares."""
+    """Return whether the client has a pending request whose token no server compares."""
     return s.call[client].operation == Operation.UNLISTED and not c.unlisted_checked
 
 
@@ -303,12 +303,12 @@ unchecked_requests_end = leads_to(
 
 
 def is_of_other_cluster(s: State, c: C, client: int) -> bool:
-    """Return whether the client's store holds the context of a cluster other than the current one."""
+    """Return whether the client's store contains the context of a cluster other than the current one."""
     return clashes(s.store[store_of(c, client)].latest.cluster, s.cluster)
 
 
 def is_of_this_cluster(s: State, c: C, client: int) -> bool:
-    """Return whether the client's store holds no such context."""
+    """Return whether the client's store contains no such context."""
     return not is_of_other_cluster(s, c, client)
 
 
@@ -333,7 +333,7 @@ def is_client_0_idle(s: State, c: C) -> bool:
 
 
 def cost_of_lag(before: State, after: State, c: C) -> int:
-    """Return by how many offsets a step advances the server that client 0's request waits for."""
+    """Return how many offsets this step advances the server that client 0's request waits for."""
     call = before.call[0]
     is_waiting = call.status == Status.SENT and not call.checked and is_behind(before, c, call)
     gained = compared_offset(after, c, call.node, call.operation) - compared_offset(
@@ -355,7 +355,7 @@ waits = at_most(
 
 
 def cost_of_retry(before: State, after: State, c: C) -> int:
-    """Return 1 for a step in which client 0 sends its request again; repeats of others do not count."""
+    """Return 1 for a step in which client 0 resends its request; other clients' retries do not count."""
     is_sent = before.call[0].status != Status.SENT and after.call[0].status == Status.SENT
     return 1 if is_sent and before.call[0].status != Status.IDLE else 0
 
@@ -379,7 +379,7 @@ LIVENESS = (reads_end, reads_end_with_a_fair_choice, unchecked_requests_end, sto
 
 @always
 def nothing_is_half_stored(s: State, c: C) -> bool:
-    """If storeLatest is atomic, no call has compared contexts and not yet stored the later one."""
+    """If storeLatest is atomic, no call has compared contexts without yet storing the later one."""
     return not c.atomic_store or not any(call.merged for call in s.call)
 
 

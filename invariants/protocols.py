@@ -45,11 +45,11 @@ class Protocol:
     properties: tuple[Property, ...]
     on_request: tuple[Property, ...] = ()
     visible: tuple[Callable[..., int], ...] = ()
-    """The parts of a state that a client can see, as functions `(state, constants) -> number`."""
+    """Functions `(state, constants) -> number` that return the parts of a state that a client can see."""
     left_out: tuple[Action | Property, ...] = ()
-    """The definitions in its file that are not part of it."""
+    """Definitions in the model's file that are not part of the machine."""
     files: tuple[tuple[str, str], ...] = ()
-    """The text of a user's own model and of its own modules, by path; empty for shipped protocols."""
+    """The text of a user's own model and of its modules, by path; empty for shipped protocols."""
 
     @property
     def name(self) -> str:
@@ -58,18 +58,20 @@ class Protocol:
 
     @property
     def every_property(self) -> tuple[Property, ...]:
-        """All properties, those on request last."""
+        """All properties; those that are checked only on request come last."""
         return (*self.properties, *self.on_request)
 
     def compiled_with(self, asked: tuple[Property, ...]) -> tuple[Property, ...]:
-        """Return the properties to compile for these: the usual ones too, so that naming one of them needs no new
-        compilation.
+        """Return the properties to compile for these.
+
+        The usual properties are included, so that naming one of them needs no new compilation.
         """
         return (*self.properties, *(item for item in asked if item not in self.properties))
 
     def select(self, names: tuple[str, ...]) -> tuple[Property, ...]:
-        """Return the properties of these names, by default all except those on request; raise UsageError for an unknown
-        one.
+        """Return the properties of these names, by default all except those on request.
+
+        Raise UsageError for an unknown name.
         """
         if not names:
             return self.properties
@@ -93,7 +95,7 @@ _PROPERTIES = {
     "idempotent-producer": idempotent_producer.PROPERTIES,
     "tiers": tiers.PROPERTIES,
 }
-"""The properties of each machine; machines not named are the published models, which share theirs."""
+"""The properties of each machine. Machines not listed are the published models, which share their properties."""
 _ON_REQUEST = {
     "replication": (*replication_witnesses.PROPERTIES, *replication_liveness.PROPERTIES),
     "controller-failover": (*controller_failover.ON_REQUEST, *controller_failover.LIVENESS),
@@ -111,7 +113,7 @@ _ON_REQUEST = {
 """The properties that are checked only if named."""
 
 _VISIBLE: dict[type, tuple[Callable[..., int], ...]] = {base.State: visible.LINEAGE, cluster.State: visible.REPLICATION}
-"""What clients see, by the class of a machine's state."""
+"""The parts of a state that clients see, by the class of the state."""
 
 PROTOCOLS: dict[str, Protocol] = {
     machine.name: Protocol(
@@ -128,6 +130,6 @@ LINEAGE = tuple(machine.name for machine in MACHINES if machine.state is base.St
 
 
 def protocol(name: str) -> Protocol:
-    """Return the protocol of this name; raise UsageError if there is none."""
+    """Return the protocol of this name; raise UsageError if it does not exist."""
     require_known((name,), PROTOCOLS, "there is no protocol", "Protocols are")
     return PROTOCOLS[name]

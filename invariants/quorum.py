@@ -1,6 +1,6 @@
 """The promises of the replicated metadata log, and their witnesses.
 
-Ids that begin with KR are of Raft as KRaft does it, those with K1166 of KIP-1166.
+Ids that begin with KR are about Raft as KRaft implements it, those that begin with K1166 about KIP-1166.
 """
 
 from fencepost.model.language import NONE, always, bits, sometimes, step
@@ -22,7 +22,7 @@ from fencepost.model.quorum.state import Node, Phase, Role, State, leads
 
 
 def holds_committed(s: State, n: Node, end: int) -> bool:
-    """Return whether the log holds, below `end`, what was first committed there."""
+    """Return whether the log contains, below `end`, the records that were first committed there."""
     return all(
         offset < n.end
         and n.log[offset].record == s.ghost_committed[offset].record
@@ -54,8 +54,9 @@ def reaching(s: State, c: C, leader: int) -> int:
 
 @always
 def one_leader_per_epoch(s: State, c: C) -> bool:
-    """KR-S1: no two nodes lead in the same epoch. In different epochs they may,
-    until the older one hears of the newer.
+    """KR-S1: no two nodes lead in the same epoch.
+
+    In different epochs they may, until the older leader learns of the newer one.
     """
     return not any(
         leads(s, one) and leads(s, other) and s.node[one].epoch == s.node[other].epoch
@@ -78,8 +79,9 @@ def leaders_high_watermark_never_falls(before: State, after: State, c: C) -> boo
 
 @always
 def majority_holds_committed(s: State, c: C) -> bool:
-    """KR-S3: a majority of the voters, by the committed part of a leader's log,
-    have logs that reach its high watermark.
+    """KR-S3: the logs of a majority of the voters reach a leader's high watermark.
+
+    The voters are those in the committed part of the leader's log.
     """
     return all(
         reaching(s, c, node) > bits.size(voters_below(s, c, s.node[node], s.node[node].high_watermark)) // 2
@@ -90,13 +92,13 @@ def majority_holds_committed(s: State, c: C) -> bool:
 
 @always
 def committed_is_the_same_everywhere(s: State, c: C) -> bool:
-    """KR-S4: below its high watermark every node has what was first committed there."""
+    """KR-S4: below its high watermark every node has the records that were first committed there."""
     return all(holds_committed(s, n, n.high_watermark) for n in s.node)
 
 
 @always
 def snapshots_hold_what_is_committed(s: State, c: C) -> bool:
-    """KR-S9: every snapshot holds what is committed, and all of it up to where it ends. Only with `snapshots`."""
+    """KR-S9: every snapshot contains only committed records, and all of them up to its end. Only with `snapshots`."""
     return all(n.start <= s.ghost_committed_end and holds_committed(s, n, n.start) for n in s.node)
 
 
@@ -114,7 +116,7 @@ def leader_holds_committed(s: State, c: C) -> bool:
 
 @always
 def records_are_unique(s: State, c: C) -> bool:
-    """G-S3b: two nodes that hold a record of the same epoch at the same offset hold the same record there."""
+    """G-S3b: if two nodes have a record of the same epoch at the same offset, the two records are equal."""
     return all(
         one.log[offset].record == other.log[offset].record
         for one in s.node
@@ -126,7 +128,9 @@ def records_are_unique(s: State, c: C) -> bool:
 
 @always
 def nobody_fails(s: State, c: C) -> bool:
-    """No node is told to truncate below its high watermark, which would stop it. Does not apply when disks are lost."""
+    """No node is directed to truncate below its high watermark, which would stop it. Does not apply when disks are
+    lost.
+    """
     return not any(n.failed for n in s.node)
 
 
@@ -153,9 +157,7 @@ def resigning_leader_is_alone(before: State, after: State, c: C, leader: int) ->
 
 @always
 def parked_replicas_know_the_high_watermark(s: State, c: C) -> bool:
-    """K1166-S1: a fetch with the field HighWatermark is parked only while the leader's high
-    watermark does not exceed it.
-    """
+    """K1166-S1: a fetch with the field HighWatermark is parked only if the leader's high watermark is not above it."""
     return all(
         s.node[node].fetch.phase != Phase.PARKED
         or s.node[max(s.node[node].leader, 0)].high_watermark <= reported_high_watermark(s, c, node)
@@ -165,8 +167,8 @@ def parked_replicas_know_the_high_watermark(s: State, c: C) -> bool:
 
 @step(on=leader_handles_fetch)
 def fetches_without_field_wait(before: State, after: State, c: C, leader: int, follower: int) -> bool:
-    """K1166-S2: a replica's fetch without the field is parked if it is empty,
-    and no new high watermark completes it.
+    """K1166-S2: a replica's fetch without the field is parked if it is empty, and no new high watermark completes
+    it.
     """
     is_empty = (
         reported_high_watermark(before, c, follower) == absent(before)
@@ -183,13 +185,13 @@ def fetches_without_field_wait(before: State, after: State, c: C, leader: int, f
 
 @always
 def high_watermarks_are_true(s: State, c: C) -> bool:
-    """K1166-S3: no node's high watermark is beyond its log, or beyond the highest that a leader had."""
+    """K1166-S3: no node's high watermark is beyond its log end, or above the highest that a leader has had."""
     return all(n.high_watermark <= min(n.end, s.ghost_committed_end) for n in s.node)
 
 
 @step()
 def high_watermarks_never_fall(before: State, after: State, c: C) -> bool:
-    """K1166-S3: a node's high watermark does not fall. It may be forgotten at a restart, and by a new leader."""
+    """K1166-S3: a node's high watermark never decreases, but it may be forgotten at a restart, and by a new leader."""
     return all(
         after.node[node].high_watermark
         in (NONE, max(after.node[node].high_watermark, before.node[node].high_watermark))
@@ -205,14 +207,14 @@ def brokers_apply_what_is_committed(s: State, c: C) -> bool:
 
 @always
 def divergence_is_told_at_once(s: State, c: C) -> bool:
-    """B37: a follower that must truncate is told at once: such an answer is never parked."""
+    """B37: a follower that must truncate is answered immediately: such an answer is never parked."""
     return not any(n.fetch.phase == Phase.PARKED and n.fetch.diverging for n in s.node)
 
 
 @always
 def answers_without_records_are_few(s: State, c: C) -> bool:
-    """K1166-Q3: per replica and epoch, one answer without records,
-    and one more per new high watermark and per lost answer.
+    """K1166-Q3: per replica and epoch, there is one answer without records, and one more per new high watermark and per
+    lost answer.
 
     Applies only if `counts_answers` is on; answers at a timeout do not count.
     """
@@ -254,7 +256,7 @@ def deposed_leader_commits(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def follower_cuts_its_log(before: State, after: State, c: C) -> bool:
-    """A follower drops records because its leader's log departs from its own."""
+    """A follower drops records because its leader's log diverges from its own."""
     return any(
         after.node[node].end < before.node[node].end and before.node[node].fetch.diverging for node in range(c.nodes)
     )
@@ -262,7 +264,7 @@ def follower_cuts_its_log(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def replica_is_ahead_of_its_leader(s: State, c: C) -> bool:
-    """A fetch is parked whose sender knows a higher high watermark than its leader."""
+    """A fetch whose sender knows a higher high watermark than its leader is parked."""
     return any(
         n.fetch.phase == Phase.PARKED and n.high_watermark > s.node[max(n.leader, 0)].high_watermark for n in s.node
     )
@@ -276,7 +278,7 @@ def fetch_without_field_is_parked(s: State, c: C) -> bool:
 
 @sometimes
 def high_watermark_is_sent_alone(s: State, c: C) -> bool:
-    """An answer brings no records, but a high watermark that its receiver does not know."""
+    """An answer carries no records, but a high watermark that its receiver does not know."""
     return any(
         n.fetch.phase == Phase.ANSWERED
         and not n.fetch.diverging
@@ -288,13 +290,13 @@ def high_watermark_is_sent_alone(s: State, c: C) -> bool:
 
 @sometimes
 def leader_has_resigned(s: State, c: C) -> bool:
-    """A leader has resigned, or restarted, and is still in its epoch."""
+    """A leader has resigned or restarted, and is still in its epoch."""
     return any(n.role == Role.RESIGNED for n in s.node)
 
 
 @sometimes
 def voter_stops_following(before: State, after: State, c: C) -> bool:
-    """A voter hears nothing from a leader that is still leading. Only with `pre_vote`."""
+    """A voter receives nothing from a leader that is still leading. Only with `pre_vote`."""
     return c.pre_vote and any(
         before.node[node].leader != NONE
         and after.node[node].leader == NONE
@@ -313,13 +315,13 @@ def added_voter_counts(s: State, c: C) -> bool:
 
 @sometimes
 def snapshot_is_loaded(before: State, after: State, c: C) -> bool:
-    """A follower that lacks what its leader has deleted starts from its leader's snapshot. Only with `snapshots`."""
+    """A follower that lacks records its leader has deleted starts from its leader's snapshot. Only with `snapshots`."""
     return any(after.node[node].start > before.node[node].end for node in range(c.nodes))
 
 
 @sometimes
 def log_is_replaced(before: State, after: State, c: C) -> bool:
-    """A follower whose log departs from its leader's drops all of it for a snapshot. Only with `snapshots`."""
+    """A follower whose log diverges from its leader's drops all of it for a snapshot. Only with `snapshots`."""
     return any(
         after.node[node].start > before.node[node].start
         and any(

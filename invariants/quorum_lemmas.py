@@ -1,7 +1,7 @@
-"""The parking rule of KIP-1166 for every number: the leader's reading of the field HighWatermark in any state.
+"""The parking rule of KIP-1166 for every number: how a leader in any state reads the field HighWatermark.
 
-Nothing here needs a state to be reachable. Offsets and high watermarks are any numbers that a log can have, up to 2**63
-- 2; a missing field counts as more than all of them, and as 2**63 - 1 if logs are that long.
+The states need not be reachable. Offsets and high watermarks are any numbers that a log can have, up to 2**63 - 2. A
+missing field counts as more than all of them, and as 2**63 - 1 if logs are that long.
 """
 
 from fencepost.model.language import NONE, always
@@ -11,9 +11,9 @@ from fencepost.model.quorum.leader import has_records, is_behind, is_consumer
 from fencepost.model.quorum.state import State
 
 LAST = (1 << 63) - 1
-"""The greatest number of a field of 64 bits: the value of a missing HighWatermark on the wire."""
+"""The greatest number of a 64-bit field: the value of a missing HighWatermark on the wire."""
 HALF = LAST // 2
-"""A model's own numbers have 62 bits: instead of `LAST` it uses `2 * HALF + 1`."""
+"""The model's own numbers have 62 bits: instead of `LAST` it uses `2 * HALF + 1`."""
 
 
 def has_offsets_of_a_log(s: State) -> bool:
@@ -23,8 +23,8 @@ def has_offsets_of_a_log(s: State) -> bool:
 
 @always
 def without_field_nothing_is_new(s: State, c: C) -> bool:
-    """A fetch without the field, or to a leader before version 18,
-    is parked exactly as before the KIP: it is never behind.
+    """A fetch without the field, or to a leader before version 18, is parked exactly as before the KIP: it is never
+    behind.
     """
     return not has_offsets_of_a_log(s) or not any(
         is_behind(s, c, leader, follower)
@@ -36,7 +36,7 @@ def without_field_nothing_is_new(s: State, c: C) -> bool:
 
 @always
 def stale_replicas_are_answered(s: State, c: C) -> bool:
-    """A replica that reports less than the leader's high watermark is behind: its fetch is answered at once."""
+    """A replica that reports less than the leader's high watermark is behind: its fetch is answered immediately."""
     return all(
         is_behind(s, c, leader, follower)
         for leader in range(c.nodes)
@@ -60,7 +60,7 @@ def current_replicas_are_parked(s: State, c: C) -> bool:
 
 @always
 def unknown_is_behind_everything_known(s: State, c: C) -> bool:
-    """A replica that reports -1 is behind any leader that knows its high watermark, and behind no other."""
+    """A replica that reports -1 is behind any leader that knows its high watermark, and not behind any other."""
     return all(
         is_behind(s, c, leader, follower) == (s.node[leader].high_watermark >= 0)
         for leader in range(c.nodes)
@@ -84,8 +84,8 @@ def both_statements_of_the_rule_agree(s: State, c: C) -> bool:
 
 @always
 def old_versions_get_no_early_answer(s: State, c: C) -> bool:
-    """A replica's fetch without the field, whose log does not depart,
-    is answered at once only if there are records for it.
+    """A replica's fetch without the field, whose log does not diverge, is answered immediately only if there are
+    records for it.
     """
     return not has_offsets_of_a_log(s) or all(
         (has_records(s, c, leader, follower) or is_behind(s, c, leader, follower))
@@ -98,8 +98,8 @@ def old_versions_get_no_early_answer(s: State, c: C) -> bool:
 
 @always
 def ends_of_64_bits_are_told_apart(s: State, c: C) -> bool:
-    """A leader at the last offset, 2**63 - 2, parks only fetches that report exactly that, or have no field, which
-    counts as 2**63 - 1.
+    """A leader at the last offset, 2**63 - 2, parks only fetches that report exactly that offset, or that lack the
+    field, which counts as 2**63 - 1.
     """
     return absent(s) != 2 * HALF + 1 or all(
         is_behind(s, c, leader, follower)

@@ -1,7 +1,8 @@
-"""Liveness of a replica of the metadata log, and the delay before it knows of a commit.
+"""Liveness of a replica of the metadata log, and the delay before it learns of a commit.
 
-All of it applies after the last fault: no election, no restart, no lost answer. K1166-L1 and L2 with timeouts; the
-purpose of KIP-1166 without them; the delay, in ticks, on machines with a clock; the content of today's answers.
+All properties apply after the last fault: no election, no restart, no lost answer. K1166-L1 and L2 allow timeouts; the
+purpose of KIP-1166 must be met without them. The delay, in ticks, is measured on machines with a clock. SEED-1166-3 is
+about the content of the answers in today's Kafka.
 """
 
 from fencepost.invariants.quorum import is_alone
@@ -101,7 +102,7 @@ def is_not_ahead(s: State, c: C, node: int) -> bool:
 
 
 def is_divergent(s: State, c: C, node: int) -> bool:
-    """Return whether the node follows a leader from whose log its own departs."""
+    """Return whether the node follows a leader from whose log its own diverges."""
     return is_connected(s, node) and departs(s, max(s.node[node].leader, 0), node)
 
 
@@ -117,7 +118,7 @@ def has_nothing_to_fetch(s: State, c: C, node: int) -> bool:
 
 
 def readable(s: State, c: C, node: int) -> int:
-    """Return the end of what the node may read: a consumer reads only committed records."""
+    """Return the end of what the node exposes: consumers read only committed records."""
     l = s.node[max(s.node[node].leader, 0)]
     return max(l.high_watermark, 0) if c.consumer and node == c.nodes - 1 else l.end
 
@@ -128,7 +129,7 @@ def rests(s: State, c: C, node: int) -> bool:
 
 
 def does_not_know_commit(s: State, c: C, node: int) -> bool:
-    """Return whether the node follows a leader that has committed the first record, and does not know of that."""
+    """Return whether the node follows a leader that has committed the first record, and does not know that."""
     if not is_connected(s, node):
         return False
     l = s.node[max(s.node[node].leader, 0)]
@@ -161,7 +162,7 @@ def lacks_commit(s: State, c: C, node: int) -> bool:
 
 
 def every_broker_shows_commit(s: State, c: C) -> bool:
-    """Return whether every connected broker shows the first record, if that is committed."""
+    """Return whether every connected broker's metadata shows the first record, if it is committed."""
     return not some_broker_lacks_commit(s, c)
 
 
@@ -272,7 +273,7 @@ def answers_show_the_latest_high_watermark(before: State, after: State, c: C) ->
 
 
 def is_lost(s: State, c: C, node: int) -> bool:
-    """Return whether an observer is looking for a leader although one of its epoch or a later one exists."""
+    """Return whether an observer is looking for a leader although a leader of its epoch or a later one exists."""
     n = s.node[node]
     return n.lost > 0 and any(leads(s, leader) and l.epoch >= n.epoch for leader, l in enumerate(s.node))
 
@@ -294,14 +295,14 @@ observers_find_the_leader = leads_to(
 
 
 def may_register(s: State, c: C, node: int) -> bool:
-    """Return whether a controller is unregistered while one is active."""
+    """Return whether a controller is unregistered while another is active."""
     n = s.node[node]
     is_active = any(is_heard(s, leader) for leader in range(c.nodes))
     return bits.contains(voters_of(s, c, n), node) and n.registration != Registration.DONE and is_active
 
 
 def need_not_register(s: State, c: C, node: int) -> bool:
-    """Return whether a controller is registered, or none is active."""
+    """Return whether a controller is registered, or no controller is active."""
     return not may_register(s, c, node)
 
 
@@ -328,12 +329,12 @@ def active_nodes_have_committed(before: State, after: State, c: C) -> bool:
 
 @always
 def removed_voters_stay_out(s: State, c: C) -> bool:
-    """KR-S11: a voter that an operator has removed does not come back unless asked to. Only with `auto_join`."""
+    """KR-S11: a voter that an operator has removed does not return unless asked to. Only with `auto_join`."""
     return not c.auto_join or s.added == NONE or s.added != s.removed
 
 
 def can_be_elected(s: State, c: C, candidate: int, down: int) -> bool:
-    """Return whether a majority would elect a candidate while another node is down, and can reach it."""
+    """Return whether a majority would elect a candidate while another node is down, and can reach that candidate."""
     n = s.node[candidate]
     voters = voters_of(s, c, n)
     electors = sum(
@@ -350,7 +351,9 @@ def can_be_elected(s: State, c: C, candidate: int, down: int) -> bool:
 
 @always
 def voters_can_elect(s: State, c: C) -> bool:
-    """KR-S12: if one of three voters is down, the others can elect a leader that they reach; of two, both can."""
+    """KR-S12: if one of three voters is down, the others can elect a leader that they can reach; two voters always
+    can.
+    """
     return all(
         any(can_be_elected(s, c, candidate, down) for candidate in range(c.nodes) if candidate != down)
         for down in range(c.nodes)
@@ -360,7 +363,7 @@ def voters_can_elect(s: State, c: C) -> bool:
 
 @sometimes
 def lost_observer_asks_another(before: State, after: State, c: C) -> bool:
-    """An observer that has lost its leader follows a leader that is not among those it was configured with."""
+    """An observer that has lost its leader follows one that is not among its configured nodes."""
     return any(
         before.node[node].lost > 0
         and after.node[node].leader != NONE

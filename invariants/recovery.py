@@ -1,4 +1,6 @@
-"""Committed records that an unclean recovery keeps: all, those on brokers that answered, or those on any broker."""
+"""Committed records that an unclean recovery keeps: all records, those on brokers that answered, or those on any
+broker.
+"""
 
 from fencepost.model.language import NONE, always, bits, sometimes, step
 from fencepost.model.language.actions import properties_in
@@ -6,7 +8,7 @@ from fencepost.model.recovery.machine import C, Replica, State, active, controll
 
 
 def lacks(s: State, r: Replica) -> int:
-    """Return the committed records that are not in the log."""
+    """Return the committed records that are missing from the log."""
     found = s.ghost_committed
     for offset in range(r.end):
         found = bits.without(found, r.log[offset].record)
@@ -21,7 +23,7 @@ def leader_has_committed(s: State, c: C) -> bool:
 
 @step(on=controller_recovers)
 def nobody_who_answered_had_more(before: State, after: State, c: C, broker: int) -> bool:
-    """UR-S2: no broker that was asked for its log has a committed record that the elected one lacks."""
+    """UR-S2: no broker whose log was queried has a committed record that the elected one lacks."""
     return all(
         not bits.contains(active(before, c), other)
         or bits.is_subset(lacks(before, before.replica[broker]), lacks(before, before.replica[other]))

@@ -1,6 +1,6 @@
 """The promises of Kafka's replication, and their witnesses.
 
-The ids are those of the catalogue: G-S1 to G-S13 for the protocol as a whole, KIP903-S1 to S4 for broker epochs.
+The ids are the catalogue's: G-S1 to G-S16 for the whole protocol, KIP903-S1 to S4 for broker epochs.
 """
 
 from fencepost.model.cluster.constants import C
@@ -34,17 +34,19 @@ from fencepost.model.language.actions import properties_in
 
 
 def holds_committed(s: State, r: Replica, offset: int) -> bool:
-    """Return whether the log has at this offset what was committed there first."""
+    """Return whether the log has, at this offset, the record that was committed there first."""
     return r.start <= offset < r.end and r.log[offset].record == s.ghost_committed[offset]
 
 
 def is_deleted(s: State, record: int) -> bool:
-    """Return whether a client or the retention of a replica has deleted the record."""
+    """Return whether a client, or a replica's retention, has deleted the record."""
     return bits.contains(s.ghost_deleted, record)
 
 
 def has_committed(s: State, r: Replica) -> bool:
-    """Return whether the log holds all records that were ever below a leader's high watermark and were not deleted."""
+    """Return whether the log has all records that were ever below a leader's high watermark and have not been
+    deleted.
+    """
     return all(
         holds_committed(s, r, offset) or is_deleted(s, s.ghost_committed[offset])
         for offset in range(s.ghost_committed_end)
@@ -52,7 +54,7 @@ def has_committed(s: State, r: Replica) -> bool:
 
 
 def shows_committed(s: State, r: Replica) -> bool:
-    """Return whether everything below the replica's high watermark is what was committed there."""
+    """Return whether every record below the replica's high watermark is the one that was committed there."""
     return r.high_watermark <= s.ghost_committed_end and all(
         holds_committed(s, r, offset) for offset in range(r.start, r.high_watermark)
     )
@@ -64,7 +66,9 @@ def has_record(r: Replica, record: int) -> bool:
 
 
 def agree_up_to(one: Replica, other: Replica, end: int) -> bool:
-    """Return whether two logs hold the same records below `end`, as far as neither was deleted."""
+    """Return whether two logs contain the same records below `end`, ignoring offsets that either of them has
+    deleted.
+    """
     return all(
         one.log[offset].record == other.log[offset].record and one.log[offset].epoch == other.log[offset].epoch
         for offset in range(max(one.start, other.start), end)
@@ -84,7 +88,7 @@ def leader_has_committed(s: State, c: C) -> bool:
 def candidates_have_committed(s: State, c: C) -> bool:
     """G-S1b: every running member of the ISR and of the ELR has every record that was ever committed.
 
-    So any broker that can be elected cleanly loses nothing. Does not apply to members whose process is down.
+    So electing any of these brokers cleanly loses nothing. Does not apply to members whose process is down.
     """
     return all(
         has_committed(s, s.replica[broker])
@@ -96,8 +100,8 @@ def candidates_have_committed(s: State, c: C) -> bool:
 
 @always
 def leader_has_acknowledged(s: State, c: C) -> bool:
-    """G-S2: the controller's leader, once it knows that it leads,
-    has every record that was acknowledged to a producer.
+    """G-S2: the controller's leader, once it knows that it leads, has every record that was acknowledged to a
+    producer.
     """
     return not has_current_leader(s) or all(
         has_record(s.replica[newest(s).leader], record)
@@ -108,7 +112,7 @@ def leader_has_acknowledged(s: State, c: C) -> bool:
 
 @always
 def acknowledged_survives(s: State, c: C) -> bool:
-    """G-S2b: a record that was acknowledged is in some log, of a running broker or of one that is down."""
+    """G-S2b: a record that was acknowledged is in some log, either of a running broker or of one that is down."""
     return all(
         any(has_record(r, record) for r in s.replica)
         for record in range(1, c.max_records + 1)
@@ -128,8 +132,8 @@ def logs_match_below_high_watermark(s: State, c: C) -> bool:
 
 @always
 def logs_match(s: State, c: C) -> bool:
-    """G-S3b: two replicas that hold a record of the same leader epoch at the same offset
-    hold the same records up to it.
+    """G-S3b: if two replicas have a record of the same leader epoch at the same offset, their logs are equal up to
+    it.
     """
     return all(
         agree_up_to(one, other, offset + 1)
@@ -144,7 +148,8 @@ def logs_match(s: State, c: C) -> bool:
 def leader_high_watermark_never_falls(before: State, after: State, c: C) -> bool:
     """Part of G-S4: a leader's high watermark does not fall while one incarnation of it leads in one leader epoch.
 
-    Followers' may, a new leader's may be below its predecessor's, and a leader that restarts may begin lower.
+    A follower's high watermark may fall, a new leader's may be lower than its predecessor's, and a leader that restarts
+    may begin with a lower one.
     """
     return all(
         after.replica[broker].high_watermark >= before.replica[broker].high_watermark
@@ -158,7 +163,8 @@ def leader_high_watermark_never_falls(before: State, after: State, c: C) -> bool
 @always
 def one_leader_per_epoch(s: State, c: C) -> bool:
     """Part of G-S5: no two brokers lead in the same leader epoch.
-    In different epochs they may, while metadata is on its way.
+
+    They may lead in different epochs while metadata is on its way.
     """
     return all(
         not leads(s, one) or not leads(s, other) or local(s, one).leader_epoch != local(s, other).leader_epoch
@@ -171,7 +177,7 @@ def one_leader_per_epoch(s: State, c: C) -> bool:
 def leaders_have_their_epoch(s: State, c: C) -> bool:
     """Part of G-S5: a leader has every record of its epoch that is in any log, so no other broker wrote one.
 
-    A leader truncates nothing, so within an epoch no offset gets two records.
+    A leader never truncates, so within an epoch no offset gets two different records.
     """
     return all(
         not leads(s, leader)
@@ -214,11 +220,11 @@ def eligible_leaders_have_replicas(s: State, c: C) -> bool:
 
 @always
 def isr_members_are_current(s: State, c: C) -> bool:
-    """G-S7: no member of the ISR has joined by a request that named an earlier incarnation of it,
-    or stayed through a registration.
+    """G-S7: no ISR member joined through a request that named an earlier incarnation of it, or stayed through a
+    re-registration.
 
-    KIP903-S2 covers what an incarnation has fetched under its own epoch. Does not apply to the last member, which
-    without ELR stays in the ISR when it is fenced and registers again.
+    KIP903-S2 covers what an incarnation has fetched under its own epoch. Does not apply to the last member, which,
+    without ELR, stays in the ISR when it is fenced and registers again.
     """
     return s.ghost_stale & newest(s).isr == 0
 
@@ -243,7 +249,7 @@ def maximal_isr_covers_requests(s: State, c: C) -> bool:
     """KIP903-S3, as visible in a state: the current leader counts the members of every request of its own that the
     controller may still apply.
 
-    So a leader that went back to the committed ISR was right: its request has not been and will not be applied.
+    So a leader that reverted to the committed ISR was right: its request was not applied and never will be.
     """
     return not has_current_leader(s) or all(
         not is_sent(m)
@@ -255,15 +261,15 @@ def maximal_isr_covers_requests(s: State, c: C) -> bool:
 
 @always
 def leaders_show_committed(s: State, c: C) -> bool:
-    """G-S9: what a leader shows below its high watermark is what was first committed there, so no consumer reads two
-    versions.
+    """G-S9: a leader serves below its high watermark only the records that were first committed there, so no consumer
+    reads two versions.
     """
     return all(shows_committed(s, s.replica[broker]) for broker in range(c.brokers) if leads(s, broker))
 
 
 @always
 def replicas_show_committed(s: State, c: C) -> bool:
-    """G-S9 for KIP-392: what any running replica shows below its high watermark is what was committed there."""
+    """G-S9 for KIP-392: any running replica serves below its high watermark only what was committed there."""
     return all(shows_committed(s, s.replica[broker]) for broker in range(c.brokers) if is_running(s, broker))
 
 
@@ -275,10 +281,11 @@ def log_starts_are_committed(s: State, c: C) -> bool:
 
 @always
 def deleted_records_stay_deleted(s: State, c: C) -> bool:
-    """G-S15: the controller's leader, once it knows that it leads, shows no record that a client knows to be deleted
+    """G-S15: the controller's leader, once it knows that it leads, serves no record that a client knows to be deleted
     (KIP-107).
 
-    DeleteRecords is answered once the low watermark has passed the offset: all live replicas have deleted the record.
+    A DeleteRecords request is answered once the low watermark has passed the offset: all live replicas have deleted the
+    record.
     """
     if not has_current_leader(s):
         return True
@@ -290,13 +297,13 @@ def deleted_records_stay_deleted(s: State, c: C) -> bool:
 
 @step(on=broker_crashes)
 def crash_hides_no_records(before: State, after: State, c: C, broker: int, kept: int) -> bool:
-    """G-S16: a log does not start later after a crash than before, so its remaining records can be read."""
+    """G-S16: a log does not start at a later offset after a crash than before, so its remaining records can be read."""
     return after.replica[broker].start <= before.replica[broker].start
 
 
 @step(on=controller_applies_alter_partition)
 def applied_requests_are_current(before: State, after: State, c: C, m: AlterPartition) -> bool:
-    """G-S13: a request of an earlier broker, leader or partition epoch changes nothing."""
+    """G-S13: a request with an earlier broker, leader or partition epoch changes nothing."""
     return is_from_current_leader(newest(before), m)
 
 
@@ -304,7 +311,7 @@ def applied_requests_are_current(before: State, after: State, c: C, m: AlterPart
 def joining_epoch_is_registered(before: State, after: State, c: C, m: AlterPartition) -> bool:
     """KIP903-S1: a broker that joins the ISR is registered under the broker epoch that the request names for it.
 
-    Does not apply to members for which the leader names no epoch, as before Fetch version 15.
+    Does not apply to members for which the leader names no epoch, as was usual before Fetch version 15.
     """
     joined = m.isr & ~newest(before).isr
     return all(
@@ -343,8 +350,8 @@ def joining_replica_covers_epoch_start(before: State, after: State, c: C, m: Alt
 
 @step(on=controller_applies_alter_partition)
 def members_without_epoch_are_current(before: State, after: State, c: C, m: AlterPartition) -> bool:
-    """KIP903-S4: a member that stays in the ISR without a broker epoch in the request has
-    not restarted since it joined.
+    """KIP903-S4: a member that stays in the ISR, and whose broker epoch the request does not name, has not restarted
+    since it joined.
     """
     stayed = m.isr & newest(before).isr & before.ghost_stale
     return all(m.member_epoch[broker] != NONE or not bits.contains(stayed, broker) for broker in range(c.brokers))
@@ -352,7 +359,7 @@ def members_without_epoch_are_current(before: State, after: State, c: C, m: Alte
 
 @sometimes
 def record_is_committed_on_two(s: State, c: C) -> bool:
-    """A record is committed while the ISR has two members or more."""
+    """A record is committed while the ISR has at least two members."""
     return s.ghost_committed_end > 0 and bits.size(newest(s).isr) > 1
 
 
@@ -393,7 +400,7 @@ def two_brokers_lead(s: State, c: C) -> bool:
 
 @sometimes
 def follower_cuts_its_log(before: State, after: State, c: C) -> bool:
-    """A running broker drops a record because a leader's log departs from its own."""
+    """A running broker drops a record because a leader's log diverges from its own."""
     return any(
         after.replica[broker].end < before.replica[broker].end and is_running(after, broker)
         for broker in range(c.brokers)
@@ -402,7 +409,7 @@ def follower_cuts_its_log(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def leader_is_reelected_unaware(before: State, after: State, c: C) -> bool:
-    """A leader applies metadata by which it leads again in a later epoch, without having seen that it was deposed."""
+    """A leader applies metadata that makes it lead in a later epoch, without having seen that it was deposed."""
     return any(
         leads(before, broker)
         and leads(after, broker)

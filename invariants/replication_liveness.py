@@ -1,10 +1,10 @@
 """Liveness of the replication protocol: the promises that it keeps eventually, if messages arrive and brokers return.
 
-Fairness: every broker applies metadata, fetches, and acts on the answers that it gets; the controller answers every
-leader, and unfences brokers that may be unfenced; a broker whose process is down is started again; a shutdown ends.
-Faults, timeouts and operators' actions are not promised: fencing, crashes, ISR shrinks, elections, a failed directory
-that returns. Only `normalize` makes a leader ignore an answer that it no longer waits for: without it, such an answer
-stays in flight forever, and the leader, with one request in flight at a time, sends no other.
+Fairness: every broker applies metadata, fetches, and acts on the answers that it gets. The controller answers every
+leader, and unfences brokers that may be unfenced. A broker whose process is down is started again; a shutdown ends.
+Faults, timeouts and operators' actions need not happen: fencing, crashes, ISR shrinks, elections, the return of a
+failed directory. Only `normalize` makes a leader ignore an answer that it no longer waits for. Without it, such an
+answer stays in flight forever, and the leader, which has one request in flight at a time, sends no other.
 """
 
 from fencepost.invariants.replication import has_record
@@ -44,7 +44,7 @@ DIRECTORIES = (
     weak(directories.controller_marks_directory_offline, each="broker"),
     weak(directories.controller_assigns_directory, each="broker"),
 )
-"""The reports of brokers to the controller about log directories."""
+"""Brokers' reports to the controller about log directories."""
 
 
 def is_active(s: State, broker: int) -> bool:
@@ -179,12 +179,12 @@ def is_offline(s: State, c: C) -> bool:
 
 
 def has_no_leader(s: State, c: C) -> bool:
-    """Nobody leads."""
+    """There is no leader in the metadata."""
     return newest(s).leader == NONE
 
 
 def has_leader(s: State, c: C) -> bool:
-    """Somebody leads."""
+    """There is a leader in the metadata."""
     return newest(s).leader != NONE
 
 
@@ -254,7 +254,7 @@ metadata_converges = leads_to(
 
 
 def leads_no_more(s: State, c: C, broker: int) -> bool:
-    """A broker believes to lead, and the controller has another leader or none."""
+    """A broker believes that it leads, and the controller has another leader or no leader."""
     return leads(s, broker) and newest(s).leader != broker
 
 
@@ -299,7 +299,7 @@ followers_learn_the_high_watermark = leads_to(
 
 
 def is_left_out(s: State, c: C, broker: int) -> bool:
-    """An active broker is outside the ISR of a partition with a leader, and has an online replica of it."""
+    """An active broker is outside the ISR of a partition with a leader, and has an online replica of that partition."""
     image = newest(s)
     out = image.isr | image.missing | s.offline
     return is_active(s, broker) and image.leader != NONE and not bits.contains(out, broker)
@@ -321,8 +321,9 @@ follower_rejoins = leads_to(
 
 
 def is_caught_up_again(s: State, c: C, broker: int) -> bool:
-    """A restarted broker is not in the ISR, although it has what its leader has committed, and the leader knows of its
-    new epoch.
+    """A restarted broker has caught up but is not in the ISR.
+
+    It has everything that its leader has committed, and the leader knows its new broker epoch.
     """
     image = newest(s)
     if not is_left_out(s, c, broker) or image.broker_epoch[broker] == 0 or not leads(s, image.leader):

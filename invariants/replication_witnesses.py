@@ -1,4 +1,4 @@
-"""Witnesses on replication, checked on request: each change by an operator and each of its effects is possible.
+"""Witnesses on replication, checked on request: each operator's change and each of its effects is possible.
 
 They cover min ISR and ELR, reassignments, processes that follow before registration, late answers, log directories, and
 log starts.
@@ -35,7 +35,7 @@ def lower_is_enough(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def change_clears_the_elr(before: State, after: State, c: C) -> bool:
-    """Another min ISR makes eligible leader replicas ineligible."""
+    """A new min ISR makes eligible leader replicas ineligible."""
     return newest(after).raised != newest(before).raised and before.elr != 0 and after.elr == 0
 
 
@@ -91,19 +91,19 @@ def gets_a_replica(before: State, after: State, broker: int) -> bool:
 
 @sometimes
 def reassignment_ends(before: State, after: State, c: C) -> bool:
-    """A reassignment that was under way ends, and removes a broker's replica."""
+    """A reassignment in progress completes and removes a broker's replica."""
     return newest(after).missing & ~newest(before).missing & before.removing != 0 and after.adding | after.removing == 0
 
 
 @sometimes
 def reassignment_is_replaced(before: State, after: State, c: C) -> bool:
-    """An operator gives other targets while a reassignment is under way."""
+    """An operator changes the targets of a reassignment that is in progress."""
     return after.budget.reassignments < before.budget.reassignments and before.adding | before.removing != 0
 
 
 @sometimes
 def added_member_is_taken_back(before: State, after: State, c: C) -> bool:
-    """A reassignment is cancelled that has brought a replica into the ISR."""
+    """An operator cancels a reassignment that has already brought a replica into the ISR."""
     return after.budget.cancels < before.budget.cancels and newest(before).isr & before.adding != 0
 
 
@@ -148,7 +148,7 @@ def unregistered_process_joins(before: State, after: State, c: C) -> bool:
 
 
 def takes_late_answer(before: State, after: State, broker: int) -> bool:
-    """Return whether a broker handles an answer of an earlier leader epoch in this step."""
+    """Return whether a broker handles an answer from an earlier leader epoch in this step."""
     return (
         is_running(before, broker)
         and is_running(after, broker)
@@ -210,7 +210,9 @@ def offline_replica_leaves_the_isr(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def new_directory_is_assigned(before: State, after: State, c: C) -> bool:
-    """A broker that has registered without the directory of its replica tells the controller where the new log is."""
+    """A broker that has registered without its replica's directory reports the directory of the new log to the
+    controller.
+    """
     assigned = before.offline & ~after.offline
     return any(is_running(before, broker) and bits.contains(assigned, broker) for broker in range(c.brokers))
 
@@ -220,7 +222,7 @@ def new_directory_is_assigned(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def follower_begins_at_the_log_start(before: State, after: State, c: C) -> bool:
-    """A follower drops a log that ends below its leader's log start, and begins there."""
+    """A follower drops a log that ends below its leader's log start, and starts again there."""
     return any(
         after.replica[broker].start > before.replica[broker].end and is_running(before, broker)
         for broker in range(c.brokers)
@@ -229,7 +231,7 @@ def follower_begins_at_the_log_start(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def follower_takes_the_log_start(before: State, after: State, c: C) -> bool:
-    """A follower deletes records because its leader has."""
+    """A follower deletes records because its leader has deleted them."""
     return any(
         before.replica[broker].answer.start > before.replica[broker].start
         and after.replica[broker].start == before.replica[broker].answer.start

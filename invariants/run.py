@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Profile(StrEnum):
-    """How much of the catalogue is run; each includes the ones before it."""
+    """How much of the catalogue is run; each level includes the ones before it."""
 
     QUICK = "quick"
     """A selection that shows every protocol: minutes."""
@@ -23,7 +23,7 @@ class Run:
     """One exploration and its expected results.
 
     `violated` gives the length of the shortest trace for each property that must be violated; every other property must
-    hold and every other witness must be reached, except those in `unreached`. Figures that are None are not pinned.
+    hold, and every other witness must be reached, except those in `unreached`. Figures that are None are not pinned.
     """
 
     protocol: str
@@ -41,9 +41,9 @@ class Run:
     compact: bool = False
     why: str = ""
     title: str = ""
-    """The name among the runs of a protocol, if its constants would make the name too long."""
+    """The name of the run within its protocol, if its constants would make the name too long."""
     trace: Mapping[str, str] = field(default_factory=dict)
-    """The archived traces that are not named after protocol and property: file name by property."""
+    """Archived traces whose names are not derived from protocol and property: file name by property."""
     serves: str = ""
     """The purpose of the run, if no entry names it."""
 
@@ -54,7 +54,7 @@ class Run:
 
     @property
     def short_name(self) -> str:
-        """The name without that of the protocol: version and title, the name of the run in entries."""
+        """The name without the protocol's: version and title, by which entries refer to the run."""
         values = self.title or "/".join(str(value) for value in self.constants.values())
         return " ".join(part for part in (self.version, values) if part)
 
@@ -106,26 +106,28 @@ class Entry:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence for an entry: cases and, for a question or a hypothesis, the answer in words."""
+    """The evidence for an entry: its cases and, for a question or a hypothesis, the answer in words."""
 
     entry: str
     cases: tuple[Case, ...]
     answer: str = ""
     verdict: str = ""
-    """For a hypothesis: confirmed or refuted. For a guarantee that the protocol does not keep: broken."""
+    """For a hypothesis: confirmed or refuted. For a guarantee that the protocol violates: broken."""
     gap: str = ""
     """Why the entry is not settled, or only in part: a known gap."""
     avoid: str = ""
-    """For a hypothesis: what an operator can do until it is repaired."""
+    """For a hypothesis: a workaround for operators until it is fixed."""
     classes: Mapping[str, str] = field(default_factory=dict)
     """The expected verdict of each release's own classes: `holds`, `differs` or `not built`."""
     releases: tuple[str, ...] = ()
-    """For a hypothesis that was seen on Kafka before a model covered it: the releases that have it, such as `4.1`."""
+    """For a hypothesis that was seen on Kafka before a model covered it: the affected releases, such as `4.1`."""
     driven: tuple[str, ...] = ()
-    """For the same: the patches whose classes did it in histories that are not archived, such as `4.1.2`."""
+    """For such a hypothesis: the patch releases whose classes showed it in histories that are not archived, such as
+    `4.1.2`.
+    """
     harm: str = ""
-    """For the same: `lost`, `out` or `leaderless`, as reported by `fencepost reproduce`."""
+    """For such a hypothesis: `lost`, `out` or `leaderless`, as reported by `fencepost reproduce`."""
     without_elr: str = ""
     """For such a hypothesis: its harm without eligible leader replicas, if different."""
     repair: str = ""
-    """For such a hypothesis: its repair."""
+    """For such a hypothesis: its fix."""

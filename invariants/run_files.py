@@ -1,5 +1,4 @@
-"""The runs of the catalogue, read from `invariants/runs/`:
-a file for each protocol, TOML, and this is all of its schema.
+"""The runs of the catalogue, one TOML file per protocol in `invariants/runs/`. This is the complete schema.
 
     protocol = "follower-reads"          # the machine; without it each key names the machine, before the version
     sizes = "replicas log_size"          # the key is the values of these constants: "3/2"
@@ -18,7 +17,7 @@ a file for each protocol, TOML, and this is all of its schema.
     version = "kafka-4.1"                # with it the keys are titles
     run."kafka-4.1" = {pin=[22_123, 25], fails="S2 7, Q2 8", profile="quick", trace="Q2 replaced", never="lags, found"}
 
-A row that is longer than a line is an array of such tables, over several lines. The keys of a row or its group:
+A row that does not fit on one line is an array of such tables over several lines. The keys of a row or its group:
 
     set      constants as `name=value`, the last one of a name; a word alone is one of `sets`
     pin      distinct states and depth
@@ -94,7 +93,7 @@ class Runs:
         return {run.name: constants_of(run) for run in self.all}
 
     def twins(self, run: Run, switch: set[str]) -> dict[str, int]:
-        """Return the runs that differ only in `switch`, with the number of constants that differ."""
+        """Return the runs that differ only in `switch`, each with the number of constants that differ."""
         found = {}
         mine = self._constants[run.name]
         for name, other in self.by_protocol[run.protocol].items():
@@ -112,7 +111,7 @@ def judged_by(run: Run) -> frozenset[str]:
 
 
 def values_of(run: Run) -> dict[str, int]:
-    """Return the constants of a run: its version's, and then its own."""
+    """Return the constants of a run: its version's, overridden by its own."""
     machine = protocol(run.protocol).machine
     base = dict(machine.version(run.version).values) if run.version else {}
     return {**base, **run.constants}

@@ -21,7 +21,7 @@ ROW_KEYS = (
 )
 GROUP_KEYS = (*ROW_KEYS, "title", "version", "run")
 _LISTED = 24
-"""Most names that a message lists."""
+"""The greatest number of names that a message lists."""
 _ADDED = ("set", "never")
 """Keys of a row that are added to those of its group instead of replacing them."""
 
@@ -41,7 +41,7 @@ def words(text: str) -> list[str]:
 
 
 def joined(row: Mapping[str, Any] | list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a row as one table; raise UsageError for a key that is unknown or is repeated."""
+    """Return a row as one table; raise UsageError for an unknown or repeated key."""
     found: dict[str, Any] = {}
     for part in row if isinstance(row, list) else [row]:
         only(part, ROW_KEYS, "key of a run")
@@ -53,7 +53,7 @@ def joined(row: Mapping[str, Any] | list[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def only(given: Iterable[str], known: Iterable[str], what: str) -> None:
-    """Raise UsageError for a name that is not known."""
+    """Raise UsageError for an unknown name."""
     listed = list(known)
     for name in given:
         if name not in listed:
@@ -217,7 +217,7 @@ class Row:
         return (*out, *never)
 
     def _is_out(self, text: str, values: Mapping[str, int]) -> bool:
-        """Return whether all words of one of the alternatives hold."""
+        """Return whether all conditions of one of the alternatives hold."""
         return any(all(self._is_met(word, values) for word in part.split()) for part in text.split(";"))
 
     def _is_met(self, word: str, values: Mapping[str, int]) -> bool:
@@ -228,7 +228,7 @@ class Row:
         return values[name] == wanted if sign == "=" else values[name] < wanted
 
     def _check(self, run: Run) -> None:
-        """Raise UsageError for a row that says something impossible about a property."""
+        """Raise UsageError for a row that expects an impossible verdict on a property."""
         judged = {item.name: item.kind for item in self.found.select(run.properties)}
         for key, names in (
             ("fails", run.violated),

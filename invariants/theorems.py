@@ -1,7 +1,7 @@
-"""Theorems: properties proved by induction, with lemmas, and the broken twin that must fail.
+"""Theorems: properties proved by induction, with lemmas, and a broken twin on which the proof must fail.
 
-A lemma is a predicate over states that is true of the protocol and makes a conjunction inductive. It is not a promise
-of Kafka's, so it is not among the properties that `check` evaluates; `prove` knows it by its name.
+A lemma is a predicate over states that the protocol satisfies and that makes a conjunction inductive. It is not one of
+Kafka's promises, so `check` does not evaluate it; `prove` finds it by its name.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from fencepost.model.language import Machine, Property
 from fencepost.model.language.errors import require_known
 
 WIDEST = (1 << 63) - 1
-"""The greatest number of a field of 64 bits on the wire."""
+"""The greatest number of a 64-bit field on the wire."""
 
 
 @dataclass(frozen=True)
 class Twin:
-    """The same question with one rule broken: then a step of `action` must break the induction.
+    """The same theorem with one rule removed: a step of `action` must then violate the induction.
 
-    Constants or a machine break the rule. For a question about every state, `action` is the property that is violated.
+    Constants or a modified machine remove the rule. For a theorem about every state, `action` is the property that is
+    violated.
     """
 
     rule: str
-    """The broken rule, in a few words."""
+    """The removed rule, in a few words."""
     action: str
     constants: Mapping[str, int] = field(default_factory=dict)
     machine: Machine | None = None
@@ -46,8 +47,8 @@ class Twin:
 class Theorem:
     """A proof of the catalogue: `goals` follow by induction, together with `lemmas`, for every value of `unbounded`.
 
-    `everywhere`: of every state of the domains, without any step. `havoc_loops`: loops made endless by `unbounded` may
-    write any value.
+    `everywhere`: the theorem is about every state of the domains, without any step. `havoc_loops`: loops that
+    `unbounded` makes unbounded may write any value.
     """
 
     name: str
@@ -62,7 +63,7 @@ class Theorem:
     everywhere: bool = False
     havoc_loops: bool = False
     entries: tuple[str, ...] = ()
-    """Its entries."""
+    """The entries that the theorem covers."""
 
     @property
     def found(self) -> Protocol:
@@ -84,12 +85,13 @@ LEMMAS: dict[str, tuple[Property, ...]] = {
     "metadata-reads": metadata_reads.LEMMAS,
     "leader-discovery": leader_discovery.LEMMAS,
 }
-"""The lemmas by protocol."""
+"""The lemmas of each protocol."""
 _EPOCHS: dict[str, int | None] = dict.fromkeys(("max_leader_epoch", "max_records"))
 _OFFSETS: dict[str, int | None] = _EPOCHS | {"log_size": None}
 _LONGEST = WIDEST - 4
-"""Records of the longest log of the quorum whose offsets have 64 bits: with 3 records that start epochs it ends at
-2**63 - 2."""
+"""The number of records of the longest quorum log whose offsets have 64 bits: with 3 records that start epochs it ends
+at 2**63 - 2.
+"""
 _BUDGETS: dict[str, int | None] = dict.fromkeys(
     (
         "max_leader_epoch",
@@ -114,7 +116,7 @@ _ONE_LEADER_KNOWS = (
     "leaders-wait-for-no-answer",
 )
 _EVERY_PAIRING = {"version_18": 0b101}
-"""Nodes 0 and 2 know Fetch version 18, 1 and 3 do not: leaders and followers of either kind meet each other."""
+"""Nodes 0 and 2 support Fetch version 18, 1 and 3 do not, so leaders and followers of both kinds meet."""
 _LEADERS = ("quorum-is-the-last-decision", "beliefs-are-decisions")
 
 THEOREMS: tuple[Theorem, ...] = (
@@ -278,7 +280,7 @@ THEOREMS: tuple[Theorem, ...] = (
 
 
 def provable(found: Protocol) -> tuple[Property, ...]:
-    """Return everything provable about a protocol: its properties and lemmas, but no witnesses."""
+    """Return everything that can be proved about a protocol: its properties and lemmas, but no witnesses."""
     own = LEMMAS.get(found.name, ()) if PROTOCOLS.get(found.name) is found else ()
     return tuple(item for item in (*found.every_property, *own) if item.kind.must_hold)
 
@@ -293,7 +295,7 @@ def select(found: Protocol, names: tuple[str, ...]) -> tuple[Property, ...]:
 
 
 def theorem(name: str) -> Theorem:
-    """Return the theorem of this name; raise UsageError if there is none."""
+    """Return the theorem of this name; raise UsageError if it does not exist."""
     known = {item.name: item for item in THEOREMS}
     require_known((name,), known, "there is no proof", "Proofs are")
     return known[name]

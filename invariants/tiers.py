@@ -1,4 +1,4 @@
-"""Promises of a log with a tier: nothing that is kept is out of reach, and retention deletes no more than it should."""
+"""Promises of a log with a tier: all retained records can be read, and retention deletes no more than it should."""
 
 from fencepost.model.language import NONE, always, bits, leads_to, sometimes, weak
 from fencepost.model.language.actions import properties_in
@@ -17,7 +17,7 @@ def is_kept(s: State, r: Replica, offset: int) -> bool:
 
 
 def is_read(s: State, r: Replica, offset: int) -> bool:
-    """Return whether a reader gets a record: from the local log start on from disk, below it from the tier."""
+    """Return whether a reader gets a record: from disk, from the local log start on, or from the tier below it."""
     return offset >= r.first if offset >= r.local else in_tier(s, r.log[offset].epoch, offset)
 
 
@@ -32,7 +32,7 @@ def committed_records_are_kept(s: State, c: C) -> bool:
 
 @always
 def readers_get_what_is_kept(s: State, c: C) -> bool:
-    """TS-S2: a reader of the leader gets each committed record that is kept, and is not out of range."""
+    """TS-S2: a reader of the leader gets each committed record that is retained, and is not out of range."""
     if s.leader == NONE:
         return True
     r = s.replica[s.leader]
@@ -44,13 +44,13 @@ def readers_get_what_is_kept(s: State, c: C) -> bool:
 
 @always
 def retention_keeps_its_size(s: State, c: C) -> bool:
-    """TS-S3: retention leaves retention.bytes, or deletes nothing."""
+    """TS-S3: retention leaves at least retention.bytes, or deletes nothing."""
     return not s.ghost_early
 
 
 @always
 def log_starts_follow_deletions(s: State, c: C) -> bool:
-    """TS-S4: the leader's log starts above no offset at which nothing was deleted on purpose."""
+    """TS-S4: every offset below the leader's log start was deleted on purpose."""
     if s.leader == NONE:
         return True
     deleted = 0
@@ -61,13 +61,15 @@ def log_starts_follow_deletions(s: State, c: C) -> bool:
 
 @always
 def log_starts_are_looked_up(s: State, c: C) -> bool:
-    """TS-S5: a leader that has looked at the tier, or deleted from it, starts its log at what is left of it."""
+    """TS-S5: a leader that has read the tier's metadata, or deleted from the tier, starts its log at what remains in
+    it.
+    """
     return not s.ghost_low
 
 
 @sometimes
 def record_is_in_the_tier_alone(s: State, c: C) -> bool:
-    """A record of the leader's log is in the tier, and on its disk no more."""
+    """A record of the leader's log is in the tier, and no longer on its disk."""
     return s.leader != NONE and s.replica[s.leader].start < s.replica[s.leader].first
 
 
@@ -90,7 +92,7 @@ def retention_deletes_in_the_tier(s: State, c: C) -> bool:
 
 @sometimes
 def copy_is_left_half_done(s: State, c: C) -> bool:
-    """A copy was begun that no broker will end."""
+    """A copy was started that no broker will complete."""
     return any(
         s.tier[epoch].segment[offset].begun > 0 for epoch in range(c.leader_epochs) for offset in range(c.log_size)
     )
@@ -98,7 +100,7 @@ def copy_is_left_half_done(s: State, c: C) -> bool:
 
 @sometimes
 def epochs_differ_in_the_tier(s: State, c: C) -> bool:
-    """The tier has a record that another one has replaced in the leader's log."""
+    """The tier has a record that was replaced by another one in the leader's log."""
     if s.leader == NONE:
         return False
     r = s.replica[s.leader]
@@ -119,7 +121,7 @@ def has_forgotten(s: State, c: C, broker: int) -> bool:
 
 
 def has_not_forgotten(s: State, c: C, broker: int) -> bool:
-    """Return whether the leader knows of all segments of its log in the tier, or leads no more."""
+    """Return whether the leader knows of all segments of its log in the tier, or no longer leads."""
     return not has_forgotten(s, c, broker)
 
 

@@ -1,4 +1,4 @@
-"""The promises of the token store alone, which the reads of clients rely on."""
+"""The promises of the token store alone, on which the clients' reads rely."""
 
 from fencepost.model.clients.tokens.alone import C, State, agree, is_same
 from fencepost.model.clients.tokens.store import clashes, is_unknown, later
@@ -8,19 +8,19 @@ from fencepost.model.language.actions import properties_in
 
 @always
 def order_means_nothing(s: State, c: C) -> bool:
-    """Contexts that do not clash give the same store in any order: `later` is associative and commutative."""
+    """Contexts that do not conflict give the same store in any order: `later` is associative and commutative."""
     return not agree(s) or is_same(s.in_order, s.in_other_order)
 
 
 @always
 def repetition_means_nothing(s: State, c: C) -> bool:
-    """Storing a context twice is storing it once: `later` is idempotent."""
+    """Storing a context twice is the same as storing it once: `later` is idempotent."""
     return is_same(s.in_order, s.twice)
 
 
 @always
 def store_is_the_latest(s: State, c: C) -> bool:
-    """The store holds one of the contexts that are known, and none of its cluster with a greater offset was given."""
+    """The store contains one of the known contexts, and no context of its cluster with a greater offset was given."""
     return all(
         is_unknown(one.cluster)
         or (s.in_order.cluster != NONE and (clashes(one.cluster, s.in_order.cluster) or s.in_order.token >= one.token))
@@ -30,8 +30,8 @@ def store_is_the_latest(s: State, c: C) -> bool:
 
 @always
 def unknown_is_the_unit(s: State, c: C) -> bool:
-    """Unknown contexts change nothing, and an unknown store takes the first known one; the same is true of `later` for
-    offsets.
+    """Unknown contexts change nothing, and an unknown store takes the first known context; the same holds for `later`
+    of offsets.
     """
     only_first = is_unknown(s.given[1].cluster) and is_unknown(s.given[2].cluster)
     return not only_first or is_same(s.in_order, s.given[0])
@@ -39,14 +39,14 @@ def unknown_is_the_unit(s: State, c: C) -> bool:
 
 @always
 def cluster_is_that_of_the_first(s: State, c: C) -> bool:
-    """The cluster id of a store is that of the first known context, whatever comes after."""
+    """The cluster id of a store is that of the first known context, whatever comes later."""
     return is_unknown(s.given[0].cluster) or s.in_order.cluster == s.given[0].cluster
 
 
 @always
 def later_is_a_semilattice(s: State, c: C) -> bool:
-    """`later` of offsets is associative, commutative and idempotent,
-    and NONE, the offset of an unknown context, is its unit.
+    """`later` of offsets is associative, commutative and idempotent, with NONE (the offset of an unknown context) as
+    unit.
     """
     a, b, d = s.given[0].token, s.given[1].token, s.given[2].token
     return (

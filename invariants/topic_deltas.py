@@ -1,4 +1,4 @@
-"""Images of topics: whatever the deltas, an image is as the log says; and each directory is assigned or dropped."""
+"""Images of topics: whatever the deltas, an image agrees with the log; and each directory is assigned or dropped."""
 
 from fencepost.model.language import NONE, always, bits, leads_to, sometimes, weak
 from fencepost.model.language.actions import properties_in
@@ -7,26 +7,26 @@ from fencepost.model.topics.machine import C, State, Topic, broker_assigns_direc
 
 @always
 def images_follow_the_log(s: State, c: C) -> bool:
-    """TD-S1: the broker's image with its delta has the topic that the metadata log has, and no other one."""
+    """TD-S1: the broker's image with its delta contains the topic that the metadata log contains, and no other."""
     applied = s.image if s.delta.broken else (s.image & ~s.delta.deleted) | s.delta.changed
     return applied == (0 if s.topic == NONE else bits.only(s.topic))
 
 
 @always
 def created_topics_exist(s: State, c: C) -> bool:
-    """TD-S2: what a delta lists as created exists after it."""
+    """TD-S2: a topic that a delta lists as created exists after it."""
     return s.delta.created in (NONE, s.topic)
 
 
 @sometimes
 def topic_is_created_again_in_one_delta(s: State, c: C) -> bool:
-    """A delta deletes a topic and creates the next one of the name."""
+    """A delta deletes a topic and creates the next topic of the same name."""
     return s.delta.deleted != 0 and s.delta.created != NONE
 
 
 @sometimes
 def topic_is_unassigned_when_deleted(s: State, c: C) -> bool:
-    """A topic is deleted before the directory of its replica is assigned."""
+    """A topic is deleted before its replica's directory is assigned."""
     return s.unassigned != 0 and s.topic == NONE
 
 
@@ -39,7 +39,7 @@ def is_unassigned(s: State, c: C, topic: int) -> bool:
 
 
 def is_not_unassigned(s: State, c: C, topic: int) -> bool:
-    """Return whether the broker has nothing to report of a topic."""
+    """Return whether the broker has nothing to report about a topic."""
     return not is_unassigned(s, c, topic)
 
 

@@ -7,17 +7,17 @@ from fencepost.model.lineage import base
 
 
 def leader(s: State, c: C) -> int:
-    """The leader by the controller's latest decision."""
+    """The leader in the controller's latest decision."""
     return newest(s).leader
 
 
 def leader_epoch(s: State, c: C) -> int:
-    """The leader epoch by the controller's latest decision."""
+    """The leader epoch in the controller's latest decision."""
     return newest(s).leader_epoch
 
 
 def isr(s: State, c: C) -> int:
-    """The in-sync replicas by the controller's latest decision."""
+    """The in-sync replicas in the controller's latest decision."""
     return newest(s).isr
 
 
@@ -27,7 +27,7 @@ def acknowledged(s: State, c: C) -> int:
 
 
 def readable(s: State, c: C) -> int:
-    """The records that the leader shows to consumers, in order; nothing while no leader knows that it leads."""
+    """The records that the leader shows to consumers, in order; empty while no leader knows that it leads."""
     if not has_current_leader(s):
         return NONE
     r = s.replica[newest(s).leader]
@@ -41,7 +41,7 @@ REPLICATION = (leader, leader_epoch, isr, acknowledged, readable)
 
 
 def quorum_leader(s: base.State, c: base.C) -> int:
-    """The leader by the controller's latest decision."""
+    """The leader in the controller's latest decision."""
     return s.quorum.leader
 
 
@@ -51,7 +51,7 @@ def quorum_isr(s: base.State, c: base.C) -> int:
 
 
 def leader_shows(s: base.State, c: base.C) -> int:
-    """The records that the leader shows to consumers, in order; nothing while it does not know that it leads."""
+    """The records that the leader shows to consumers, in order; empty while it does not know that it leads."""
     if s.quorum.leader == NONE or not base.is_true_leader(s, s.quorum.leader):
         return NONE
     r = s.replica[s.quorum.leader]

@@ -1,6 +1,6 @@
 """The delay and the cost of a high watermark: K392-Q1, K392-Q1b, and whether a follower is ever ahead.
 
-A maximum wait is replica.fetch.wait.max.ms, or a consumer's fetch.max.wait.ms; two messages are a round trip.
+A maximum wait is replica.fetch.wait.max.ms, or a consumer's fetch.max.wait.ms; two messages make a round trip.
 """
 
 from fencepost.model.consumers.propagation.constants import C
@@ -48,22 +48,22 @@ def fetch_is_parked(s: State, c: C) -> bool:
 
 @sometimes
 def committed_record_is_hidden(s: State, c: C) -> bool:
-    """SEED-392-8: the follower holds a committed record that it may not yet give to consumers."""
+    """SEED-392-8: the follower has a committed record that it may not yet return to consumers."""
     return s.high_watermark < s.leader_high_watermark <= s.end
 
 
 def is_committed(s: State, c: C, offset: int) -> bool:
-    """Return whether the leader knows the record at `offset` to be committed, and the follower does not."""
+    """Return whether the leader knows that the record at `offset` is committed, and the follower does not."""
     return s.high_watermark <= offset < s.leader_high_watermark
 
 
 def is_known(s: State, c: C, offset: int) -> bool:
-    """Return whether the follower knows the record at `offset` to be committed."""
+    """Return whether the follower knows that the record at `offset` is committed."""
     return offset < s.high_watermark
 
 
 def is_unread(s: State, c: C, offset: int) -> bool:
-    """Return whether the follower knows the record at `offset` to be committed, and its consumer has not read it."""
+    """Return whether the follower knows that the record at `offset` is committed, and its consumer has not read it."""
     return c.consumer and s.position <= offset < s.high_watermark
 
 

@@ -1,1 +1,1 @@
-"""Five published models: successive generations of the truncation logic."""
+"""Five published models, one for each generation of the truncation logic."""

@@ -1,7 +1,7 @@
-"""Shared parts of the five published models: state, controller, leader.
+"""Parts that the five published models share: state, controller, leader.
 
-One partition, followers that copy one record in one step, and a controller whose decisions every replica
-may learn late. After Jason Gustafson's specification (hachikuji/kafka-specification, KafkaReplication).
+There is one partition. Followers copy one record per step, and replicas may learn late of the controller's decisions.
+Modelled on Jason Gustafson's specification (hachikuji/kafka-specification, KafkaReplication).
 """
 
 from typing import Annotated
@@ -58,7 +58,7 @@ class Entry(Record):
 
 
 class LeaderAndIsr(Record):
-    """The leader, its epoch, and the ISR."""
+    """A leader, a leader epoch and an ISR."""
 
     leader: MaybeReplica
     isr: Replicas
@@ -88,7 +88,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """All logs are empty, every replica is in the ISR, and there is no leader, nor one decided for an epoch to come."""
+    """All logs are empty, every replica is in the ISR, there is no leader, and none is decided for later epochs."""
     for r in s.replica:
         r.leader_epoch = NONE
         r.leader = NONE
@@ -116,12 +116,12 @@ def is_true_leader(s: State, leader: int) -> bool:
 
 
 def has_offset(r: ReplicaState, offset: int) -> bool:
-    """Return whether the log holds a record at this offset."""
+    """Return whether the log contains a record at this offset."""
     return offset < r.end
 
 
 def same_entry(a: ReplicaState, b: ReplicaState, offset: int) -> bool:
-    """Return whether both logs hold the same record at this offset."""
+    """Return whether both logs contain the same record at this offset."""
     return (
         offset < a.end
         and offset < b.end
@@ -131,7 +131,7 @@ def same_entry(a: ReplicaState, b: ReplicaState, offset: int) -> bool:
 
 
 def last_matching_end(a: ReplicaState, b: ReplicaState) -> int:
-    """Return the offset after the last one at which both logs hold the same record, 0 if there is none."""
+    """Return the offset after the last one at which both logs contain the same record, or 0."""
     end = 0
     for offset in range(min(a.end, b.end)):
         if same_entry(a, b, offset):
@@ -151,14 +151,14 @@ def high_watermark_reached_epoch(l: ReplicaState) -> bool:
 
 
 def append(r: ReplicaState, record: int, epoch: int) -> None:
-    """Write one record at the end of the log."""
+    """Append one record at the end of the log."""
     r.log[r.end].id = record
     r.log[r.end].epoch = epoch
     r.end += 1
 
 
 def truncate(r: ReplicaState, offset: int) -> None:
-    """Drop the records at `offset` and after it; the high watermark goes back with them."""
+    """Remove the records at `offset` and above; the high watermark is lowered to the new log end."""
     for dropped in range(offset, r.end):
         r.log[dropped].id = 0
         r.log[dropped].epoch = 0
@@ -175,7 +175,7 @@ def replicate(s: State, follower: int, leader: int) -> None:
 
 
 def follow(s: State, follower: int, epoch: int) -> None:
-    """The follower takes over the controller's decision for this epoch."""
+    """Make the follower adopt the controller's decision for this epoch."""
     f = s.replica[follower]
     f.leader_epoch = epoch
     f.leader = s.request[epoch].leader
@@ -183,8 +183,8 @@ def follow(s: State, follower: int, epoch: int) -> None:
 
 
 def is_news_of_leader(s: State, follower: int, leader: int, epoch: int) -> bool:
-    """Return whether the controller's decision for `epoch` names another leader in an epoch that
-    the follower has not seen.
+    """Return whether the controller's decision for `epoch` names another replica as leader, in an epoch that the
+    follower has not seen.
     """
     return (
         follower != leader
@@ -206,7 +206,7 @@ def decide(s: State, leader: int, isr: int) -> None:
 
 
 def update_isr(s: State, leader: int, isr: int) -> None:
-    """The leader changes the ISR directly, as with ZooKeeper: no new epoch, no new decision."""
+    """The leader changes the ISR directly, as with ZooKeeper: without a new epoch or a new decision."""
     s.quorum.isr = isr
     s.replica[leader].isr = isr
 
@@ -222,9 +222,9 @@ def controller_elect_leader(s: State, c: C, leader: int) -> None:
 
 @action(replica=Replica)
 def controller_shrink_isr(s: State, c: C, replica: int) -> None:
-    """The controller removes a failed replica from the ISR; a failed leader leaves the partition without one.
+    """The controller removes a failed replica from the ISR; if it was the leader, the partition has no leader.
 
-    The last member stays in the ISR when it fails as leader, or no replica could ever be elected again.
+    The last member stays in the ISR when it fails as leader; otherwise no replica could ever be elected again.
     """
     require(s.next_leader_epoch <= c.max_leader_epoch, bound=C.max_leader_epoch)
     require(s.quorum.leader == replica or bits.contains(s.quorum.isr, replica))
@@ -237,7 +237,7 @@ def controller_shrink_isr(s: State, c: C, replica: int) -> None:
 
 @action(leader=Replica, epoch=Epoch)
 def become_leader(s: State, c: C, leader: int, epoch: int) -> None:
-    """A replica learns that the controller made it leader; it may skip decisions, never go back."""
+    """A replica learns that the controller made it leader; it may skip decisions but never goes back."""
     require(epoch < s.next_leader_epoch)
     require(s.request[epoch].leader == leader)
     require(epoch > s.replica[leader].leader_epoch)

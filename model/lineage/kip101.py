@@ -1,9 +1,9 @@
 """KIP-101: a new follower asks the leader where its own last epoch ends, and truncates there.
 
-The defect before (truncation to the high watermark): the follower learns that a record is committed only with its next
-fetch. Replica 1 of the ISR fetches a record, the leader moves its high watermark past it, then replica 1 hears of
-another leader epoch, perhaps with the same leader, and truncates to its own high watermark, before the record. It is
-still in the ISR, so it can be elected without the record (10 states with two replicas). After
+The bug before it (truncation to the high watermark): a follower learns that a record is committed only with its next
+fetch. Replica 1 of the ISR fetches a record, and the leader moves its high watermark past it. Replica 1 then learns of
+a new leader epoch, perhaps with the same leader, and truncates to its own high watermark, which is below the record. It
+is still in the ISR, so it can be elected without the record (10 states with two replicas). Modelled on
 hachikuji/kafka-specification, Kip101.
 """
 
@@ -13,7 +13,9 @@ from fencepost.model.lineage.base import C, Epoch, Replica, ReplicaState, State
 
 
 def end_of_epoch(l: ReplicaState, epoch: int, unknown: int) -> int:
-    """Return where `epoch` ends in the leader's log: its end, or the first record of a later epoch; else `unknown`."""
+    """Return where `epoch` ends in the leader's log: its end, or the first record of a later epoch; otherwise
+    `unknown`.
+    """
     if l.end > 0 and base.latest_epoch(l) == epoch:
         return l.end
     for offset in range(l.end):
@@ -23,16 +25,18 @@ def end_of_epoch(l: ReplicaState, epoch: int, unknown: int) -> int:
 
 
 def truncation_offset(l: ReplicaState, f: ReplicaState) -> int:
-    """Return where the follower's last epoch ends in the leader's log; its high watermark if the leader cannot say."""
+    """Return where the follower's last epoch ends in the leader's log, or its high watermark if the leader cannot
+    say.
+    """
     return 0 if f.end == 0 else end_of_epoch(l, base.latest_epoch(f), f.high_watermark)
 
 
 @action(leader=Replica, follower=Replica, epoch=Epoch)
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
-    """A replica learns of its leader and truncates to where the leader says that its last epoch ends (KIP-101).
+    """A replica learns of its leader and truncates to where, according to the leader, its last epoch ends (KIP-101).
 
-    The leader answers from the log that it has, in any epoch or role. As published, an answer beyond the follower's log
-    end leaves the follower waiting.
+    The leader answers from its current log, in any epoch or role. As published, if the answer is beyond the follower's
+    log end, the follower waits forever.
     """
     l, f = s.replica[leader], s.replica[follower]
     offset = truncation_offset(l, f)

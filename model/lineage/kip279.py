@@ -1,10 +1,10 @@
-"""KIP-279: a new follower goes back to the last record that both logs share, and truncates after it.
+"""KIP-279: a new follower finds the last record that both logs share, and truncates after it.
 
-The defect before (KIP-101): a leader that never saw the follower's last epoch, nor a later one, cannot say where it
-ends, and the follower falls back to its high watermark. Both replicas hold a committed record of epoch 0; replica 1
-leads in epoch 1 and writes a record that nobody fetches; replica 0, elected for epoch 2, has nothing of epoch 1. So
-replica 1 drops the committed record too, which it did not know to be committed (12 states with two replicas and three
-epochs). After hachikuji/kafka-specification, Kip279.
+The bug before it (KIP-101): a leader that never saw the follower's last epoch, nor a later one, cannot say where that
+epoch ends, so the follower falls back to its high watermark. Both replicas have a committed record of epoch 0. Replica
+1 leads in epoch 1 and writes a record that is not replicated. Replica 0, elected for epoch 2, has no record of epoch 1.
+So replica 1 also drops the committed record, because it did not know that the record was committed (12 states with two
+replicas and three epochs). Modelled on hachikuji/kafka-specification, Kip279.
 """
 
 from fencepost.model.language import action, require
@@ -16,7 +16,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, State
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
     """A replica learns of its leader and truncates to where their logs diverge (KIP-279).
 
-    The leader's log is read as it is, in any epoch or role.
+    The leader answers from its current log, in any epoch or role.
     """
     l, f = s.replica[leader], s.replica[follower]
     require(base.is_news_of_leader(s, follower, leader, epoch))

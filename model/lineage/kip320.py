@@ -1,13 +1,13 @@
-"""KIP-320: a follower names its leader epoch, and the leader serves only followers of its own epoch.
+"""KIP-320: a follower names its leader epoch, and the leader serves only followers in its own epoch.
 
-The defect before (the first try): the epoch of the last record alone does not fence, because either side may be in
-another leader epoch. Replica 2 leads in epoch 0 with replica 1 in its ISR; replica 1 leads in epoch 1 and admits
-replica 0; replica 2 is elected for epoch 2 but still acts in epoch 0, and replica 1 already follows it. What the two
-commit is missing on replica 0, which is in the ISR nevertheless (13 states with three replicas and three epochs).
-Likewise, a replica in an older epoch could be counted by a newer leader, and truncate that data later on.
+The bug before it (the first try): the epoch of the last record alone does not fence, because either side may be in
+another leader epoch. Replica 2 leads in epoch 0 with replica 1 in its ISR. Replica 1 leads in epoch 1 and admits
+replica 0. Replica 2 is elected for epoch 2 but still acts in epoch 0, and replica 1 already follows it. The records
+that these two commit are missing on replica 0, although it is in the ISR (13 states with three replicas and three
+epochs). Likewise, a newer leader could count a replica that is in an older epoch, which could later truncate that data.
 
-So fetches, the ISR, the high watermark and truncation, now once per epoch again, require equal leader epochs. After
-hachikuji/kafka-specification, Kip320.
+Therefore fetches, the ISR, the high watermark and truncation (which again happens once per epoch) require equal leader
+epochs. Modelled on hachikuji/kafka-specification, Kip320.
 """
 
 from fencepost.model.language import Machine, action, bits, require
@@ -16,13 +16,15 @@ from fencepost.model.lineage.base import C, Epoch, Replica, ReplicaState, State
 
 
 def in_same_epoch(l: ReplicaState, leader: int, f: ReplicaState) -> bool:
-    """Return whether `leader` believes to lead and the follower follows it in the same leader epoch."""
+    """Return whether `leader` believes that it leads and the follower follows it in the same leader epoch."""
     return l.leader == leader and f.leader == leader and f.leader_epoch == l.leader_epoch
 
 
 @action(leader=Replica, follower=Replica)
 def leader_expand_isr(s: State, c: C, leader: int, follower: int) -> None:
-    """The leader adds a follower that has reached the high watermark, once that covers older epochs (KIP-320)."""
+    """The leader adds a follower that has reached its high watermark, once that covers all records of older epochs
+    (KIP-320).
+    """
     l, f = s.replica[leader], s.replica[follower]
     require(base.is_true_leader(s, leader))
     require(not bits.contains(l.isr, follower))
@@ -34,7 +36,7 @@ def leader_expand_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Replica, follower=Replica)
 def leader_shrink_isr(s: State, c: C, leader: int, follower: int) -> None:
-    """The leader removes a follower that is in another epoch or behind its own log end."""
+    """The leader removes a follower that is in another epoch or whose log is shorter than the leader's."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.is_true_leader(s, leader))
     require(follower != leader)
@@ -45,7 +47,7 @@ def leader_shrink_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Replica)
 def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
-    """The high watermark passes a record that every ISR member holds in the leader's epoch.
+    """The high watermark passes a record that every ISR member has in the leader's epoch.
 
     As published, an empty ISR requires nothing, not even that the replica believes that it leads.
     """
@@ -63,7 +65,7 @@ def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
 
 @action(leader=Replica, follower=Replica, epoch=Epoch)
 def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
-    """A replica learns of its leader and truncates to where their logs diverge, both in that epoch."""
+    """A replica learns of its leader and truncates to where their logs diverge, both being in that epoch."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.presumes_leadership(l, leader))
     require(base.is_news_of_leader(s, follower, leader, epoch))

@@ -1,13 +1,13 @@
-"""KIP-320, first try: the epoch of the last record fences, and a follower truncates whenever a
-fetch shows a difference.
+"""KIP-320, first try: the epoch of the last record fences, and a follower truncates whenever a fetch finds a
+divergence.
 
-The defect before (KIP-279): a new leader's high watermark lags behind the one of the leader before. Replicas 0 and 1
-are the ISR and commit a record; replica 1 is elected, its high watermark still before the record, and replica 2, which
-has nothing, has reached that high watermark: it joins the ISR without the record (12 states with three replicas).
+The bug before it (KIP-279): a new leader's high watermark is lower than its predecessor's. Replicas 0 and 1 are the ISR
+and commit a record. Replica 1 is elected while its high watermark is still below the record. Replica 2, whose log is
+empty, has reached that high watermark and joins the ISR without the record (12 states with three replicas).
 
-So no replica joins before the high watermark has reached the leader's own epoch. Besides, followers are judged by the
-epoch of their last record, in fetches, in the ISR and for the high watermark, and truncation is left to the fetch.
-After hachikuji/kafka-specification, Kip320FirstTry.
+The fix: no replica joins before the high watermark has reached the leader's own epoch. In addition, fetches, the ISR
+and the high watermark compare the epoch of the follower's last record, and a follower truncates only when it fetches.
+Modelled on hachikuji/kafka-specification, Kip320FirstTry.
 """
 
 from fencepost.model.language import Machine, action, bits, require
@@ -16,7 +16,9 @@ from fencepost.model.lineage.base import C, Epoch, Replica, ReplicaState, State
 
 
 def is_caught_up_to_epoch(l: ReplicaState, leader: int, f: ReplicaState, end: int) -> bool:
-    """Return whether each believes in the other's role and both logs have a record of the same epoch before `end`."""
+    """Return whether leader and follower agree on their roles and both logs have a record of the same epoch before
+    `end`.
+    """
     return (
         base.presumes_leadership(l, leader)
         and base.is_following(f, leader)
@@ -32,7 +34,9 @@ def is_caught_up_to_epoch(l: ReplicaState, leader: int, f: ReplicaState, end: in
 
 
 def needs_truncation(l: ReplicaState, f: ReplicaState) -> bool:
-    """Return whether the follower's log is longer, or its last record is of another epoch than the leader's there."""
+    """Return whether the follower's log is longer, or its last record has another epoch than the leader's at that
+    offset.
+    """
     return f.end > l.end or (f.end > 0 and l.log[f.end - 1].epoch != base.latest_epoch(f))
 
 
@@ -49,7 +53,7 @@ def leader_expand_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Replica, follower=Replica)
 def leader_shrink_isr(s: State, c: C, leader: int, follower: int) -> None:
-    """The leader removes a follower that is behind its own log end or ends in another epoch."""
+    """The leader removes a follower whose log is shorter than the leader's or ends in another epoch."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.is_true_leader(s, leader))
     require(follower != leader)
@@ -60,7 +64,7 @@ def leader_shrink_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Replica)
 def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
-    """The high watermark passes a record if every ISR member has one of the same epoch there."""
+    """The high watermark passes a record if every ISR member has a record of the same epoch there."""
     l = s.replica[leader]
     require(base.presumes_leadership(l, leader))
     require(base.has_offset(l, l.high_watermark))
@@ -76,14 +80,16 @@ def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
 
 @action(leader=Replica, follower=Replica, epoch=Epoch)
 def become_follower(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
-    """A replica learns of its leader and keeps its log: it truncates when a fetch shows a difference."""
+    """A replica learns of its leader and keeps its log: it truncates only when a fetch finds a divergence."""
     require(base.is_news_of_leader(s, follower, leader, epoch))
     base.follow(s, follower, epoch)
 
 
 @action(leader=Replica, follower=Replica)
 def follower_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """The follower copies the next record and the high watermark if its last record has the epoch of the leader's."""
+    """The follower copies the next record and the high watermark if its last record has the same epoch as the
+    leader's.
+    """
     l, f = s.replica[leader], s.replica[follower]
     require(is_caught_up_to_epoch(l, leader, f, f.end))
     require(f.end < l.end)
@@ -92,7 +98,7 @@ def follower_fetch(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Replica, follower=Replica)
 def follower_truncate(s: State, c: C, leader: int, follower: int) -> None:
-    """A follower whose fetch shows a difference truncates to where the logs diverge, at any time."""
+    """A follower whose fetch finds a divergence truncates to where the logs diverge, at any time."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.presumes_leadership(l, leader))
     require(base.is_following(f, leader))

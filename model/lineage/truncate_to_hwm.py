@@ -1,7 +1,7 @@
-"""Before KIP-101: a new follower keeps what it knows to be committed, and truncates to its own high watermark.
+"""Before KIP-101: a new follower keeps the records that it knows to be committed: it truncates to its high watermark.
 
-The first of the lineage. A follower's high watermark is one fetch old; `kip101` shows the consequences. After
-hachikuji/kafka-specification, KafkaTruncateToHighWatermark.
+This is the first model of the lineage. A follower's high watermark is one fetch old; `kip101` shows the consequences.
+Modelled on hachikuji/kafka-specification, KafkaTruncateToHighWatermark.
 """
 
 from fencepost.model.language import Machine, action, require

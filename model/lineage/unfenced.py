@@ -1,7 +1,7 @@
 """The leader and its followers before KIP-320: neither checks the other's leader epoch.
 
-Shared by the first three models, which differ only in where a new follower truncates. A follower is judged by the
-leader that it follows, a log by its length. After hachikuji/kafka-specification, KafkaReplication.
+The first three models share this module; they differ only in where a new follower truncates. The leader checks only
+which leader a follower follows and how long its log is. Modelled on hachikuji/kafka-specification, KafkaReplication.
 """
 
 from fencepost.model.language import action, bits, require
@@ -26,7 +26,7 @@ def leader_expand_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Replica, follower=Replica)
 def leader_shrink_isr(s: State, c: C, leader: int, follower: int) -> None:
-    """The leader removes a follower that follows another or is behind its own log end."""
+    """The leader removes a follower that follows another leader or whose log is shorter than the leader's."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.is_true_leader(s, leader))
     require(follower != leader)
@@ -37,9 +37,9 @@ def leader_shrink_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Replica)
 def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
-    """The high watermark passes an offset that every ISR member has, whatever its record there.
+    """The high watermark passes an offset that every ISR member has, whatever its record there is.
 
-    As published, the leader's own log is asked only as that of an ISR member; the size of a log is the bound.
+    As published, the leader's own log is checked only if the leader is in the ISR; the size of a log is the bound.
     """
     l = s.replica[leader]
     require(base.presumes_leadership(l, leader))
