@@ -45,7 +45,7 @@ CONSEQUENCES: dict[Property, str] = {
     metadata_reads.reads_are_monotonic: "Metadata that a client reads can go back",
     metadata_reads.deliveries_are_monotonic: "Metadata that a client reads can go back",
 }
-"""What can happen if a property is violated, gravest first."""
+"""Consequences of violating a property, gravest first."""
 _RANKS = {prop: rank for rank, prop in enumerate(CONSEQUENCES)}
 
 

@@ -159,7 +159,7 @@ class Entry(Record):
 
 
 class FollowerState(Record):
-    """What a leader knows of a follower from its last fetch; NONE before the first one. `start`: its log start."""
+    """A leader's view of a follower, from its last fetch; NONE before the first one. `start`: its log start."""
 
     end: MaybeOffset
     start: LogStart

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None:  # noqa: FBT001 (it reads as a sentence)
     """Let the action happen only if `condition` holds: a guard.
 
-    `bound` names the constant of a guard that is not a rule of the protocol but limits the explored run.
+    `bound` names the constant if the guard is not a rule of the protocol but limits the explored run.
     """
     if TRIALS:
         TRIALS[-1].guard(condition, bound)
@@ -33,18 +33,18 @@ def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None: 
 
 
 def fits(condition: bool, /, *, bound: Constant[int]) -> bool:  # noqa: FBT001 (as above)
-    """Return whether a condition holds; if not, an effect omits something for which a constant leaves no room."""
+    """Return whether a condition holds; if not, the effect omits something because a constant leaves no room for it."""
     if not condition:
         DROPPED.add(bound.name)
     return bool(condition)
 
 
 _DRAWN: list[list[Any]] = []
-"""The values that the current actions will choose, those of the innermost last."""
+"""The values that the current actions will choose; those of the innermost action come last."""
 
 
 def choose(domain: Any, /) -> int:
-    """Choose a value inside an action, on a line of its own: each value of the domain is tried.
+    """Choose a value inside an action, on a line of its own: the engine tries each value of the domain.
 
     `leader = choose(Broker)` must be at the top level of an action.
     """
@@ -59,7 +59,7 @@ class Action:
     """One step of the protocol: who does what, and why.
 
     `params` are (name, domain) in order; every combination of values is tried in every state. The last `drawn` of them
-    are not passed to the function, which draws them with `choose`.
+    are not passed as arguments: the function draws them with `choose`.
     """
 
     name: str
@@ -94,9 +94,9 @@ class Action:
 
 
 def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Action]:
-    """Make a function `(state, constants, *parameters)` an action; each parameter is given its domain.
+    """Make a function `(state, constants, *parameters)` an action, with a domain for each parameter.
 
-    NONE is never tried as a parameter: a domain that starts at NONE gives the values from 0.
+    NONE is never tried as a parameter: a domain that starts at NONE yields the values from 0.
     """
     if given and inspect.isfunction(given[0]):
         raise ModelError(
@@ -158,7 +158,7 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
 
 
 def _domains_for(function: Callable[..., Any]) -> str:
-    """Return a function's parameters as a decorator names them, with the module's alias of that name if any."""
+    """Return a function's parameters as a decorator writes them, with the module's alias of that name if it exists."""
     names = list(inspect.signature(function).parameters)[2:]
     return ", ".join(f"{name}={alias_for(function.__globals__, name)}" for name in names)
 
@@ -189,7 +189,7 @@ def _drawn(function: Callable[..., None]) -> Iterator[tuple[str, Domain]]:
 
 
 def is_choice(function: Callable[..., Any], node: ast.AST) -> bool:
-    """Return whether a part of a function is a call of `choose`."""
+    """Return whether a part of a function is a call to `choose`."""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)

@@ -1,4 +1,4 @@
-"""Properties: plain functions with a name and a sentence, over states, steps or whole behaviours."""
+"""Properties: plain functions with a name and a sentence, about states, steps or whole behaviours."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ class Kind(StrEnum):
 
     def __init__(self, value: str) -> None:
         self.over_behaviours = value in ("leads-to", "at-most")
-        """Whether it is about behaviours, and is judged on the state graph after the search."""
+        """Whether properties of this kind are about behaviours, and are checked on the state graph after the search."""
         self.must_hold = value in ("always", "step")
-        """Whether it must hold in every state or step, as ablation, faults and proofs require."""
+        """Whether the property must hold in every state or step, as ablation, faults and proofs require."""
 
 
 @dataclass(frozen=True, eq=False)
 class Property:
-    """A named predicate over states or over transitions. Two are equal only if they are the same object.
+    """A named predicate over states or over transitions. Two properties are equal only if they are the same object.
 
-    `on` limits a predicate over transitions to those of one action name, and it then takes its parameters too. A
-    property of whole behaviours has its subject in `eventual`; its `function` must eventually hold. `params` are its
-    own parameters: it must hold for each of their values, a witness for one.
+    `on` limits a predicate over transitions to those of the named action; the predicate then takes its parameters too.
+    A property of whole behaviours has its subject in `eventual`; its `function` must eventually hold. `params` are the
+    property's own parameters: it must hold for each of their values, or, if it is a witness, for at least one.
     """
 
     name: str
@@ -90,7 +90,7 @@ def always(**domains: Any) -> Callable[[Callable[..., bool]], Property]: ...
 def always(function: Callable[..., bool] | None = None, /, **domains: Any) -> Any:
     """Make `(state, constants) -> bool` a property that must hold in every reachable state.
 
-    `@always(broker=Broker)` makes one of `(state, constants, broker)`, which must hold for each broker.
+    `@always(broker=Broker)` decorates a function `(state, constants, broker)`, which must hold for each broker.
     """
     return _made(Kind.ALWAYS, function, None, domains)
 
@@ -98,7 +98,7 @@ def always(function: Callable[..., bool] | None = None, /, **domains: Any) -> An
 def step(on: Action | None = None, **domains: Any) -> Callable[[Callable[..., bool]], Property]:
     """Make `(before, after, constants, *parameters) -> bool` a property of every transition (of action `on`).
 
-    Its parameters are those of the action, followed by those given domains here.
+    Its parameters are those of the action, followed by those with domains in the decorator.
     """
     given: Any = on
     if inspect.isfunction(given):
@@ -113,7 +113,7 @@ def sometimes(**domains: Any) -> Callable[[Callable[..., bool]], Property]: ...
 def sometimes(function: Callable[..., bool] | None = None, /, **domains: Any) -> Any:
     """Make a witness: some reachable state `(state, constants)` or step `(before, after, constants)` satisfies it.
 
-    `@sometimes(broker=Broker)` makes one of `(state, constants, broker)`, which some broker satisfies.
+    `@sometimes(broker=Broker)` decorates a function `(state, constants, broker)`, which must hold for some broker.
     """
     return _made(Kind.SOMETIMES, function, None, domains)
 
@@ -163,5 +163,5 @@ def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mappi
 
 
 def properties_in(module: Mapping[str, object]) -> tuple[Property, ...]:
-    """Return all properties that a module defines, in order, given its `globals()`."""
+    """Return all properties that a module defines, in order, from its `globals()`."""
     return tuple(item for item in module.values() if isinstance(item, Property))

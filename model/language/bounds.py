@@ -1,8 +1,8 @@
-"""Bounds of a run, and those that a step reaches: refused by a constant, not by a rule of the protocol.
+"""Bounds of a run, and those that a step reaches: a constant refuses the step, not a rule of the protocol.
 
-A guard `require(s.budget.crashes > 0, bound=C.crashes)` says that it stands for the constant `crashes`. A bound is
-*reached* in a state if it alone refuses a step: all other guards of that step hold there. An effect that omits
-something for lack of capacity uses `fits`.
+A guard `require(s.budget.crashes > 0, bound=C.crashes)` stands for the constant `crashes`. A bound is *reached* in a
+state if it alone refuses a step, that is, all other guards of the step hold. An effect that omits something for lack of
+capacity uses `fits`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constant
 
 DROPPED: set[str] = set()
-"""The bounds that made effects omit something since this was last cleared."""
+"""The bounds that made effects omit something since the set was last cleared."""
 
 
 class Trial:
-    """All guards of an attempted step, including those after a guard for a bound."""
+    """The results of all guards of an attempted step, including those after a guard for a bound."""
 
     def __init__(self, guards: int) -> None:
         self.left = guards
         self.refusing: set[str] = set()
 
     def guard(self, condition: object, bound: Constant[Any] | None) -> None:
-        """Record the result of the next guard; the last one ends the trial."""
+        """Record the result of the next guard; the last guard ends the trial."""
         self.left -= 1
         if not condition:
             if bound is None:
@@ -47,10 +47,10 @@ TRIALS: list[Trial] = []
 
 
 def refusing(function: Callable[..., None], args: Sequence[Any], guards: int) -> frozenset[str]:
-    """Return the bounds that refuse a step which every other guard allows; an empty set if another guard refuses it.
+    """Return the bounds that refuse a step which every other guard allows, or an empty set if another guard refuses it.
 
-    `args` are the state, which is not changed, the constants and the parameters; `guards` is the number of guards of
-    the action. An error in a guard after a refusing bound is ignored: the bound may prevent it.
+    `args` are the state (which is not changed), the constants and the parameters; `guards` is the number of guards of
+    the action. An error in a guard after a refusing bound is ignored, because the bound may prevent it.
     """
     trial = Trial(guards)
     TRIALS.append(trial)

@@ -1,4 +1,4 @@
-"""The parties of a protocol, for diagrams, if neither the schema nor the names of the actions show them."""
+"""The parties of a protocol, for diagrams, if the schema and the names of the actions do not show them."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 class Cast:
     """The parties of a protocol. This changes only diagrams, never the meaning of a machine.
 
-    `owner` has the remaining fields of the state, such as the controller. `names` names the elements of an array of
-    records: `{"replica": "broker"}`. `arrows` gives, by action name, the source from which the acting party learns
+    `owner` owns the remaining fields of the state; it is, for example, the controller. `names` names the elements of an
+    array of records: `{"replica": "broker"}`. `arrows` maps an action to the source from which the acting party learns
     something without a message in a bag; a party is the owner or a parameter of the action. `nobodys` are fields of the
-    state that no party has, such as a counter of writes. `current` names, for an array of what is remembered of the
-    past, the field that says which element is the present one, and `views` names, for a field of a party, the array of
-    which it is an index: what the party knows.
+    state that belong to no party, such as a counter of writes. For an array of past values, `current` names the field
+    that points to the present element. For a field of a party that is an index into such an array, `views` names the
+    array: the field says what the party knows.
 
     `parties` names the participants, in order, each with the alias of its index (`{"client": Client}`), or with None if
-    there is only one; arrays of plain values with an element for each belong to them too. `fields` gives fields of the
-    state to single parties: `{"holder": "server"}`. `actors` gives, by action name, the acting party ("" for none in
-    the protocol), and `tells` the party that it informs without a message in a bag. `senders` and `receivers` give the
-    sender and receiver by message class. Each is a party, a parameter of the action or a field of the message; with
-    `actors`, `arrows` and `tells` it may be a path of the state (`call[client].node`), before the step, and with
-    `tells` after it. `losses` are the actions that lose their messages; by default, those named for losing or dropping
-    something that no party takes.
+    there is only one; arrays of plain values with an element for each participant belong to them too. `fields` assigns
+    fields of the state to single parties: `{"holder": "server"}`. `actors` maps an action to the acting party ("" if
+    that is not part of the protocol), and `tells` to the party that it informs without a message in a bag. `senders`
+    and `receivers` map a message class to its sender and receiver. Each of these values is a party, a parameter of the
+    action or a field of the message. In `actors`, `arrows` and `tells` it may also be a path in the state before the
+    step (`call[client].node`), in `tells` also in the state after it. `losses` are the actions that lose their
+    messages; by default, those that are named for losing or dropping something that no party takes.
     """
 
     owner: str = ""
@@ -66,4 +66,4 @@ class Cast:
 
 NOBODY_SUCH = object()
 NOBODY = Cast()
-"""The cast of a machine that names none: derived from the schema and the names of its actions."""
+"""The cast of a machine that does not declare one: derived from the schema and the names of its actions."""

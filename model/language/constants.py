@@ -1,13 +1,12 @@
 """Constants of a machine: what a user may set, with meaning and range.
 
-Three sorts, which differ only in how the native engine treats them:
+There are three sorts, which differ only in how the native engine treats them:
 
-* `shape`, `capacity`: size arrays (brokers, replicas, the length of logs). Compiled code has room for the default or
-  more, and works for every smaller value.
-* `bound`, `switch`, `choice`: read at run time; one compilation serves all values.
+* `shape`, `capacity`: the sizes of arrays (brokers, replicas, the length of logs). Compiled code has room for the
+  default or more, and works for every smaller value.
+* `bound`, `switch`, `choice`: read at run time, so one compilation serves all values.
 
-On the class a constant is an expression (`C.log_size + 1`, usable in a domain); on an instance it is
-its value.
+On the class, a constant is an expression (`C.log_size + 1`, usable in a domain); on an instance, it is its value.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=int)
 
 MOST = (1 << 62) - 1
-"""The largest number that every engine has; the smallest is its negative."""
+"""The largest number that every engine supports; the smallest is its negative."""
 LONGEST = 40
-"""Most characters of a value in a message."""
+"""The greatest number of characters of a value in a message."""
 SHAPE, CAPACITY, RUNTIME = "shape", "capacity", "run time"
 
 
@@ -59,7 +58,7 @@ class Constant(Linear, Generic[T]):
         @overload
         def __get__(self, instance: object, owner: type) -> T: ...
         def __get__(self, instance: Any, owner: type) -> Any:
-            """Return the constant on the class, the value on an instance."""
+            """Return the constant if accessed on the class, its value if accessed on an instance."""
 
     def parse(self, text: str) -> T:
         """Return the value named by `text`; raise UsageError for any other text."""
@@ -77,7 +76,7 @@ class Constant(Linear, Generic[T]):
         return self.accept(number)
 
     def accept(self, value: int) -> T:
-        """Return `value` as this constant's type; raise UsageError outside the range."""
+        """Return `value` as this constant's type; raise UsageError if it is outside the range."""
         if not self.low <= int(value) <= self.high:
             shown = int(value) if abs(int(value)) <= 10**LONGEST else f"a number of {int(value).bit_length():,} bits"
             raise UsageError(
@@ -93,7 +92,7 @@ class Constant(Linear, Generic[T]):
         return {"false": 0, "true": 1, "off": 0, "on": 1} if self.kind is bool else {}
 
     def show(self, value: int) -> int | bool | str:
-        """Return `value` as written everywhere: words have dashes."""
+        """Return `value` in the form that users write: words have dashes."""
         kind: type = self.kind
         if issubclass(kind, IntEnum):
             return str(kind(value).name.lower().replace("_", "-"))
@@ -105,17 +104,17 @@ def _short(text: str) -> str:
 
 
 def shape(default: int, *, low: int, high: int, meaning: str) -> Constant[int]:
-    """Return a constant that sizes arrays exactly."""
+    """Return a constant that fixes the exact size of arrays."""
     return Constant(default, low=low, high=high, meaning=meaning, sort=SHAPE, kind=int, room=default)
 
 
 def capacity(default: int, *, low: int, high: int, meaning: str, room: int | None = None) -> Constant[int]:
-    """Return a constant that sizes arrays; values up to `room` share one compiled shape."""
+    """Return a constant that fixes the size of arrays; values up to `room` share one compiled shape."""
     return Constant(default, low=low, high=high, meaning=meaning, sort=CAPACITY, kind=int, room=room or default)
 
 
 def bound(default: int, *, low: int, high: int, meaning: str) -> Constant[int]:
-    """Return a whole number read at run time."""
+    """Return a constant whose value is a whole number read at run time."""
     return Constant(default, low=low, high=high, meaning=meaning, sort=RUNTIME, kind=int, room=high)
 
 
@@ -128,7 +127,7 @@ E = TypeVar("E", bound=IntEnum)
 
 
 def choice(default: E, *, meaning: str) -> Constant[E]:
-    """Return a constant that is one member of an enum, numbered from 0 without gaps."""
+    """Return a constant whose value is a member of an enum, numbered from 0 without gaps."""
     require_usable_names(f"enum {type(default).__name__}", type(default))
     require_distinct_spellings(f"enum {type(default).__name__}", type(default).__members__)
     last = max(type(default))
@@ -173,12 +172,12 @@ class Constants:
         self.shown: Mapping[str, int | bool | str] = {
             name: item.show(self.values[name]) for name, item in declared.items()
         }
-        """The values as written, on the command line and elsewhere."""
+        """The values in the form that users write, on the command line and elsewhere."""
         self.rooms: Mapping[str, int] = {
             name: max(int(self.values[name]), item.room) if item.sort in (SHAPE, CAPACITY) else int(item.high)
             for name, item in declared.items()
         }
-        """For each constant the value that its compiled shape is sized for."""
+        """For each constant, the value for which its compiled shape has room."""
         self.__dict__.update(
             self.values
         )  # found before the class's attributes, and fast: models read them all the time
@@ -190,7 +189,7 @@ class Constants:
 
     @classmethod
     def declared(cls) -> dict[str, Constant[Any]]:
-        """Return the constants by name, in the order of declaration, base classes first."""
+        """Return the constants by name, in the order of declaration, those of base classes first."""
         found: dict[str, Constant[Any]] = {}
         for owner in reversed(cls.__mro__):
             found.update({name: item for name, item in vars(owner).items() if isinstance(item, Constant)})

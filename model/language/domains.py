@@ -37,11 +37,11 @@ class Linear:
 
     @property
     def names(self) -> set[str]:
-        """The constants that it depends on."""
+        """The constants on which it depends."""
         return {inner for name in self.terms for inner in (name.names if isinstance(name, Extreme) else {name})}
 
     def span(self, lows: Mapping[str, int], highs: Mapping[str, int]) -> tuple[int, int]:
-        """Return its least and greatest value for constants in these ranges."""
+        """Return its least and greatest value if the constants are in these ranges."""
         low = high = self.offset
         for name, factor in self.terms.items():
             ends = name.span(lows, highs) if isinstance(name, Extreme) else (lows[name], highs[name])
@@ -105,25 +105,25 @@ class Linear:
 
 
 class Extreme(str):
-    """The greatest or the least of some sums of constants, usable in a sum like the name of a constant."""
+    """The greatest or the least of some sums of constants, usable in a sum like a single constant."""
 
     __slots__ = ("greatest", "parts")
     greatest: bool
     parts: tuple[Linear, ...]
 
     def __new__(cls, parts: tuple[Linear, ...], greatest: bool) -> Self:  # noqa: FBT001 (pickled by place)
-        """Make it together with its text."""
+        """Create it together with its text."""
         made = super().__new__(cls, f"{'largest' if greatest else 'smallest'}({', '.join(map(repr, parts))})")
         made.parts, made.greatest = parts, greatest
         return made
 
     def __getnewargs__(self) -> tuple[tuple[Linear, ...], bool]:  # type: ignore[override]  # not the text
-        """Return the arguments that copy it."""
+        """Return the arguments from which a copy is built."""
         return self.parts, self.greatest
 
     @property
     def names(self) -> set[str]:
-        """The constants that it depends on."""
+        """The constants on which it depends."""
         return {name for part in self.parts for name in part.names}
 
     def of(self, values: Iterable[int]) -> int:
@@ -131,7 +131,7 @@ class Extreme(str):
         return max(values) if self.greatest else min(values)
 
     def span(self, lows: Mapping[str, int], highs: Mapping[str, int]) -> tuple[int, int]:
-        """Return its least and greatest value for constants in these ranges."""
+        """Return its least and greatest value if the constants are in these ranges."""
         ends = [part.span(lows, highs) for part in self.parts]
         return self.of(low for low, _ in ends), self.of(high for _, high in ends)
 
@@ -184,7 +184,7 @@ class Domain:
 
 @dataclass(frozen=True)
 class Range(Domain):
-    """Whole numbers from `low` to `high`; -1 is shown as `none` if the range starts there."""
+    """Whole numbers from `low` to `high`; if the range starts at -1, that value is shown as `none`."""
 
     low: Linear | int
     high: Linear | int
@@ -198,13 +198,13 @@ class Range(Domain):
         return next((word for word, number in self.spellings().items() if number == value), str(int(value)))
 
     def spellings(self) -> dict[str, int]:
-        """Return the word for -1 if the range starts there."""
+        """Return the word for -1, if the range starts there."""
         return {"none": NONE} if linear(self.low) == Linear({}, NONE) else {}
 
 
 @dataclass(frozen=True)
 class Index(Range):
-    """One of `count` numbered things (a broker, a replica); and NONE if `none` is set."""
+    """One of `count` numbered things, such as brokers or replicas; also NONE if `none` is set."""
 
     def __init__(self, count: Linear | int, *, none: bool = False) -> None:
         object.__setattr__(self, "low", NONE if none else 0)
@@ -310,7 +310,7 @@ class InFlight:
     bag: str
 
     def __post_init__(self) -> None:
-        """Refuse what is no name."""
+        """Refuse anything that is not a name."""
         if not isinstance(self.bag, str):
             raise ModelError(
                 "InFlight takes the name of a bag as text: write InFlight('messages') for the "
@@ -320,7 +320,7 @@ class InFlight:
 
 @dataclass(frozen=True)
 class Size:
-    """Length of an array or room of a bag, as a sum of constants."""
+    """The length of an array or the room of a bag, as a sum of constants."""
 
     length: Linear | int
 

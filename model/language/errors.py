@@ -1,6 +1,6 @@
 """The exceptions, one class per kind of reader.
 
-A message has three beats: what was given, why it is refused, what to write instead.
+A message has three parts: what was given, why it is refused, and what to write instead.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class DomainError(FencepostError, ValueError):
     """A model put a value outside its domain, or an index outside its array (exit status 2).
 
     `states` are the keys of the states on the path to the error, and `steps` lead from one to the next, from an initial
-    state if a search found it. If the path is unknown, there is only the current state; before the first state, there
-    is none.
+    state if a search found it. If the path is unknown, `states` contains only the current state; before the first
+    state, it is empty.
     """
 
     states: tuple[Any, ...] = ()
@@ -42,11 +42,11 @@ class MismatchError(FencepostError, AssertionError):
 
 
 class ExpectationError(FencepostError, AssertionError):
-    """A verdict is not as expected, in a check of a test suite."""
+    """A verdict differs from the one that a test suite expects."""
 
 
 class UndeterminedError(FencepostError, RuntimeError):
-    """A search ended without a decision, which is not a success."""
+    """A search ended without a decision, which does not count as success."""
 
 
 class DisabledError(FencepostError):
@@ -54,7 +54,9 @@ class DisabledError(FencepostError):
 
 
 def nearest(word: str, known: list[str], *, least: float = 0.5) -> str:
-    """Return `` Did you mean 'x'?`` for the known word closest to `word`, if similar enough, or an empty string."""
+    """Return `` Did you mean 'x'?`` for the known word most similar to `word`, or an empty string if no word is similar
+    enough.
+    """
     import difflib
 
     close = difflib.get_close_matches(word, known, n=1, cutoff=least)

@@ -30,9 +30,9 @@ def leads_to(
 ) -> Property:
     """Make a property: in every fair behaviour, whenever `when` holds, `then` eventually holds.
 
-    Predicates are `(state, constants, *parameters)`; `domains` gives each parameter its domain, and the property covers
-    each of its values. Actions in `without` no longer happen once `when` holds: the property is about behaviours that
-    do not need them.
+    Predicates are `(state, constants, *parameters)`. `domains` gives each parameter its domain, and the property covers
+    every value. Actions in `without` no longer happen once `when` holds: use it for actions that the property must not
+    depend on.
     """
     made = Eventual(when, then, *_checked(name, when, then, fair, without, domains))
     return Property(_label(name), Kind.LEADS_TO, then, over_steps=False, eventual=made, text=sentence)
@@ -66,9 +66,9 @@ def at_most(
 ) -> Property:
     """Make a property: from `when` to the next `then` the steps cost at most `bound` in total, in every fair behaviour.
 
-    `costs` gives the cost of an action, in `unit` (a whole number or a sum of constants; 0 if not named), or is a
-    function `(before, after, constants)` of a step. Without a bound, the property states that one exists; its value is
-    always reported. A behaviour that never reaches `then` has no bound.
+    `costs` maps actions to their cost in `unit` (a whole number or a sum of constants; 0 for actions not listed), or is
+    a function `(before, after, constants)` that returns the cost of a step. Without `bound`, the property states that
+    some bound exists; its value is always reported. A behaviour that never reaches `then` has no bound.
     """
     made = Eventual(
         when,

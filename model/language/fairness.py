@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 class Fairness:
     """A promise that a group of actions is not postponed forever.
 
-    Weak: if it stays enabled from some moment on, it happens. Strong: if it is enabled again and again, it happens.
-    Only steps that change the state count, both as enabled and as happening (as in TLA+). `each` are parameters, or
-    fields of messages (`m.follower`): the promise then holds separately for each combination of their values.
+    Weak: if the group stays enabled from some moment on, it happens. Strong: if it is enabled infinitely often, it
+    happens. Only steps that change the state count, both as enabled and as happening (as in TLA+). `each` lists
+    parameters, or fields of messages (`m.follower`): the promise then applies separately to each combination of their
+    values.
     """
 
     strong: bool
@@ -36,15 +37,18 @@ class Fairness:
 
 
 def weak(*actions: Action, each: str | tuple[str, ...] = ()) -> Fairness:
-    """Promise that an action which stays enabled eventually happens.
+    """Promise that an action that stays enabled eventually happens.
 
-    Several actions form a group, one of which must happen.
+    If several actions are given, they form a group, and at least one of them must happen.
     """
     return _fairness("weak", actions, each)
 
 
 def strong(*actions: Action, each: str | tuple[str, ...] = ()) -> Fairness:
-    """Promise that an action which is enabled again and again eventually happens. Several actions form a group."""
+    """Promise that an action that is enabled infinitely often eventually happens.
+
+    If several actions are given, they form a group, and at least one of them must happen.
+    """
     return _fairness("strong", actions, each)
 
 
@@ -86,8 +90,8 @@ class Eventual:
     """The subject of a leads-to or at-most property.
 
     In every fair behaviour, if `when` holds in a state and no action of `without` follows, `then` holds in that state
-    or a later one. `when` is None: from the initial states on. `params` are the parameters of both predicates: the
-    property covers every combination of their values.
+    or a later one. If `when` is None, the property applies from the initial states on. `params` are the parameters of
+    both predicates: the property covers every combination of their values.
     """
 
     when: Callable[..., bool] | None
@@ -96,7 +100,7 @@ class Eventual:
     without: tuple[Action, ...] = ()
     params: tuple[tuple[str, Domain], ...] = ()
     costs: tuple[tuple[str, Linear], ...] | Callable[..., int] | None = None
-    """A step's cost by action name, or a function (before, after, constants). None: a leads-to property."""
+    """A step's cost by action name, or a function (before, after, constants). If None, this is a leads-to property."""
     bound: Linear | None = None
     """The maximum cost of the path; None means that some bound must exist."""
     unit: str = ""

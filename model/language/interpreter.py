@@ -1,4 +1,4 @@
-"""The plain semantics: the steps of a machine from a state. Every other engine is tested against this."""
+"""The plain semantics: the steps of a machine from a state. Every other engine is tested against it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ARITHMETIC = (ValueError, OverflowError, MemoryError)
 NO_ROOM = "a number has too many digits"
 
 MOST_COMBINATIONS = 1 << 28
-"""Most combinations of parameters tried for an action."""
+"""The greatest number of combinations of parameters tried for an action."""
 
 
 class Step(NamedTuple):
@@ -48,7 +48,7 @@ class Step(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """A step that happened: `raw` is the state before `normalize`, which step properties judge."""
+    """A step that was taken: `raw` is the state before `normalize`, on which step properties are evaluated."""
 
     step: Step
     raw: Key
@@ -59,8 +59,8 @@ class Transition(NamedTuple):
 class Path:
     """A path: an initial state and steps, each with its successor. `length` counts states.
 
-    With a `loop`, the index of a state in `states`, it is infinite: the last state equals that one, and the steps
-    between them repeat. If that is the last state itself, nothing more happens.
+    If `loop` is set to the index of a state in `states`, the path is infinite: the last state equals that one, and the
+    steps between them repeat. If it is the index of the last state itself, no further step happens.
     """
 
     start: Key
@@ -78,7 +78,7 @@ class Interpreter:
     """A machine under given constants, on plain strict records.
 
     With `bounded`, a step that would leave a domain is not taken; otherwise it is an error. With `symmetry`, steps lead
-    to the canonical forms of states; histories are those of the machine itself all the same.
+    to the canonical forms of states; returned paths are still paths of the machine itself.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Interpreter:
 
     @cached_property
     def alike(self) -> str:
-        """Return the things that are interchangeable, in words; an empty string without symmetry."""
+        """Return which things are interchangeable, in words; an empty string without symmetry."""
         return "" if self.symmetry is None else self.symmetry.named(self.exact.initial_states())
 
     def canonical(self, key: Key) -> Key:
@@ -135,7 +135,7 @@ class Interpreter:
         return self.schema.key(self.schema.new())
 
     def transitions(self, before: Key) -> Iterator[Transition]:
-        """Yield every transition out of a state, action by action."""
+        """Yield every transition from a state, action by action."""
         for item in self.machine.actions:
             yield from self._fire(item, before)
 
@@ -144,7 +144,7 @@ class Interpreter:
         return self._take(self.schema.restore(before), step)
 
     def apply_first(self, before: Key, steps: Iterable[Step]) -> Transition | None:
-        """Take the first enabled one of these steps; None without one.
+        """Take the first of these steps that is enabled; return None if no step is.
 
         A step that would leave a domain is not enabled.
         """
@@ -152,7 +152,7 @@ class Interpreter:
         return next((found for _, found in tried if isinstance(found, Transition)), None)
 
     def refusing(self, before: Key, step: Step, guards: int) -> frozenset[str]:
-        """Return the bounds that alone refuse a step of an action with this many guards."""
+        """Return the bounds that alone refuse a step of an action; `guards` is the number of its guards."""
         state = self.schema.restore(before)
         args = [
             self.argument(state, domain, value)
@@ -185,7 +185,7 @@ class Interpreter:
         return self._ask(prop, self.read(state), self.constants)
 
     def read(self, key: Key) -> Any:
-        """Return a state for reading only: predicates are often evaluated on the same two."""
+        """Return a read-only state: predicates are often evaluated on the same two states."""
         newest, other = self._recent
         if newest[0] is key:
             return newest[1]
@@ -199,7 +199,7 @@ class Interpreter:
         return all(answers) if prop.kind.must_hold else any(answers)
 
     def holds_step(self, prop: Property, before: Key, transition: Transition) -> bool:
-        """Evaluate a predicate over transitions; one that is limited to another action holds."""
+        """Evaluate a predicate over transitions; if it is limited to another action, it holds."""
         step = transition.step
         if prop.on is not None and prop.on.name != step.action.name:
             return True
@@ -210,7 +210,9 @@ class Interpreter:
         return self._ask(prop, state, self.read(transition.raw), self.constants, *args)
 
     def retrace(self, way: Iterable[object], seen: Callable[[Key], object] | None = None) -> Path:
-        """Return a path through these states, or through what is `seen` of each; raise MismatchError without one."""
+        """Return a path through these states, or through states whose `seen` parts are these; raise MismatchError if
+        there is no path.
+        """
         if self.symmetry is not None:
             return self.exact.retrace(
                 way, lambda key: self.canonical(key) if seen is None else seen(self.canonical(key))
@@ -236,8 +238,9 @@ class Interpreter:
         return Path(start, tuple(steps), tuple(states))
 
     def decided(self, path: Path, prop: Property) -> Path:
-        """Return the path up to where a property is decided, with the last step; raise MismatchError if it is not
-        decided.
+        """Return the path up to the point where a property is decided, with the last step.
+
+        Raise MismatchError if the property is not decided.
         """
         if self.symmetry is not None:
             return self.exact.decided(path, prop)
@@ -255,7 +258,7 @@ class Interpreter:
         raise MismatchError(f"property {prop.name!r}: the engine and the plain semantics disagree about the last step.")
 
     def says(self, prop: Property, predicate: Callable[..., bool] | None, state: Key, args: tuple[int, ...]) -> bool:
-        """Evaluate a predicate of a property of behaviours; None holds nowhere."""
+        """Evaluate a predicate of a property of behaviours; None counts as a predicate that never holds."""
         if predicate is None:
             return False
         return bool(self._guarded(prop, predicate, self.read(state), self.constants, *args))
@@ -285,7 +288,7 @@ class Interpreter:
         return list(product(*(range(max(low, 0) if low == NONE else low, high + 1) for low, high in spans)))
 
     def instance(self, fair: Fairness, step: Step) -> tuple[Any, ...] | None:
-        """Return the values of `each` for which a step fulfils `fair`; None if it does not."""
+        """Return the values of `each` for which a step fulfils `fair`, None if it does not."""
         if step.action.name not in [item.name for item in fair.actions]:
             return None
         found = []

@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Version:
-    """Constants that belong together under a name, such as a Kafka release."""
+    """Constants with a common name, such as a Kafka release."""
 
     name: str
     sentence: str
     values: Mapping[str, int]
     patches: tuple[Version, ...] = ()
-    """Patches with differences, each with its differing constants."""
+    """Patch releases that differ from the version, each with the constants that differ."""
 
 
 @dataclass(frozen=True)
 class Repair:
-    """Constants that repair a finding; a version lacks the repairs whose values differ from its own."""
+    """Constants that fix a finding; a version lacks a fix if its values differ from the fix's."""
 
     finding: str
     sentence: str
     values: Mapping[str, int]
     where: Mapping[str, int] = field(default_factory=dict)
-    """The constants of versions that need it."""
+    """The constants that the fix sets in versions that need it."""
 
 
 REPAIRED = "-repaired"
-"""The suffix of versions in which all findings are repaired."""
+"""The suffix of versions in which all findings are fixed."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,9 @@ class Machine:
     `initial` is an action on the zero state: its parameters give the initial states. `normalize(state, constants)`
     merges states that have no observable difference; it must be idempotent. `refuse(constants)` returns why a
     combination of constants is invalid, or None. `notes(constants)` are notes for readers of results under these
-    constants. `cast` gives the parties, for diagrams. `repairs` fix the findings of versions, and `terms(constants)`
-    explain a run to operators. `interchangeable` is an index whose things differ in their numbers only: `symmetry.py`.
+    constants. `cast` gives the parties, for diagrams. `repairs` are fixes for findings in versions, and
+    `terms(constants)` explains a run to operators. `interchangeable` is an index whose things differ only in their
+    numbers (see `symmetry.py`).
     """
 
     name: str
@@ -71,10 +72,10 @@ class Machine:
     terms: Callable[[Any], tuple[str, ...]] | None = None
     interchangeable: Any = None
     base: Machine | None = field(default=None, compare=False, repr=False)
-    """The machine that `replacing` started from; no answer depends on it."""
+    """The machine that `replacing` was called on; it does not affect any result."""
 
     def __post_init__(self) -> None:
-        """Refuse parts of the wrong type, and parts that clash."""
+        """Refuse parts of the wrong type, and parts that conflict."""
         if not isinstance(self.name, str):
             raise ModelError(f"Machine: `name` is {described(self.name)}: write a text, such as name='my-protocol'.")
         require_title("a machine", self.name)
@@ -111,9 +112,10 @@ class Machine:
     def replacing(
         self, *, name: str, sentence: str, source: str = "", **parts: Action | Callable[[Any, Any], None] | None
     ) -> Machine:
-        """Return this machine with some parts replaced by others, under a new name and source; it becomes their `base`.
+        """Return this machine with some parts replaced, under a new name and source; this machine becomes the new one's
+        `base`.
 
-        A part is an action by its name, or `normalize`. None drops it.
+        A part is named by its action, or is `normalize`. None removes it.
         """
         known = [item.name for item in self.actions]
         for old, part in parts.items():
@@ -134,7 +136,7 @@ class Machine:
         return replace(self, name=name, sentence=sentence, source=source, normalize=normalize, actions=left, base=self)
 
     def action(self, name: str) -> Action:
-        """Return the action of this name, with dashes or underscores; raise UsageError if there is none."""
+        """Return the action of this name, with dashes or underscores; raise UsageError if it does not exist."""
         wanted = name.replace("-", "_")
         for item in self.actions:
             if item.name == wanted:
@@ -145,10 +147,10 @@ class Machine:
         )
 
     def version(self, name: str) -> Version:
-        """Return the version of this name; raise UsageError if there is none.
+        """Return the version of this name; raise UsageError if it does not exist.
 
-        NAME-repaired has its findings repaired; kafka-4.1.2 is kafka-4.1 if the model follows that patch, and
-        kafka-4.0.0 is kafka-4.0 with the differences of that patch.
+        NAME-repaired is the version with its findings fixed. kafka-4.1.2 is kafka-4.1 if the model follows that patch
+        release, and kafka-4.0.0 is kafka-4.0 with the differences of that patch release.
         """
         for item in (*self.versions, *self.patches()):
             if item.name == name:
@@ -175,13 +177,13 @@ class Machine:
         raise UsageError(f"protocol {self.name!r} has no version {name!r}.{nearest(name, known)}{listed}")
 
     def patches(self) -> tuple[Version, ...]:
-        """Return the patches that differ from their line's version, with all their constants."""
+        """Return the patch releases that differ from their line's version, with all their constants."""
         return tuple(
             replace(patch, values={**item.values, **patch.values}) for item in self.versions for patch in item.patches
         )
 
     def missing(self, values: Mapping[str, int]) -> tuple[Repair, ...]:
-        """Return the repairs that constants lack; unnamed constants are as declared."""
+        """Return the fixes that constants lack; unnamed constants have their declared values."""
         declared = self.constants.declared()
 
         def differs(wanted: Mapping[str, int]) -> bool:
@@ -190,7 +192,7 @@ class Machine:
         return tuple(item for item in self.repairs if differs(item.values) and not differs(item.where))
 
     def constant(self, name: str) -> Constant[Any]:
-        """Return a constant by its name, with dashes or underscores; raise UsageError if there is none."""
+        """Return a constant by its name, with dashes or underscores; raise UsageError if it does not exist."""
         known = self.constants.declared()
         found = name.strip().replace("-", "_")
         if found not in known:
@@ -201,7 +203,7 @@ class Machine:
         return known[found]
 
     def setting(self, name: str, text: str) -> tuple[str, int]:
-        """Return a constant's name and the value of a text for it; raise UsageError for any other text."""
+        """Return a constant's name and the value that a text stands for; raise UsageError for an invalid text."""
         constant = self.constant(name)
         return constant.name, int(constant.parse(text))
 
@@ -236,7 +238,7 @@ def described(item: object) -> str:
 
 
 LONGEST = 40
-"""Most characters of a value in a message."""
+"""The greatest number of characters of a value in a message."""
 
 
 def _is_class(item: object, base: type) -> bool:

@@ -1,4 +1,4 @@
-"""Refusal of names in a model that would mean something else elsewhere."""
+"""Refusal of names in a model that would be ambiguous or invalid elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 def require_trace_name(what: str, name: str) -> None:
-    """Raise ModelError for a name that begins with an underscore: such names are the language's own, and Python's."""
+    """Raise ModelError for a name that begins with an underscore: such names are reserved for the language and for
+    Python.
+    """
     if name.startswith("_"):
         raise ModelError(
             f"{what} is named {name!r}, and names that begin with an underscore are reserved: use another name."
@@ -20,7 +22,7 @@ def require_trace_name(what: str, name: str) -> None:
 
 
 def require_title(what: str, name: object) -> None:
-    """Raise ModelError for a name that a trace and a command line cannot hold unchanged."""
+    """Raise ModelError for a name that a trace or a command line cannot represent unchanged."""
     if not (isinstance(name, str) and name and name.isprintable() and name == " ".join(name.split())):
         raise ModelError(
             f"{what} is named {name!r}, which no trace can hold: write a text on one line, "
@@ -48,7 +50,7 @@ OPERATORS = {name for name, item in vars(int).items() if isinstance(item, Wrappe
 
 
 def own_operator(kind: type[int]) -> str:
-    """Return an operator that a class of numbers redefines; an empty string if it has only those of whole numbers."""
+    """Return an operator that a class of numbers redefines, or an empty string if it does not redefine any."""
     own = (base for base in kind.__mro__[: kind.__mro__.index(int)] if base.__module__ not in ("builtins", "enum"))
     return next((name for base in own for name in vars(base) if name in OPERATORS), "")
 

@@ -23,31 +23,31 @@ class OwnNames(NamedTuple):
 
     @property
     def one(self) -> str:
-        """A single one of them, as in a sentence: `broker`."""
+        """The name of a single thing, as in a sentence: `broker`."""
         return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self.alias).lower()
 
 
 def own_names(module: Mapping[str, object]) -> OwnNames:
-    """Return a module's alias for its numbered things, or an example."""
+    """Return a module's alias for its numbered things, or an example if it has no alias."""
     aliases = ((name, domain_of(item)) for name, item in module.items() if typing.get_origin(item) is Annotated)
     found = ((name, domain) for name, domain in aliases if isinstance(domain, Index) and domain.low == 0)
     return next((OwnNames(name, as_declared(domain.count)) for name, domain in found), OwnNames())
 
 
 def alias_for(module: Mapping[str, object], parameter: str) -> str:
-    """Return a module's alias named after a parameter, or `...`."""
+    """Return a module's alias that is named like a parameter, or `...`."""
     wanted = parameter.replace("_", "").lower()
     known = (name for name, item in module.items() if name.lower() == wanted and typing.get_origin(item) is Annotated)
     return next(known, "...")
 
 
 def as_declared(number: Linear | int) -> str:
-    """Return a sum of constants as written in a declaration."""
+    """Return a sum of constants as a declaration writes it."""
     return number.source().strip("()").replace("c.", "C.") if isinstance(number, Linear) else str(number)
 
 
 def in_class(module: str, owner: str, name: str, said: str) -> str:
-    """Return a message about a class, or a name in its body, with its place if the text can be read."""
+    """Return a message about a class, or a name in its body, with its location if the text can be read."""
     if "^" in said:
         return said  # a field of a nested record
     file = getattr(sys.modules.get(module), "__file__", None) or ""
@@ -57,9 +57,9 @@ def in_class(module: str, owner: str, name: str, said: str) -> str:
 
 
 def at_line(file: str, wanted: Sequence[str] | int, said: str) -> str:
-    """Return a message with its file, its line and carets; empty if there is no such line.
+    """Return a message with its file, its line and carets, or an empty string if the line cannot be found.
 
-    A line is given by its number, or by patterns: each matches the first line after the previous match.
+    A line is given by its number, or by patterns, each of which matches the first line after the previous match.
     """
     linecache.checkcache(file)
     lines = linecache.getlines(file)

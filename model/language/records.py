@@ -1,8 +1,8 @@
 """Records: the closed schema of a state, and its plain, strict form.
 
-A record class declares fields by annotation. Instances exist only inside a state that a `Schema`
-made for given constants: they know their bounds and refuse everything else. Assigning a record to a
-field or an array slot copies its content; two places never share one record.
+A record class declares fields by annotation. Instances exist only inside a state that a `Schema` made for given
+constants: they know their bounds and reject all other values. Assigning a record to a field or an array slot copies its
+content; two places never share one record.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ArrayOf:
 
 @dataclass(frozen=True)
 class BagOf:
-    """A field that holds up to `room` messages, an unordered multiset kept in canonical order."""
+    """A field that holds up to `room` messages: an unordered multiset, kept in canonical order."""
 
     record: type[Record]
     room: Linear
@@ -88,7 +88,7 @@ class _RecordMeta(type):
 
 
 def _annotations_in(namespace: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the annotations of a class that is being made; since Python 3.14 they are evaluated here."""
+    """Return the annotations of a class that is being created; since Python 3.14 they are evaluated here."""
     if sys.version_info >= (3, 14):
         import annotationlib
 
@@ -137,7 +137,7 @@ class Record(metaclass=_RecordMeta):
 
 
 class Members(int):
-    """A set of numbered things read from a state: `broker in s.isr` asks whether it is a member."""
+    """A set of numbered things read from a state: `broker in s.isr` tests membership."""
 
     __slots__ = ()
 
@@ -191,7 +191,7 @@ class Bag(Generic[T]):
         return typing.cast("T", message)
 
     def remove(self, message: T) -> None:
-        """Remove a message from flight: itself if it is in this bag, otherwise the first equal one."""
+        """Remove a message that is in flight: itself if it is in this bag, otherwise the first equal message."""
         wanted = key_of(message)
         places = [place for place, item in enumerate(self._items) if item is message]
         places += [place for place, item in enumerate(self._items) if key_of(item) == wanted]
@@ -213,7 +213,7 @@ class Bag(Generic[T]):
 
 
 class Row(Record):
-    """An array that is an element of another one: a record with one field, `items`, hidden from models."""
+    """An array that is an element of another one: a record with one field, `items`, which models do not see."""
 
     __slots__ = ()
     __hash__ = None
@@ -238,7 +238,7 @@ class Row(Record):
 
 
 class Channel(Record, Generic[T]):
-    """Messages in order, first in, first out: a record with `items` and `items_end`, hidden from models."""
+    """Messages in order, first in, first out: a record with `items` and `items_end`, which models do not see."""
 
     __slots__ = ()
 
@@ -330,7 +330,7 @@ def _outside(label: str, index: Any, length: int) -> str:
 
 
 CLEARED = ()
-"""An array in a record literal: it has the length of its place, and is cleared."""
+"""An array in a record literal: it gets the length of its place, and is cleared."""
 
 
 def _same(one: Any, other: Any, field: FieldType) -> bool:
@@ -358,7 +358,7 @@ def _assign(target: Record, source: Any, label: str) -> None:
 
 
 def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
-    """Return a record class's fields in order, with their types; raise ModelError if there are none."""
+    """Return a record class's fields in order, with their types; raise ModelError if it has no fields."""
     kept: tuple[tuple[str, FieldType], ...] | None = vars(record).get("_fields")
     if kept is not None:
         return kept
@@ -428,7 +428,7 @@ _AS_RECORD = "declare class Message(Record) with a field for the number, and wri
 
 
 def _spelt(annotation: Any) -> str:
-    """Return an annotation as written in a model file."""
+    """Return an annotation as a model file writes it."""
     if isinstance(annotation, type) and typing.get_origin(annotation) is None:
         return annotation.__name__
     if typing.get_origin(annotation) in (typing.Union, UnionType):
@@ -482,7 +482,7 @@ def _instead(annotation: Any, own: OwnNames) -> str:
 
 
 def key_of(record: Any) -> Key:
-    """Return the content of a record as nested tuples; equal content gives equal keys."""
+    """Return the content of a record as nested tuples; equal content results in equal keys."""
     return tuple(_key(getattr(record, name), field) for name, field in fields(declared_class(type(record))))
 
 
@@ -502,7 +502,7 @@ def _key(value: Any, field: FieldType) -> Any:
 
 
 class Schema:
-    """A state class bound to constants: it makes states, and converts them to keys and back."""
+    """A state class bound to constants: it creates states, converts them to keys, and restores them from keys."""
 
     def __init__(self, state: type[Record], constants: Constants) -> None:
         self.state, self.constants = state, constants
@@ -513,7 +513,7 @@ class Schema:
         self._zero = self.zero(state)
 
     def new(self) -> Any:
-        """Return a state with every field zero."""
+        """Return a state in which every field is zero."""
         return self.restore(self._zero)
 
     def key(self, state: Any) -> Key:
@@ -574,7 +574,9 @@ class Schema:
         return size
 
     def maker(self, record: type[Record]) -> Callable[[Key], Any]:
-        """Return the function that makes a record from its key, generated as text because every plain step needs it."""
+        """Return the function that creates a record from its key, generated as text because every plain step needs
+        it.
+        """
         if record in self._makers:
             return self._makers[record]
         bound = self._bind(record)

@@ -1,8 +1,8 @@
-"""Symmetry: states that are equal up to renaming interchangeable things are one state.
+"""Symmetry: states that are equal up to renaming interchangeable things count as one state.
 
 A machine declares an `Index` whose things are interchangeable. A permutation renames them everywhere: in numbers of
 that index, in sets of them, and as the indices of arrays `Per` them. The canonical form of a state is the least of its
-permutations: compared first by the values of each thing that name no thing, in order, then by the whole key.
+permutations. They are compared first by those values of each thing that name no thing, in order, then by the whole key.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Renaming = Callable[[Any, tuple[int, ...]], Any]
 
 MOST = 5
-"""Most interchangeable things: each state is compared with up to 120 others."""
+"""The most interchangeable things: each state is compared with up to 120 permutations."""
 
 
 class Things:
@@ -35,11 +35,11 @@ class Things:
         self.count = count
 
     def is_thing(self, domain: Domain) -> bool:
-        """Return whether a domain has things, or NONE, in it."""
+        """Return whether a domain contains things, or NONE."""
         return isinstance(domain, Index) and domain.count == self.count
 
     def is_set(self, domain: Domain) -> bool:
-        """Return whether a domain has sets of things in it."""
+        """Return whether a domain contains sets of things."""
         return isinstance(domain, BitSet) and linear(domain.count) == self.count
 
     def is_named(self, domain: Domain) -> bool:
@@ -52,7 +52,7 @@ class Things:
 
 
 def things_of(machine: Machine) -> Things:
-    """Return the interchangeable things that a machine declares; raise UsageError if it declares none."""
+    """Return the interchangeable things that a machine declares; raise UsageError if it does not declare any."""
     domain = domain_of(machine.interchangeable)
     if not isinstance(domain, Index):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Changes in the cluster (leaders, brokers with their endpoints, topics), each a record of the metadata log."""
+"""Changes in the cluster (leaders, brokers with their endpoints, topics); each is a record of the metadata log."""
 
 from fencepost.model.clients.discovery.constants import C
 from fencepost.model.clients.discovery.state import (
@@ -36,7 +36,7 @@ def controller_elects_leader(s: State, c: C, partition: int, leader: int) -> Non
 
 @action(partition=Partition, leader=Broker)
 def topic_is_recreated(s: State, c: C, partition: int, leader: int) -> None:
-    """A topic is recreated: it has another id, and its leader epochs start at 0."""
+    """A topic is recreated: it has a new id, and its leader epochs start again at 0."""
     require(s.newest < c.changes, bound=C.changes)
     require(s.budget.recreations > 0, bound=C.recreations)
     require(newest(s).endpoint[leader] != NONE)
@@ -49,7 +49,9 @@ def topic_is_recreated(s: State, c: C, partition: int, leader: int) -> None:
 
 
 def lose_connection(s: State, c: C, broker: int) -> None:
-    """A broker's connection ends with its requests; the client asks for metadata and retries after the backoff."""
+    """A broker's connection breaks, and its requests are lost; the client asks for metadata and retries after the
+    backoff.
+    """
     if s.request.stage == Stage.SENT and s.request.broker == broker:
         for partition in range(c.partitions):
             if bits.contains(s.request.partitions, partition):

@@ -1,4 +1,4 @@
-"""A client's use of information about leaders: pure functions of numbers, which also work on symbolic ones."""
+"""How a client uses information about leaders: pure functions of numbers, which also work on symbolic numbers."""
 
 from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.language import NONE
@@ -7,7 +7,7 @@ from fencepost.model.language import NONE
 def accepts_hint(rule: int, known_epoch: int, known_leader: int, epoch: int, leader: int) -> bool:
     """Metadata.updatePartitionLeadership: return whether a hint replaces the leader that the client knows.
 
-    Kafka's rule is NEWER: the epoch must be greater. A client that knows no epoch accepts any.
+    Kafka's rule is NEWER: the epoch must be greater. A client that knows no epoch accepts any hint.
     """
     if known_epoch == NONE or epoch > known_epoch or rule == Accepts.ANY:
         return True

@@ -1,13 +1,13 @@
 """State of the model of leader discovery, and its initial state.
 
-Simplified, to keep states small:
+The model simplifies Kafka to keep states small:
 
 * The controller's log is the list of images after each change; brokers, answers and hints refer to it by index.
-* One client, with one request in flight for its partitions and one for metadata. Its endpoints (host, port and rack)
-  are numbers: the number of restarts of the broker. A connection to an old endpoint fails.
-* A broker that stops leads nothing: its partitions were moved before (controlled shutdown). On its return it has the
+* There is one client, with one request in flight for its partitions and one for metadata. Each endpoint (host, port and
+  rack) is a number: how often the broker has restarted. A connection to an old endpoint fails.
+* A broker that stops leads nothing: its partitions were moved before (controlled shutdown). When it returns, it has the
   newest metadata.
-* A topic is deleted and created again in one change; its leader epochs start at 0 again.
+* A topic is deleted and recreated in one change; its leader epochs start again at 0.
 """
 
 from enum import IntEnum
@@ -21,7 +21,7 @@ UNLIMITED = 7
 
 
 class Work(IntEnum):
-    """The client's task for a partition: send now, later after the backoff, wait for the answer, or nothing."""
+    """The client's next task for a partition: send now, send after the backoff, wait for the answer, or nothing."""
 
     READY = 0
     BACKOFF = 1
@@ -66,15 +66,15 @@ class Leader(Record):
 
 
 class Image(Record):
-    """The cluster's metadata after one change: leaders, and the endpoints of the brokers that are alive."""
+    """The cluster's metadata after one change: leaders, and the endpoints of live brokers."""
 
     partition: Annotated[Array[Leader], Per(Partition)]
     endpoint: Annotated[Array[MaybeEndpoint], Per(Broker)]
 
 
 class BrokerState(Record):
-    """A broker: the image in its metadata cache, the one that its replicas act on, and, if lagging brokers are counted,
-    whether it has answered from old metadata.
+    """A broker: the image in its metadata cache, the one that its replicas act on, and whether it has answered from old
+    metadata (only if lagging brokers are counted).
     """
 
     is_up: bool
@@ -84,7 +84,7 @@ class BrokerState(Record):
 
 
 class Known(Record):
-    """The client's knowledge of a partition, and its task for it.
+    """The client's view of a partition, and its next task for it.
 
     `attempt` is the leader epoch of the last attempt since the last success, NONE before the first. `is_validated` says
     whether the consumer's position was compared with the leader's log. The ghosts are the newest epoch used for this
@@ -102,10 +102,10 @@ class Known(Record):
 
 
 class Request(Record):
-    """A produce or fetch request, then its response.
+    """A produce or fetch request, which later becomes its response.
 
-    `outcome` is the answer for each of its partitions; `hinted` are those with a hint. Leaders of hints are in image
-    `from_leader`, their epochs in image `from_epoch`, endpoints in image `cache`.
+    `outcome` is the answer for each partition; `hinted` contains the partitions with a hint. The leaders in hints are
+    from image `from_leader`, their epochs from image `from_epoch`, their endpoints from image `cache`.
     """
 
     stage: Stage
@@ -120,7 +120,9 @@ class Request(Record):
 
 
 class Refresh(Record):
-    """A metadata request, then its response, which is image `image`; `is_old` if that has no reliable leader epochs."""
+    """A metadata request, which later becomes its response: image `image`; `is_old` if that has no reliable leader
+    epochs.
+    """
 
     stage: Stage
     broker: Broker
@@ -172,10 +174,10 @@ def initial(s: State, c: C) -> None:
 
 
 def tell_history(s: State) -> None:
-    """Start after partition 0 has moved to broker 2, partition 1 to broker 1 and back, and broker 1 have restarted
-    since.
+    """The initial state after some changes: partition 0 has moved to broker 2, partition 1 to broker 1 and back, and
+    broker 1 has restarted.
 
-    The order in which brokers learn of this is open. Brokers 0 and 2 know nothing of this yet.
+    The order in which brokers learn of these changes is open. Brokers 0 and 2 know nothing of them yet.
     """
     for change in range(1, 6):
         s.image[change] = s.image[0]
@@ -229,7 +231,7 @@ def may_answer(s: State, broker: int) -> bool:
 
 
 def takes_old_answer(s: State, broker: int) -> None:
-    """Count a broker that answers from old metadata, if these are counted."""
+    """Count a broker that answers from old metadata, if such brokers are counted."""
     if s.budget.lagging_brokers < UNLIMITED:
         s.budget.lagging_brokers -= 1
         s.broker[broker].has_lagged = True

@@ -1,1 +1,1 @@
-"""Leader hints of KIP-951 and consistency tokens in one client."""
+"""Leader hints of KIP-951 and consistency tokens, combined in one client."""

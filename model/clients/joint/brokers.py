@@ -1,4 +1,4 @@
-"""Changes of the leader, how brokers learn of them, and the brokers' answers."""
+"""Leader changes, how brokers learn of them, and how brokers answer."""
 
 from fencepost.model.clients.joint.constants import C
 from fencepost.model.clients.joint.state import Broker, Call, First, Offset, Stage, State, clear
@@ -19,7 +19,7 @@ def controller_elects_leader(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def topic_is_recreated(s: State, c: C, leader: int) -> None:
-    """The topic is recreated: it has another id, and its leader epochs start at 0."""
+    """The topic is recreated: it has a new id, and its leader epochs start again at 0."""
     require(s.newest < c.changes, bound=C.changes)
     require(s.recreations > 0, bound=C.recreations)
     s.log[s.newest + 1] = s.log[s.newest]
@@ -72,8 +72,8 @@ def is_behind_request(s: State) -> bool:
 
 @action()
 def broker_handles_request(s: State, c: C) -> None:
-    """A broker's replica leads and takes a produce or fetch request, or names the leader that it
-    follows (KIP-951, Broker).
+    """A broker handles a produce or fetch request: its replica leads, or the answer names the leader that it follows
+    (KIP-951, Broker).
     """
     request = s.request
     replica = s.broker[request.broker].replica
@@ -89,7 +89,9 @@ def broker_handles_request(s: State, c: C) -> None:
 
 @action()
 def broker_answers_request(s: State, c: C) -> None:
-    """A broker sends the answer to a produce or fetch request; the draft puts its cache's offset into every header."""
+    """A broker sends the answer to a produce or fetch request; under the draft, every header carries its cache's
+    offset.
+    """
     request = s.request
     b = s.broker[request.broker]
     require(request.stage == Stage.SENT)
@@ -109,7 +111,7 @@ def broker_answers_request(s: State, c: C) -> None:
 
 @action()
 def broker_passes_refresh(s: State, c: C) -> None:
-    """The token of a metadata request is not ahead of the broker's cache."""
+    """A broker finds that the token of a metadata request is not ahead of its cache."""
     refresh = s.refresh
     require(refresh.stage == Stage.SENT)
     require(not refresh.is_checked)

@@ -1,4 +1,4 @@
-"""The client's steps: it asks with the token that its store holds, and takes leaders from hints and from metadata."""
+"""The client's steps: it sends requests with its store's token, and learns leaders from hints and from metadata."""
 
 from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata
@@ -9,7 +9,7 @@ from fencepost.model.language import NONE, action, require
 
 
 def send(s: State, call: Call, broker: int, told: int) -> None:
-    """Send a request with the token that the store holds now."""
+    """Send a request with the token that the store currently holds."""
     call.stage = Stage.SENT
     call.broker = broker
     call.sent = s.token
@@ -18,13 +18,13 @@ def send(s: State, call: Call, broker: int, told: int) -> None:
 
 
 def are_at_one_broker(s: State) -> bool:
-    """Return whether both requests, or the answers to them, are on the connection to one broker."""
+    """Return whether both requests, or the answers to them, are on the same broker's connection."""
     return Stage.NONE not in (s.request.stage, s.refresh.stage) and s.request.broker == s.refresh.broker
 
 
 @action()
 def client_sends_request(s: State, c: C) -> None:
-    """The client sends what is due to the leader that it knows."""
+    """The client sends its pending produce or fetch request to the leader that it knows."""
     require(s.request.stage == Stage.NONE)
     send(s, s.request, s.known.leader, s.ghost_read)
     if c.in_order and are_at_one_broker(s):
@@ -49,7 +49,9 @@ def follow(s: State, topic: int, leader: int, epoch: int, offset: int) -> None:
 
 
 def is_hint_accepted(s: State, c: C) -> bool:
-    """Return whether the client adopts the leader of a response: in a newer epoch and, if tokens count, not older."""
+    """Return whether the client adopts the leader of a response: its epoch is newer and, if tokens count, it is not
+    older.
+    """
     request, told = s.request, s.log[s.request.body]
     is_newer = accepts_hint(Accepts.NEWER, s.known.epoch, s.known.leader, told.epoch, told.leader)
     return (
@@ -61,7 +63,7 @@ def is_hint_accepted(s: State, c: C) -> bool:
 
 @action()
 def client_receives_response(s: State, c: C) -> None:
-    """The client takes over the hint if it accepts it (KIP-951, Client), and stores the token of the header."""
+    """The client adopts the hint if it accepts it (KIP-951, Client), and stores the token of the header."""
     request, told = s.request, s.log[s.request.body]
     require(request.stage == Stage.ANSWERED)
     require(s.first != First.REFRESH)
@@ -75,9 +77,7 @@ def client_receives_response(s: State, c: C) -> None:
 
 @action()
 def client_applies_metadata(s: State, c: C) -> None:
-    """The client takes over the leader unless its epoch is older
-    (Metadata.updateLatestMetadata), and stores the token.
-    """
+    """The client adopts the leader unless its epoch is older (Metadata.updateLatestMetadata), and stores the token."""
     refresh, told = s.refresh, s.log[s.refresh.body]
     is_other_topic = 1 if told.topic != s.known.topic else 0
     is_newer = accepts_metadata(s.known.epoch, told.epoch, is_other_topic)
@@ -94,7 +94,7 @@ def client_applies_metadata(s: State, c: C) -> None:
 
 @action()
 def client_drops_metadata(s: State, c: C) -> None:
-    """The client rejects metadata that is late according to its store, or whose age is unknown, and asks again."""
+    """The client rejects metadata that is older than its store, or whose age is unknown, and asks again."""
     refresh = s.refresh
     require(refresh.stage == Stage.ANSWERED)
     require(s.first != First.REQUEST)

@@ -1,4 +1,4 @@
-"""Hints and tokens as one machine, and named readings and repairs of both texts."""
+"""Hints and tokens as one machine, with named readings of both texts and their fixes."""
 
 from fencepost.model.clients.joint import brokers, client
 from fencepost.model.clients.joint.constants import C, refuse

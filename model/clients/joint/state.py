@@ -1,12 +1,13 @@
 """State of the model of hints with tokens, and its initial state.
 
-Simplified, to keep states small:
+The model simplifies Kafka to keep states small:
 
-* One partition. The controller's log is the list of leaders; every record changes the leader, so an offset stands for a
-  leader in an epoch of one incarnation of the topic, and older means lower.
-* One client with one store, one produce or fetch request in flight, and one metadata request. Its reads, writes,
-  backoffs and endpoints are left out (see `leader-discovery`): it may send and refresh at any time.
-* A body is read at one moment. Bodies of several reads, components, writes and clusters are in `metadata-reads`.
+* There is one partition. The controller's log is the list of leaders. Every record changes the leader, so an offset
+  stands for a leader in an epoch of one incarnation of the topic, and a lower offset is an older leader.
+* There is one client with one store, one produce or fetch request in flight, and one metadata request. Its reads,
+  writes, backoffs and endpoints are left out (see `leader-discovery`): it may send and refresh at any time.
+* A body is read in one step. Bodies built from several reads, components, writes and several clusters are in
+  `metadata-reads`.
 """
 
 from enum import IntEnum
@@ -25,7 +26,7 @@ class Stage(IntEnum):
 
 
 class First(IntEnum):
-    """Which of the two requests is first on a shared connection, if they share one."""
+    """Which of the two requests comes first on a shared connection, if they share one."""
 
     NEITHER = 0
     REQUEST = 1
@@ -47,14 +48,14 @@ class Leader(Record):
 
 
 class BrokerState(Record):
-    """A broker: the offset of its metadata cache, and the one that its replica acts on."""
+    """A broker: the offset of its metadata cache, and the offset on which its replica acts."""
 
     cache: Offset
     replica: Offset
 
 
 class Known(Record):
-    """The leader that the client uses. The ghost is the offset of the metadata that it was taken from."""
+    """The leader that the client uses. The ghost is the offset of the metadata from which it was learned."""
 
     topic: Topic
     leader: Broker
@@ -63,12 +64,12 @@ class Known(Record):
 
 
 class Call(Record):
-    """A request, later its response.
+    """A request, which later becomes its response.
 
-    `sent` is the token in the request header, cleared once it was checked; `token` that of the response header, both
-    NONE if there is none. `body` is the offset of the metadata that the answer was built from, if it `names_leader`:
-    metadata always does, an answer to produce or fetch does if it is an error. The ghost is the newest offset that the
-    client had from the other kind of answer when this request was sent.
+    `sent` is the token in the request header, cleared once it was checked; `token` is the one in the response header.
+    Both are NONE if there is no token. `body` is the offset of the metadata from which the answer was built, if it
+    `names_leader`: metadata responses always do, produce and fetch responses only if they are errors. The ghost is the
+    newest offset that the client had from the other kind of answer when it sent this request.
     """
 
     stage: Stage
@@ -83,10 +84,11 @@ class Call(Record):
 
 
 class State(Record):
-    """The metadata log, the brokers, the client with its store and its requests.
+    """The metadata log, the brokers, and the client with its store and its requests.
 
     `token` belongs to the store. `first` is NEITHER unless connections keep an order (`in_order`) and both requests are
-    at one broker. The ghosts are the newest offsets of a hint that it has accepted, and of metadata that it has read.
+    at one broker. The ghosts are the newest offset of a hint that the client has accepted, and of metadata that it has
+    read.
     """
 
     log: Annotated[Array[Leader], Size(C.changes + 1)]
@@ -104,7 +106,9 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Broker 0 leads in epoch 0, which all nodes know; the store is unknown (ConsistencyContextStore.empty)."""
+    """Broker 0 leads in epoch 0, which all nodes know; the store's context is unknown
+    (ConsistencyContextStore.empty).
+    """
     s.recreations = c.recreations
     s.token = NONE
 

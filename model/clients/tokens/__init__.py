@@ -1,1 +1,1 @@
-"""Metadata reads with consistency tokens: the draft under discussion, its readings and their repairs."""
+"""Metadata reads with consistency tokens: the draft under discussion, its readings and their fixes."""

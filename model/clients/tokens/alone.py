@@ -1,7 +1,7 @@
-"""The token store by itself: three contexts, stored one after the other in any order.
+"""The token store alone: three contexts, stored one after the other in any order.
 
-The functions are those of the model of metadata reads. The machine has no steps: it has only initial states, one for
-each choice of contexts and order.
+The functions are those of the model of metadata reads. The machine has no steps, only initial states: one for each
+choice of contexts and order.
 """
 
 from dataclasses import replace
@@ -20,12 +20,12 @@ class C(Constants):
 
 
 Cluster = Annotated[int, Index(CLUSTERS + 1)]
-"""The cluster id plus one: 0 means an unknown context."""
+"""The cluster id plus one; 0 means an unknown context."""
 Offset = Annotated[int, Range(0, C.offsets)]
 
 
 class State(Record):
-    """The given contexts, a store that got them in order, one in another order, one that got each twice."""
+    """The given contexts, and three stores: one got them in order, one in another order, and one got each twice."""
 
     given: Annotated[Array[Context], Size(3)]
     in_order: Context
@@ -51,12 +51,12 @@ def make_unknown(context: Context) -> None:
 
 
 def is_same(one: Context, other: Context) -> bool:
-    """Return whether two contexts are equal: unknown both, or of one cluster and offset."""
+    """Return whether two contexts are equal: both unknown, or with the same cluster and offset."""
     return one.cluster == other.cluster and (is_unknown(one.cluster) or one.token == other.token)
 
 
 def agree(s: State) -> bool:
-    """Return whether no two of the given contexts clash."""
+    """Return whether no two of the given contexts conflict."""
     return not any(clashes(one.cluster, other.cluster) for one in s.given for other in s.given)
 
 
@@ -82,7 +82,7 @@ def initial(s: State, c: C, order: int, a: int, b: int, d: int, at: int, bt: int
 
 
 def keep_last(stored: Context, cluster: int, token: int) -> None:
-    """A store that keeps the last context."""
+    """Store a context in a store that keeps the last one."""
     if not clashes(cluster, stored.cluster) and not is_unknown(cluster):
         stored.cluster = cluster
         stored.token = token

@@ -1,4 +1,4 @@
-"""Steps of clients and their users: make calls, store contexts, retry, and carry contexts to other processes."""
+"""Steps of clients and their users: they make calls, store contexts, retry, and carry contexts to other processes."""
 
 from fencepost.model.clients.tokens.constants import C, NodeChoice
 from fencepost.model.clients.tokens.operations import Operation
@@ -24,21 +24,21 @@ from fencepost.model.language import NONE, action, bits, require
 def may_send(s: State, c: C, client: int, node: int) -> bool:
     """Return whether the client may choose this server.
 
-    NetworkClient.leastLoadedNode prefers an idle connection that is open to one that is not, so a client whose
-    connection is idle stays with its server.
+    NetworkClient.leastLoadedNode prefers an idle open connection to a closed one, so a client whose connection is idle
+    stays with its server.
     """
     return c.node_choice != NodeChoice.CONNECTED or s.connected[client] in (NONE, node)
 
 
 def is_on_connection(s: State, c: C, client: int, other: int, node: int) -> bool:
-    """Return whether another call is on the connection that a call of this client to this server would take."""
+    """Return whether another call is on the connection that a call from this client to this server would take."""
     call = s.call[other]
     is_under_way = call.status in (Status.SENT, Status.ANSWERED, Status.INCONSISTENT)
     return other != client and is_under_way and call.node == node and store_of(c, other) == store_of(c, client)
 
 
 def send(s: State, c: C, client: int, node: int) -> None:
-    """Send the request with the context that the store holds now."""
+    """Send the request with the context that the store currently holds."""
     call, store = s.call[client], s.store[store_of(c, client)]
     let_pass(s, client)
     clear_request(c, call)
@@ -57,7 +57,7 @@ def send(s: State, c: C, client: int, node: int) -> None:
 
 
 def begin(s: State, c: C, client: int, operation: Operation, node: int) -> None:
-    """The user makes a call: it must not fall behind what its store's clients have seen so far."""
+    """Record a user's call, whose result must be at least as new as what its store's clients have seen so far."""
     call, store = s.call[client], s.store[store_of(c, client)]
     call.operation = operation
     call.ghost_read = store.ghost_read
@@ -69,7 +69,7 @@ def begin(s: State, c: C, client: int, operation: Operation, node: int) -> None:
 
 @action(client=Client, node=Node, operation=Operation)
 def client_reads(s: State, c: C, client: int, node: int, operation: Operation) -> None:
-    """A client asks a server for metadata, or for something that needs metadata to answer."""
+    """A client asks a server for metadata, or for a result that depends on metadata."""
     require(s.call[client].status == Status.IDLE)
     require(operation != Operation.WRITE)
     require(operation != Operation.CACHE or c.cache_reads)
@@ -82,7 +82,9 @@ def client_reads(s: State, c: C, client: int, node: int, operation: Operation) -
 
 @action(client=Client, node=Node)
 def client_writes(s: State, c: C, client: int, node: int) -> None:
-    """An Admin client asks for a change: through a broker, which forwards it, or of the controller itself."""
+    """An Admin client requests a change, either through a broker, which forwards the request, or directly at the
+    controller.
+    """
     require(s.call[client].status == Status.IDLE)
     require(c.direct_writes if node == CONTROLLER else c.forwarded_writes)
     require(may_send(s, c, client, node))
@@ -90,17 +92,17 @@ def client_writes(s: State, c: C, client: int, node: int) -> None:
 
 
 def answering_cluster(call: Call) -> int:
-    """Return the cluster id of the response header, NONE if it has none."""
+    """Return the cluster id of the response header, NONE if it is missing."""
     return NONE if call.token == NONE else call.cluster
 
 
 def is_from_other_cluster(s: State, c: C, client: int) -> bool:
-    """Return whether the context of the answer cannot be stored, since the store's is of another cluster."""
+    """Return whether the context of the answer cannot be stored because the store's context is of another cluster."""
     return clashes(answering_cluster(s.call[client]), s.store[store_of(c, client)].latest.cluster)
 
 
 def is_deliverable(s: State, c: C, client: int) -> bool:
-    """Return whether the client accepts the answer, rather than reading again."""
+    """Return whether the client accepts the answer instead of reading again."""
     call, store = s.call[client], s.store[store_of(c, client)]
     if call.operation == Operation.WRITE:
         return True
@@ -126,7 +128,9 @@ def is_next(s: State, c: C, client: int) -> bool:
 
 @action(client=Client, node=Node)
 def client_retries(s: State, c: C, client: int, node: int) -> None:
-    """A client reads again: after STALE_METADATA and the backoff, a disconnect, or an answer that it rejects."""
+    """A client reads again: after STALE_METADATA and the backoff, after a disconnect, or after an answer that it
+    rejects.
+    """
     call = s.call[client]
     is_refused = call.status == Status.ANSWERED and not is_taken(s, c, client)
     require(call.status in (Status.STALE, Status.DISCONNECTED) or is_refused)
@@ -140,8 +144,8 @@ def client_retries(s: State, c: C, client: int, node: int) -> None:
 
 @action(client=Client)
 def client_merges_context(s: State, c: C, client: int) -> None:
-    """Where storeLatest is not atomic: a client computes which context is later, and will
-    store that in another step.
+    """A client computes which context is later, and will store that one in another step, if storeLatest is not
+    atomic.
     """
     call, store = s.call[client], s.store[store_of(c, client)]
     require(not c.atomic_store)
@@ -182,8 +186,8 @@ def client_delivers_answer(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def client_fails_call(s: State, c: C, client: int) -> None:
-    """A client tells its user that the cluster is another one; if it stores contexts of errors,
-    it tries to store this one.
+    """A client reports to its user that the cluster is a different one; if it stores contexts of errors, it tries to
+    store this one.
     """
     call, store = s.call[client], s.store[store_of(c, client)]
     is_refused = call.status == Status.ANSWERED and is_from_other_cluster(s, c, client)
@@ -216,7 +220,7 @@ def user_imports_context(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def user_imports_foreign_context(s: State, c: C, client: int) -> None:
-    """A user puts the context of another cluster into a store that has none yet."""
+    """A user puts the context of another cluster into a store that has no context yet."""
     store = s.store[store_of(c, client)]
     require(s.budget.foreign_contexts > 0, bound=C.foreign_contexts)
     require(is_unknown(store.latest.cluster))
@@ -227,7 +231,7 @@ def user_imports_foreign_context(s: State, c: C, client: int) -> None:
 
 @action(client=Client, token=Offset)
 def user_imports_wrong_context(s: State, c: C, client: int, token: int) -> None:
-    """A user puts a context with the right cluster id and an offset that no server has reached into a store."""
+    """A user puts into a store a context with the right cluster id and an offset that no server has reached."""
     store = s.store[store_of(c, client)]
     require(s.budget.wrong_contexts > 0, bound=C.wrong_contexts)
     require(token > s.committed)
@@ -238,7 +242,7 @@ def user_imports_wrong_context(s: State, c: C, client: int, token: int) -> None:
 
 @action(client=Client)
 def user_resets_store(s: State, c: C, client: int) -> None:
-    """A user makes a store unknown again, which begins a new session; the draft has no operation for it."""
+    """A user resets a store to unknown, which begins a new session; the draft has no operation for this."""
     store = s.store[store_of(c, client)]
     require(c.resets)
     require(not is_unknown(store.latest.cluster))

@@ -9,7 +9,7 @@ from fencepost.model.language import Constants, bound, capacity, choice, switch
 
 
 class TokenRead(IntEnum):
-    """The time at which the server reads the offset for the response header."""
+    """When the server reads the offset for the response header."""
 
     AFTER = 0
     BEFORE = 1
@@ -17,7 +17,7 @@ class TokenRead(IntEnum):
 
 
 class WriteToken(IntEnum):
-    """A broker's treatment of the token of a write that it has forwarded to the controller."""
+    """How a broker handles the token of a write that it has forwarded to the controller."""
 
     CACHE = 0
     INNER = 1
@@ -25,14 +25,14 @@ class WriteToken(IntEnum):
 
 
 class OnLag(IntEnum):
-    """A server's treatment of a request whose token is ahead of it."""
+    """How a server handles a request whose token is ahead of it."""
 
     ERROR = 0
     WAIT = 1
 
 
 class NodeChoice(IntEnum):
-    """The server to which a client sends a request."""
+    """Which server a client sends a request to."""
 
     ANY = 0
     CONNECTED = 1

@@ -1,4 +1,4 @@
-"""Metadata reads with consistency tokens as one machine, and named readings and repairs of the draft."""
+"""Metadata reads with consistency tokens as one machine, with named readings of the draft and their fixes."""
 
 from fencepost.model.clients.tokens import clients, metadata, servers
 from fencepost.model.clients.tokens.constants import C, TokenRead, WriteToken, refuse

@@ -1,4 +1,4 @@
-"""Commits of metadata, how they reach the servers, and their loss."""
+"""How metadata is committed, reaches the servers, and is lost."""
 
 from fencepost.model.clients.tokens.constants import C
 from fencepost.model.clients.tokens.operations import Operation
@@ -19,7 +19,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def commit(s: State, c: C) -> None:
-    """The controller commits the next record; its own cache shows it at once unless that lags."""
+    """The controller commits the next record; its own cache shows the record immediately unless the cache lags."""
     s.committed += 1
     if not c.controller_lags:
         s.server[CONTROLLER].cache = s.committed
@@ -29,7 +29,7 @@ def commit(s: State, c: C) -> None:
 
 @action()
 def controller_commits_change(s: State, c: C) -> None:
-    """The controller commits a change that no client has asked for."""
+    """The controller commits a change that no client has requested."""
     require(s.committed < c.offsets, bound=C.offsets)
     commit(s, c)
 
@@ -40,12 +40,12 @@ def gets_metadata(c: C, node: int) -> bool:
 
 
 def compared(c: C, operation: int) -> int:
-    """Return the operation whose offset servers compare with: the cache's or, repaired, a component's."""
+    """Return the operation whose offset servers compare with: the cache's or, if fixed, a component's."""
     return Operation.COMPONENT if c.component_offsets and operation == Operation.COMPONENT else Operation.CACHE
 
 
 def let_retry(s: State, c: C, node: int, moved: int) -> None:
-    """A server has advanced: calls no longer wait for it if their backoff lasted until then."""
+    """Record that a server has advanced: calls whose backoff lasted until then no longer wait for it."""
     for call in s.call:
         if compared(c, call.operation) == moved:
             call.awaited = bits.without(call.awaited, node)
@@ -55,7 +55,7 @@ def let_retry(s: State, c: C, node: int, moved: int) -> None:
 def server_publishes_to_cache(s: State, c: C, node: int, offset: int) -> None:
     """A server sets its metadata cache to a later image (BrokerMetadataPublisher.onMetadataUpdate, first step).
 
-    With `cache_last` only to what its components have reached.
+    With `cache_last`, the image is at most the one that its components have reached.
     """
     server = s.server[node]
     require(gets_metadata(c, node))
@@ -78,16 +78,17 @@ def server_publishes_to_component(s: State, c: C, node: int, offset: int) -> Non
 
 
 def is_lost(c: C, call: Call) -> bool:
-    """Return whether a call is lost with its connection: its request is and, if connections keep an order, its answer
-    too.
+    """Return whether a call is lost with its connection: either its request is or, if connections keep an order, its
+    answer.
 
-    An answer that still arrives does so before the client reconnects, which is the same as before the loss.
+    An answer that still arrives does so before the client reconnects, which has the same effect as arriving before the
+    loss.
     """
     return call.status == Status.SENT or (c.in_order and call.status in (Status.ANSWERED, Status.INCONSISTENT))
 
 
 def disconnect(s: State, c: C, client: int) -> None:
-    """A call is lost with its connection: a read is repeated, and the outcome of a write is unknown."""
+    """A call is lost with its connection: a read is retried, and the outcome of a write is unknown."""
     call = s.call[client]
     if call.operation == Operation.WRITE:
         end_call(s, c, client)
@@ -103,7 +104,7 @@ def disconnect(s: State, c: C, client: int) -> None:
 def may_come_back(s: State, c: C, node: int, offset: int) -> bool:
     """Return whether a server that restarts may first show this offset.
 
-    BrokerServer.startup takes requests only once the broker is unfenced, and so has applied the record of its
+    BrokerServer.startup accepts requests only once the broker is unfenced and has therefore applied the record of its
     registration. Without `restart_catches_up`, it shows the content of its last snapshot.
     """
     if c.restart_catches_up:
@@ -113,8 +114,8 @@ def may_come_back(s: State, c: C, node: int, offset: int) -> bool:
 
 @action(node=Node, offset=Offset)
 def server_restarts(s: State, c: C, node: int, offset: int) -> None:
-    """A server restarts, and shows one offset in its cache and its components at first; an old
-    server comes back upgraded.
+    """A server restarts, and initially shows one offset in its cache and its components; an old server comes back
+    upgraded.
     """
     server = s.server[node]
     require(s.budget.restarts > 0, bound=C.restarts)
@@ -139,7 +140,7 @@ def server_restarts(s: State, c: C, node: int, offset: int) -> None:
 
 @action(cluster=Cluster)
 def cluster_is_rebuilt(s: State, c: C, cluster: int) -> None:
-    """The metadata log is lost on all voters and begun anew, under the same cluster id or under another."""
+    """The metadata log is lost on all voters and recreated, under the same cluster id or a different one."""
     require(s.budget.rebuilds > 0, bound=C.rebuilds)
     require(s.committed > 0)
     s.committed = 0

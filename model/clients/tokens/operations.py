@@ -1,9 +1,9 @@
 """The operations that the draft lists, and what each of them actually reads.
 
-After KafkaApis, ConfigHelper, KRaftMetadataCache and BrokerMetadataPublisher (apache/kafka 1eb7644): the publisher sets
-the cache first, then topics reach the replica manager, and dynamic configurations, quotas, SCRAM credentials,
-delegation tokens and ACLs follow. What an operation reads decides what a token can promise, so the model has one
-operation for each class and not ten of each.
+Modelled on KafkaApis, ConfigHelper, KRaftMetadataCache and BrokerMetadataPublisher (apache/kafka 1eb7644). The
+publisher sets the cache first; then topics reach the replica manager, followed by dynamic configurations, quotas, SCRAM
+credentials, delegation tokens and ACLs. What an operation reads decides what a token can promise, so the model has one
+operation for each class instead of all operations.
 """
 
 from enum import IntEnum
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Operation(IntEnum):
-    """The use that a request makes of a server's metadata."""
+    """How a request uses a server's metadata."""
 
     CACHE = 0
     """It reads the metadata cache."""

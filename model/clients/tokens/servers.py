@@ -1,7 +1,7 @@
-"""A server's treatment of a request: check it, handle it, build the header. Each is a separate step.
+"""How a server treats a request: it checks it, handles it, and builds the header, in separate steps.
 
 The draft lists the steps in this order: handle the request, compare cluster ids, compare the token with the cache, read
-the cache's offset for the header. With `check_first` the two checks come before the handling.
+the cache's offset for the header. With `check_first`, the two checks come before the handling.
 """
 
 from fencepost.model.clients.tokens.constants import C, NodeChoice, OnLag, TokenRead, WriteToken
@@ -24,22 +24,24 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def compared_offset(s: State, c: C, node: int, operation: int) -> int:
-    """Return the offset that a server compares with and returns: its cache's or, repaired, a component's."""
+    """Return the offset that a server compares with and returns: its cache's or, if fixed, a component's."""
     return shown(s, node, compared(c, operation))
 
 
 def names_other_cluster(s: State, call: Call) -> bool:
-    """Return whether the server must refuse the request for its cluster id; an old server does not check it."""
+    """Return whether the server must refuse the request because of its cluster id; an old server does not check
+    this.
+    """
     return not s.server[call.node].is_old and clashes(call.sent.cluster, s.cluster)
 
 
 def is_checked_operation(c: C, operation: int) -> bool:
-    """Return whether a server compares the token of such a request: in the draft, only for reads."""
+    """Return whether a server compares the token of such a request; in the draft, it does so only for reads."""
     return is_read(operation) or (c.unlisted_checked and operation == Operation.UNLISTED)
 
 
 def is_behind(s: State, c: C, call: Call) -> bool:
-    """Return whether the server is behind the token of the request; an old server does not check it."""
+    """Return whether the server is behind the token of the request; an old server does not check this."""
     return (
         not s.server[call.node].is_old
         and is_checked_operation(c, call.operation)
@@ -61,7 +63,7 @@ def is_handled(c: C, call: Call) -> bool:
 def is_its_turn(s: State, c: C, call: Call) -> bool:
     """Return whether the server has answered all earlier requests on this connection.
 
-    SocketServer.Processor mutes a connection from a request until its answer is sent: a waiting request holds up those
+    SocketServer.Processor mutes a connection from a request until its answer is sent, so a waiting request delays those
     behind it.
     """
     return not any(
@@ -86,7 +88,7 @@ def answer_with_error(s: State, c: C, call: Call, status: Status) -> None:
 
 
 def lagging(s: State, c: C, operation: int) -> int:
-    """Return the servers whose offset for comparing such requests' tokens lags behind the log."""
+    """Return the servers that lag behind the log, by the offset that they compare with such requests' tokens."""
     return sum(
         bits.only(node)
         for node in range(c.nodes)
@@ -105,7 +107,7 @@ def server_refuses_cluster(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def server_reports_stale_metadata(s: State, c: C, client: int) -> None:
-    """A server that is behind the token answers STALE_METADATA, at once. The draft also lets it wait.
+    """A server that is behind the token answers STALE_METADATA immediately. The draft also allows it to wait.
 
     The model has no clock: a backoff lasts until each lagging server has advanced by at least one offset.
     """
@@ -123,7 +125,7 @@ def server_reports_stale_metadata(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def server_passes_request(s: State, c: C, client: int) -> None:
-    """The checks of a request succeed."""
+    """A server's checks of a request succeed."""
     call = s.call[client]
     require(may_check(s, c, call))
     require(not is_pinned(s, c, call))
@@ -161,7 +163,7 @@ def server_answers_from_one_image(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def server_reads_token_first(s: State, c: C, client: int) -> None:
-    """A server reads the offset for the header before it builds the body: which the draft warns about."""
+    """A server reads the offset for the header before it builds the body, which the draft warns against."""
     call = s.call[client]
     require(c.token_read == TokenRead.BEFORE)
     require(call.status == Status.SENT)
@@ -194,7 +196,7 @@ def server_reads_metadata(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def controller_commits_write(s: State, c: C, client: int) -> None:
-    """The controller commits what a client has asked for, directly or through a broker, and builds its own header."""
+    """The controller commits what a client has requested, directly or through a broker, and builds its own header."""
     call = s.call[client]
     require(call.status == Status.SENT)
     require(call.operation == Operation.WRITE)
@@ -210,7 +212,7 @@ def controller_commits_write(s: State, c: C, client: int) -> None:
 
 
 def write_token(s: State, c: C, call: Call) -> int:
-    """Return the token of a committed write: the server's cache, or the controller's token if that counts."""
+    """Return the token of a committed write: the server's cache offset, or the controller's token if that counts."""
     cache = s.server[call.node].cache
     if call.node == CONTROLLER or c.write_token == WriteToken.INNER:
         return max(call.token, cache)
@@ -219,9 +221,9 @@ def write_token(s: State, c: C, call: Call) -> int:
 
 @action(client=Client)
 def server_answers(s: State, c: C, client: int) -> None:
-    """A server sends its answer and reads the offset for the header now, unless it has it already.
+    """A server sends its answer and reads the offset for the header now, unless it has already read it.
 
-    ForwardingManager.parseResponse: a broker that has forwarded a write builds a header of its own. It may wait for its
+    ForwardingManager.parseResponse: a broker that has forwarded a write builds its own header. It may wait for its
     cache to show the write before it answers.
     """
     call = s.call[client]

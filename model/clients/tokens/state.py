@@ -1,12 +1,12 @@
 """State of the model of metadata reads, and its initial state.
 
-Folded, so that states are small:
+The model simplifies the protocol to keep states small:
 
 * The state of the cluster after each offset of its metadata log is the offset itself; the log is its committed end.
-* A server's metadata is the offset that its cache shows. All components that are updated after the cache are one, with
-  its own offset: a property of one of them is about the one that lags most.
-* A client has one call at a time. Two calls in flight from one store are two clients of one factory, each with
-  connections of its own, or, with `in_order`, two calls of one client.
+* A server's metadata is the offset that its cache shows. All components that are updated after the cache are modelled
+  as one, with its own offset. A property of the component therefore covers the one that lags most.
+* A client has one call at a time. Two calls in flight from one store are modelled as two clients of one factory, each
+  with its own connections, or, with `in_order`, as two calls on shared connections.
 * Requests and answers are not lost: a call that never ends has no effect, and a repeated call is a retry.
 """
 
@@ -20,7 +20,7 @@ from fencepost.model.language import NONE, Array, BitSet, Index, Per, Range, Rec
 
 
 class Status(IntEnum):
-    """The progress of a call: nothing to do, sent, or answered in one of three ways."""
+    """The progress of a call: idle, sent, or answered in one of three ways."""
 
     IDLE = 0
     SENT = 1
@@ -40,7 +40,7 @@ CONTROLLER = 0
 
 
 class Server(Record):
-    """A server: the offset of its metadata cache and that of the component; `is_old` if it does not know tokens."""
+    """A server: the offset of its metadata cache and that of the component; `is_old` if it does not support tokens."""
 
     cache: Offset
     component: Offset
@@ -48,8 +48,8 @@ class Server(Record):
 
 
 class Store(Record):
-    """A ConsistencyContextStore. The newest body, write, offset from another store, and hint that its clients have
-    seen.
+    """A ConsistencyContextStore. The ghosts are the newest body, write, offset from another store, and hint that its
+    clients have seen.
 
     A hint is the information about a leader in a produce or fetch error (KIP-951).
     """
@@ -62,10 +62,10 @@ class Store(Record):
 
 
 class Letter(Record):
-    """A context that a user has serialized, and the newest offset that its store's clients knew of at that time.
+    """A context that a user has serialized, and the newest offset that its store's clients knew at that time.
 
-    They know of bodies that were delivered, of writes that were acknowledged, and of what those knew whose contexts
-    they imported.
+    They know of bodies that were delivered, of writes that were acknowledged, and of everything that was known with the
+    contexts that they imported.
     """
 
     context: Context
@@ -73,14 +73,14 @@ class Letter(Record):
 
 
 class Call(Record):
-    """A client's call: its request at the server, then the answer.
+    """A client's call: its request at the server, which later becomes the answer.
 
     `sent` is the context of the request header, cleared once it was checked. `oldest` and `newest` are the offsets at
-    which the body was read, for a write both are the offset that it was committed at. `token` is that of the response
-    header, NONE if there is none, and `cluster` its cluster id. `merged` is set while storeLatest has compared but not
-    yet stored, where that takes two steps. `awaited` are the servers that have not moved on since the call was refused,
-    where clients wait for that (`backoff`). `ahead` are the calls whose answers come before this one's, where
-    connections keep an order (`in_order`). The ghosts are what the store's had been when the call was made.
+    which the body was read; for a write, both are the offset at which it was committed. `token` is the token of the
+    response header, NONE if it is missing, and `cluster` its cluster id. `merged` is set while storeLatest has compared
+    but not yet stored, if that takes two steps. `awaited` contains the servers that have not advanced since the call
+    was refused, if clients wait for that (`backoff`). `ahead` contains the calls whose answers come before this one's,
+    if connections keep an order (`in_order`). The ghosts are copies of the store's from when the call was made.
     """
 
     status: Status
@@ -103,7 +103,7 @@ class Call(Record):
 
 
 class Budget(Record):
-    """Remaining faults and users' mistakes."""
+    """The remaining budget of faults and of users' mistakes."""
 
     restarts: Annotated[int, Range(0, C.restarts)]
     foreign_contexts: Annotated[int, Range(0, C.foreign_contexts)]
@@ -112,9 +112,9 @@ class Budget(Record):
 
 
 class State(Record):
-    """The cluster with its committed offset, its servers, the clients with their calls and stores.
+    """The cluster with its committed offset, its servers, and the clients with their calls and stores.
 
-    `connected` is the server to which a client has a connection, where that decides where it sends its next request.
+    `connected` is the server to which a client has a connection, if that decides where it sends its next request.
     """
 
     cluster: Cluster
@@ -165,7 +165,7 @@ def shown(s: State, node: int, operation: int) -> int:
 
 
 def let_pass(s: State, client: int) -> None:
-    """A call leaves its connection, and the calls behind it move up."""
+    """Remove a call from its connection, so that the calls behind it move up."""
     for call in s.call:
         call.ahead = bits.without(call.ahead, client)
 
@@ -190,7 +190,7 @@ def clear_answer(call: Call) -> None:
 
 
 def end_call(s: State, c: C, client: int) -> None:
-    """The call has ended, and its client may make the next one."""
+    """End the call, so that its client may make the next one."""
     call = s.call[client]
     let_pass(s, client)
     clear_request(c, call)

@@ -10,7 +10,7 @@ from fencepost.model.clients.tokens.constants import C
 from fencepost.model.language import NONE, Index, Range, Record
 
 CLUSTERS = 2
-"""Cluster ids: 0 is the current cluster, 1 another or a rebuilt one."""
+"""Cluster ids: 0 is the current cluster, 1 a different or a rebuilt one."""
 
 Cluster = Annotated[int, Index(CLUSTERS)]
 MaybeCluster = Annotated[int, Index(CLUSTERS, none=True)]
@@ -36,7 +36,7 @@ def clashes(one: int, other: int) -> bool:
 
 
 def later(one: int, other: int) -> int:
-    """ConsistencyContext.later: return the greater of two offsets of contexts that do not clash."""
+    """ConsistencyContext.later: return the greater of two offsets of contexts that do not conflict."""
     return max(one, other)
 
 
@@ -46,7 +46,7 @@ def is_more_up_to_date(cluster: int, token: int, stored_cluster: int, stored_tok
 
 
 def store_latest(stored: Context, cluster: int, token: int) -> None:
-    """ConsistencyContextStore.storeLatest: keep the more up to date context; one that clashes changes nothing."""
+    """ConsistencyContextStore.storeLatest: keep the later context; a context that conflicts changes nothing."""
     if not clashes(cluster, stored.cluster) and is_more_up_to_date(cluster, token, stored.cluster, stored.token):
         stored.cluster = cluster
         stored.token = token
