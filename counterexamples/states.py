@@ -223,12 +223,13 @@ def _flatten(
 def _log(field: ArrayOf, value: Key, end: int) -> str:
     """Return `[0:2/0 1:2/1]`; slots from the end on, which should be clear, are shown after `|` if they are not."""
     shown = [f"{offset}:{_entry(field, item)}" for offset, item in enumerate(value)]
-    stray = [shown[offset] for offset in range(end, len(value)) if _any(value[offset])]
+    stray = [shown[offset] for offset in range(end, len(value)) if is_set(value[offset])]
     return "[" + " ".join([*shown[:end], *(["|", *stray] if stray else [])]) + "]"
 
 
-def _any(value: Any) -> bool:
-    return any(_any(item) for item in value) if isinstance(value, tuple) else bool(value)
+def is_set(value: Any) -> bool:
+    """Return whether a value, or any value inside it, is not zero."""
+    return any(map(is_set, value)) if isinstance(value, tuple) else bool(value)
 
 
 def _entry(field: ArrayOf, value: Any) -> str:

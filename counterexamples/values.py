@@ -132,7 +132,7 @@ class _Message:
 
     def refuse(self, why: str) -> NoReturn:
         """Raise UsageError: what was given, why it is refused, and the form of this bag's messages."""
-        example = show_message(self.top, _zero(self.schema, self.top)) if self.top else "{}"
+        example = show_message(self.top, self.schema.zero(self.top)) if self.top else "{}"
         raise UsageError(f"{self.what} was given {self.text!r}, where {why}. Write a message such as {example}.")
 
     def expect(self, sign: str) -> None:
@@ -219,19 +219,3 @@ class _Message:
 def _question(hint: str) -> str:
     """Turn ` Did you mean 'x'?` into words for the inside of a sentence."""
     return hint.replace(" Did you mean ", " (did you mean ").replace("?", "?)")
-
-
-def _zero(schema: Schema, record: type[Record]) -> Key:
-    found: list[Any] = []
-    for _, field in fields(record):
-        if isinstance(field, Scalar):
-            found.append(0)
-        elif isinstance(field, Nested):
-            found.append(_zero(schema, field.record))
-        elif isinstance(field, ArrayOf):
-            element = field.element
-            item = _zero(schema, element.record) if isinstance(element, Nested) else 0
-            found.append((item,) * schema.length(field))
-        else:
-            found.append(())
-    return tuple(found)

@@ -11,7 +11,7 @@ from typing import Any
 
 from fencepost.counterexamples.promises import kept
 from fencepost.counterexamples.replay import Replay
-from fencepost.counterexamples.states import log_ends
+from fencepost.counterexamples.states import is_set, log_ends
 from fencepost.counterexamples.trace import Trace
 from fencepost.counterexamples.violating_binding import violated_for
 from fencepost.model.language.domains import BitSet, Domain, Flag, InFlight, Member
@@ -107,7 +107,7 @@ def record_as_itf(record: type[Record], key: Key) -> dict[str, Any]:
     found = {}
     for (name, field), value in zip(fields(record), key, strict=True):
         end = key[names.index(ends[name])] if name in ends else None
-        found[name] = _value(field, value if end is None or any(map(_any, value[end:])) else value[:end])
+        found[name] = _value(field, value if end is None or is_set(value[end:]) else value[:end])
     return found
 
 
@@ -137,7 +137,3 @@ def _scalar(domain: Domain, value: int) -> Any:
 
 def _number(value: int) -> dict[str, str]:
     return {"#bigint": str(int(value))}
-
-
-def _any(value: Any) -> bool:
-    return any(map(_any, value)) if isinstance(value, tuple) else bool(value)
