@@ -141,10 +141,8 @@ def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
     yield "method", proof.method
     yield "unbounded", unbounded_of(settings)
     others = report.constants.shown.keys() - _told(report.constants, settings).keys() - settings.lifted.keys()
-    yield (
-        "bounded",
-        bounded_of(report.constants, settings) + (", other switches as they are by default" if others else ""),
-    )
+    rest = ", other switches as they are by default" if others else ""
+    yield "bounded", bounded_of(report.constants, settings) + rest
     steps = counted(proof.moves, "step")
     branches = f", {counted(proof.branches, 'branch', 'branches')} followed both ways" if proof.branches else ""
     yield "questions", f"{steps}{branches}, {counted(proof.queries, 'question')} to z3"

@@ -261,13 +261,9 @@ class CheckResult(Printed, Result):
         return self._history(item.name, item.path, item=item)
 
     def _history(self, prop: str | None, path: Path, **more: Any) -> Counterexample:
-        asked, normalize = self.question, self.normalize
-        return Counterexample(
-            trace_of_path(
-                asked.protocol, asked.constants, prop, path, version=asked.version, normalize=normalize, **more
-            ),
-            path,
-        )
+        about = (self.question.protocol, self.question.constants, prop, path)
+        version, normalize = self.question.version, self.normalize
+        return Counterexample(trace_of_path(*about, version=version, normalize=normalize, **more), path)
 
     @cached_property
     def warnings(self) -> tuple[ModelWarning, ...]:

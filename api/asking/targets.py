@@ -206,13 +206,8 @@ def source_of(question: Question, options: Options, *, masked: bool = False) -> 
     from fencepost.explorers.native.compile import generate
 
     found = question.protocol
-    return generate(
-        found.machine,
-        question.constants,
-        found.compiled_with(question.properties),
-        normalize=options.normalize,
-        masked=masked,
-    )
+    judged = found.compiled_with(question.properties)
+    return generate(found.machine, question.constants, judged, normalize=options.normalize, masked=masked)
 
 
 def kernels_of(question: Question, source: Source, watch: Watch) -> Kernels:

@@ -365,11 +365,8 @@ def _look_at_schemas(a: Variant, b: Variant) -> None:
     if one.wide == other.wide and lengths[0] == lengths[1]:
         return
     only = set(leaves_of(one.state)) ^ set(leaves_of(other.state))
-    fields = (
-        f"Fields of only one side: {', '.join(sorted(only))}."
-        if only
-        else "Their arrays or numbers have different sizes."
-    )
+    sizes = "Their arrays or numbers have different sizes."
+    fields = f"Fields of only one side: {', '.join(sorted(only))}." if only else sizes
     raise UsageError(
         f"the two sides have different states, so they cannot be compared. {fields} Give them the same sizes."
     )
@@ -386,12 +383,9 @@ def _sights(
         chosen = choose_fields(state, paths)
         return [("the fields that were named", list(paths), tuple(observe_fields(space, chosen) for space in spaces))]
     whole = everything(state)
+    kept = tuple(observe_fields(space, whole) for space in spaces)
     ways: list[tuple[str, list[str], Any]] = [
-        (
-            "all that the protocol keeps",
-            ["every field but budgets and ghosts"],
-            tuple(observe_fields(space, whole) for space in spaces),
-        )
+        ("all that the protocol keeps", ["every field but budgets and ghosts"], kept)
     ]
     views = sides[0].found.visible
     if views:

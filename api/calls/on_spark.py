@@ -73,12 +73,8 @@ def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
     values = tuple((key, int(value)) for key, value in ablation.constants.values.items())
     options = ablation.options
     assert options.max_states is not None
-    return Plan(
-        Origin(question.name, question.protocol.files, values, asked, options.normalize),
-        options.budget,
-        options.max_states,
-        memory,
-    )
+    origin = Origin(question.name, question.protocol.files, values, asked, options.normalize)
+    return Plan(origin, options.budget, options.max_states, memory)
 
 
 @cache

@@ -196,9 +196,8 @@ def print_matrix(
     if not verbose:
         facts += [(name, some(_rows(rows))) for name, rows in found.items() if rows]
         cut = [row for row in data["rows"] if row["departure"] and row["purpose"] in SAFE]
-        facts += (
-            [("left a domain", styled(f"{some(_rows(cut))}: such steps are not followed", "yellow"))] if cut else []
-        )
+        if cut:
+            facts.append(("left a domain", styled(f"{some(_rows(cut))}: such steps are not followed", "yellow")))
         facts += [
             (name.replace("_", " "), styled(some(data["suspicions"][name]), "yellow"))
             for name in SUSPICIONS

@@ -164,9 +164,8 @@ class RunTable:
                 self.row(self.by_name[item["run"]], item)
             self.console.print()
         if bad:
-            print_lines(
-                self.console, "`--pin` writes counts, depths and lengths that changed into the files of these runs."
-            )
+            pins = "`--pin` writes counts, depths and lengths that changed into the files of these runs."
+            print_lines(self.console, pins)
         if found.why_stopped:
             print_lines(self.console, f"Stopped: {found.why_stopped}.", style="yellow")
         distinct = sum(item["distinct"] for item in found.runs)

@@ -75,6 +75,7 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     return {True: Exit.AS_EXPECTED, False: Exit.FAILED, None: Exit.UNDETERMINED}[made.same]
 
 
+STYLES = {True: "bold green", False: "bold red", None: "bold yellow"}
 BUILDS = {
     "same": ("no difference was found.", "bold green", Exit.AS_EXPECTED),
     "differs": ("they differ.", "bold red", Exit.FAILED),
@@ -137,7 +138,7 @@ def _gravest(data: CompareResult) -> tuple[Comparison, OnlyOneSide]:
 def print_compared(console: Console, data: CompareResult, *, verbose: bool = True, quiet: bool = False) -> None:
     """Print the comparison of two sides."""
     a, b = data.a, data.b
-    style = {True: "bold green", False: "bold red", None: "bold yellow"}[data.same]
+    style = STYLES[data.same]
     print_lines(console, headline(data), style=style)
     for why in data.untouched:
         print_lines(console, why, style="yellow", indent=2)
@@ -201,12 +202,7 @@ def _print_actions(console: Console, actions: ActionsDiffer) -> None:
 
 
 def _print_one_way(console: Console, item: Comparison) -> None:
-    verdict = {
-        True: ("no difference", "bold green"),
-        False: ("different", "bold red"),
-        None: ("undetermined", "bold yellow"),
-    }
-    print_lines(console, joined(heading(item.title), ": ", verdict[item.same]))
+    print_lines(console, joined(heading(item.title), ": ", (WORDS[item.same], STYLES[item.same])))
     print_lines(console, ", ".join(item.looked_at), style="dim")
     seen = item.seen
     print_lines(console, f"{seen['a']:,} sights in A, {seen['b']:,} in B, {seen['both']:,} in both")

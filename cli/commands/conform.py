@@ -188,11 +188,8 @@ def _ask_brokers(protocol: str, given: dict[str, Any], display: Display) -> Conf
             "127.0.0.1:9092."
         )
     others = ("kafka", "jars", "clients", *OWN, "stories", "depth", "ablate", "refusals", "changes", "lines", "output")
-    _refuse(
-        given,
-        (*others, "budget", "workers"),
-        "`brokers` goes with --bootstrap-server and --json: leave out the others.",
-    )
+    why = "`brokers` goes with --bootstrap-server and --json: leave out the others."
+    _refuse(given, (*others, "budget", "workers"), why)
     anywhere = not is_here(servers)
     if anywhere and not (sys.stdin.isatty() and confirm(f"Make and remove a topic on {servers}?", err=True)):
         raise UsageError(

@@ -134,14 +134,10 @@ def _table(data: Json) -> Table:
     for cell in data["cells"]:
         values = [str(value) for value in cell["constants"].values()]
         lengths = [item["length"] for item in cell["violations"]]
-        rest = [
-            f"{cell['walks']:,}",
-            f"{cell.get('violated', 0):,}",
-            str(min(lengths, default="")),
-            about(cell.get("distinct", 0)),
-            str(cell.get("most_faults", "")),
-        ]
-        table.add_row(*values, cell["verdict"], *rest, style="red" if cell["verdict"] == "violated" else None)
+        counts = f"{cell['walks']:,}", f"{cell.get('violated', 0):,}", str(min(lengths, default=""))
+        rest = about(cell.get("distinct", 0)), str(cell.get("most_faults", ""))
+        style = "red" if cell["verdict"] == "violated" else None
+        table.add_row(*values, cell["verdict"], *counts, *rest, style=style)
     return table
 
 
@@ -220,15 +216,8 @@ def _square(cell: Json | None, why: str) -> Square:
         return Square("refused", "", why, 0.0)
     if not cell["walks"]:
         return Square("unknown", "?", "not walked yet", 0.0)
-    title = "\n".join(
-        [
-            f"{cell['walks']:,} walks",
-            *(
-                f"{item['property']}: {item['walks']:,} walks, shortest {item['length']} states"
-                for item in cell["violations"]
-            ),
-        ]
-    )
+    kinds = (f"{it['property']}: {it['walks']:,} walks, shortest {it['length']} states" for it in cell["violations"])
+    title = "\n".join([f"{cell['walks']:,} walks", *kinds])
     if not cell["violations"]:
         return Square("safe", "0", title, 0.0)
     share = cell["violated"] / cell["walks"]

@@ -98,12 +98,8 @@ def _print(console: Console, data: dict[str, Any], *, old: bool) -> None:
         where = f"{counted(len(data['bases']), 'matrix', 'matrices')} ({'; '.join(data['bases'])})"
     print_lines(console, f"{counted(data['runs'], 'run')} of the catalogue, {where}", style="dim", indent=2)
     if old:
-        print_lines(
-            console,
-            "The figures are stale: the protocol has changed since they were measured.",
-            style="bold yellow",
-            indent=2,
-        )
+        words = "The figures are stale: the protocol has changed since they were measured."
+        print_lines(console, words, style="bold yellow", indent=2)
     for name, text in {**SUSPICIONS, "guarantees": "guarantees that hold, and that nothing was seen to break"}.items():
         label = TELLS.get(name, text)
         looked_at = data["bases"] if name in ("dead", "idle") else data["runs"] or name != "unreached"

@@ -83,10 +83,8 @@ def print_audit(console: Console, data: dict[str, Any]) -> None:
     """Print the whole report."""
     console.print(styled(f"audit: {headline(data)}", _style(data)))
     print_lines(console, *(styled(text, "bold yellow") for text in data["warnings"]))
-    print_lines(
-        console,
-        f"Verdict: {data['verdict']} ({VERDICTS[data['verdict']]}). {describe_coverage(data)} {data['seconds']:.0f} s.",
-    )
+    verdict = f"Verdict: {data['verdict']} ({VERDICTS[data['verdict']]})."
+    print_lines(console, f"{verdict} {describe_coverage(data)} {data['seconds']:.0f} s.")
     if not data["findings"]:
         print_lines(console, LIMITS)
     if data["sorts"] or data["unjudged"]:

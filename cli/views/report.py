@@ -157,12 +157,8 @@ def print_verdict(console: Console, result: CheckResult, expected: Verdict | Non
     if expected is not None and result.verdict is not expected:
         print_lines(console, f"Expected {expected}, found {result.verdict}.", style="bold red")
     if not result.complete:
-        print_lines(
-            console,
-            f"Partial: {result.why_stopped}. The states beyond were not visited, so no property is reported as "
-            "holding.",
-            style="yellow",
-        )
+        rest = "The states beyond were not visited, so no property is reported as holding."
+        print_lines(console, f"Partial: {result.why_stopped}. {rest}", style="yellow")
 
 
 def print_properties(console: Console, result: CheckResult, *, legend: bool = True) -> None:
@@ -254,16 +250,12 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     yield "time", f"{seconds}{workers} ({result.engine} engine): {found}, {made}"
     yield "memory", _memory(result)
     if result.omission:
-        yield (
-            "compact",
-            f"states kept as 64-bit fingerprints; probability that one was omitted at most {result.omission:.1e}",
-        )
+        chance = f"probability that one was omitted at most {result.omission:.1e}"
+        yield "compact", f"states kept as 64-bit fingerprints; {chance}"
     if result.deadlocks:
         hint = "" if result.deadlock else "; --deadlock shows the path to one"
-        yield (
-            "ends",
-            f"{counted(result.deadlocks, 'state')} without a successor, normal where budgets are used up{hint}",
-        )
+        ends = f"{counted(result.deadlocks, 'state')} without a successor"
+        yield "ends", f"{ends}, normal where budgets are used up{hint}"
     yield from _bounds(result)
     dead = [name for name, fired in result.fired.items() if not fired]
     if dead:
@@ -329,12 +321,8 @@ def print_coverage(console: Console, result: Result) -> None:
     print_numbers(console, rows)
     idle = [guard for guard in result.guards if not guard.refused]
     if idle:
-        print_lines(
-            console,
-            f"{counted(len(idle), 'guard')} refused nothing that the guards "
-            "before it allowed: idle under these constants.",
-            style="yellow",
-        )
+        words = "refused nothing that the guards before it allowed: idle under these constants."
+        print_lines(console, f"{counted(len(idle), 'guard')} {words}", style="yellow")
 
 
 def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> None:
@@ -344,9 +332,8 @@ def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> 
     raised = raised_in(growth)
     for item in growth.steps:
         found = f"{item.distinct:,} states, {show_seconds(item.seconds)}"
-        changed = (
-            f"{'; ' if item.why_stopped else ': '}another verdict on {', '.join(item.changed)}" if item.changed else ""
-        )
+        mark = "; " if item.why_stopped else ": "
+        changed = f"{mark}another verdict on {', '.join(item.changed)}" if item.changed else ""
         begun = f"unfinished after {found}: " if item.distinct else ""
         end = f"{begun}{item.why_stopped}{changed}" if item.why_stopped else f"{found}{changed}"
         print_lines(console, f"{in_values({name: item.cell[name] for name in raised})}: {end}", indent=2)
