@@ -21,6 +21,7 @@ from fencepost.site.tables import with_tables
 from tests.helpers.commands import data_of, fencepost
 
 ROOT = ARCHIVE.parent.parent
+pytestmark = pytest.mark.xdist_group("guarantees")
 
 
 def guarantees(*args: str) -> Result:

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise, product
 from typing import Any
 
@@ -29,19 +30,17 @@ from tests.helpers.places import ROOT
 
 SIZES = ((2, 1), (2, 2), (3, 1), (3, 2), (3, 3))
 HARMFUL = ("lost", "leaderless", "out")
+pytestmark = pytest.mark.xdist_group("operations")
 
 
-def everywhere() -> Iterator[tuple[str, bool, int, int, list[Any]]]:
-    """Yield the rows of every release, with ELR and without, at every size."""
-    for version, elr, (replicas, min_isr) in product(versions(), (True, False), SIZES):
-        if not elr or version >= "kafka-4.0":
-            yield (
-                version,
-                elr,
-                replicas,
-                min_isr,
-                advise(replicas, min_isr, kafka=version, elr=elr).to_dict()["operations"],
-            )
+@cache
+def everywhere() -> list[tuple[str, bool, int, int, list[Any]]]:
+    """Return the rows of every release, with ELR and without, at every size."""
+    return [
+        (version, elr, *sizes, advise(*sizes, kafka=version, elr=elr).to_dict()["operations"])
+        for version, elr, sizes in product(versions(), (True, False), SIZES)
+        if not elr or version >= "kafka-4.0"
+    ]
 
 
 class Created(Exception):  # noqa: N818 (a story is stopped, nothing is wrong)

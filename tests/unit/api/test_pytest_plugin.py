@@ -34,7 +34,7 @@ def test_careless_as_expected(fencepost):
 def outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let suites inside be ordinary ones: not workers of this run, whose stacks of crashes would be lost after them."""
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:faulthandler")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:faulthandler -p no:hypothesispytest")
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from tests.helpers.traces import lamps_trace, mailbox_trace, rooms_trace
 from tests.machines import rooms
 
 SOME = ("kip101-weak-isr", "replication-b09-kip-903", "replication-b02-kip-279-three-records")
+pytestmark = pytest.mark.xdist_group("html")
 VOID = {"meta", "rect", "path", "circle", "line", "br"}
 
 
@@ -25,6 +26,16 @@ VOID = {"meta", "rect", "path", "circle", "line", "br"}
 def made(name: str) -> Replay:
     file = read(ARCHIVE / f"{name}.trace")
     return follow(file.trace, file)
+
+
+@cache
+def prevented(name: str) -> tuple[Prevention, ...]:
+    return tuple(preventions(made(name).trace, made(name).path))
+
+
+@cache
+def shown(name: str) -> str:
+    return render("html", made(name))
 
 
 class Page(HTMLParser):
@@ -64,7 +75,7 @@ def flat(text: str) -> str:
 
 @pytest.mark.parametrize("name", SOME)
 def test_the_page_is_in_balance_and_asks_for_nothing_from_elsewhere(name: str) -> None:
-    text = render("html", made(name))
+    text = shown(name)
     page = Page(text)
     assert page.links == []
     assert len(page.ids) == len(set(page.ids))
@@ -75,7 +86,7 @@ def test_the_page_is_in_balance_and_asks_for_nothing_from_elsewhere(name: str) -
 @pytest.mark.parametrize("name", SOME)
 def test_the_page_has_every_step_with_its_sentence_and_source(name: str) -> None:
     found = made(name)
-    text = flat(Page(render("html", found)).text)
+    text = flat(Page(shown(name)).text)
     for number, step in enumerate(found.path.steps, 1):
         assert f"{number} {step.action.label}" in text
         assert flat(step.action.sentence) in text
@@ -84,7 +95,7 @@ def test_the_page_has_every_step_with_its_sentence_and_source(name: str) -> None
 
 
 def test_the_page_tells_the_property_where_it_is_promised_and_for_which_values_it_fails() -> None:
-    text = flat(Page(render("html", made("replication-b09-kip-903"))).text)
+    text = flat(Page(shown("replication-b09-kip-903")).text)
     assert "joining-epoch-is-registered is violated for broker=1: 8 states" in text
     assert "KIP903-S1 A replica joins the ISR through AlterPartition only if the broker epoch" in text
     assert "B09 A delayed AlterPartition puts a broker into the ISR" in text
@@ -102,23 +113,22 @@ def test_the_page_tells_the_property_where_it_is_promised_and_for_which_values_i
     ],
 )
 def test_a_trace_is_known_as_the_bug_whose_setting_prevents_it(name: str, expected: list[str]) -> None:
-    trace, path = made(name).trace, made(name).path
-    assert [entry.id for entry in known_as(trace, preventions(trace, path))] == expected
+    assert [entry.id for entry in known_as(made(name).trace, prevented(name))] == expected
 
 
 def remedy(name: str, setting: str) -> Prevention:
-    return next(item for item in preventions(made(name).trace, made(name).path) if item.setting == setting)
+    return next(item for item in prevented(name) if item.setting == setting)
 
 
 def test_the_guard_that_kip_903_added_is_what_refuses_the_step() -> None:
-    first = preventions(made("replication-b09-kip-903").trace, made("replication-b09-kip-903").path)[0]
+    first = prevented("replication-b09-kip-903")[0]
     assert (first.setting, first.is_usual, first.ending.step) == ("alter_partition_version=3", True, 7)
     assert first.ending.guard is not None
     assert first.ending.guard.text == "is_eligible(s, c, m)"
     lines = first.ending.guard.place.file.read_text().splitlines()
     assert lines[first.ending.guard.place.line - 1].strip() == "require(is_eligible(s, c, m))"
     assert any("c.alter_partition_version < 3" in line.text for line in first.lines)
-    text = flat(Page(render("html", made("replication-b09-kip-903"))).text)
+    text = flat(Page(shown("replication-b09-kip-903")).text)
     assert (
         "alter_partition_version=3, as usual: refused in the ISR are: "
         "1 none, 2 fenced members (KIP-841), 3 old broker epochs"
@@ -144,9 +154,9 @@ def test_a_published_model_names_the_next_one_that_prevents_the_history() -> Non
 
 @pytest.mark.parametrize("name", few(SOME, 2))
 def test_what_is_said_to_prevent_a_history_does(name: str) -> None:
-    trace, path = made(name).trace, made(name).path
+    trace = made(name).trace
     assert trace.prop is not None
-    for item in preventions(trace, path):
+    for item in prevented(name):
         if item.setting.startswith("protocol"):
             continue
         constant, _, value = item.setting.partition("=")
@@ -159,10 +169,7 @@ def test_what_is_said_to_prevent_a_history_does(name: str) -> None:
 
 
 def test_settings_that_change_nothing_are_no_remedies() -> None:
-    settings = [
-        item.setting
-        for item in preventions(made("replication-b09-kip-903").trace, made("replication-b09-kip-903").path)
-    ]
+    settings = [item.setting for item in prevented("replication-b09-kip-903")]
     assert "elr=true" not in settings
     assert not [item for item in settings if item.startswith(("crashes=", "fences=", "brokers=", "max_"))]
 

@@ -20,6 +20,7 @@ from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import MismatchError
 
 MODULE = SimpleNamespace(**shared())
+pytestmark = pytest.mark.xdist_group("keys")
 
 
 @pytest.mark.parametrize("spread", [1 << 17, 70, 2], ids=["everywhere", "few on one side", "nearly one"])

@@ -268,15 +268,15 @@ def spin(rounds: I64p, stop: I64p) -> I64:
 
 def test_code_stays_in_memory_as_long_as_a_call_of_it_runs() -> None:
     """The call ends only after its code was released and other code was loaded where it could lie."""
-    made = compiled(Unit(SPIN.format(7)))
+    made, *others = (compiled(Unit(text)) for text in (SPIN.format(7), *map(TEXT.format, range(5))))
     rounds, stop = np.zeros(1, np.int64), np.zeros(1, np.int64)
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(Library(made).kernels()["spin"], rounds, stop)
         try:
             while not rounds[0] and not future.done():
                 time.sleep(0.001)
-            for number in range(5):
-                Library(compiled(Unit(TEXT.format(number))))
+            for other in others:
+                Library(other)
                 gc.collect()
             assert not future.done()
         finally:

@@ -30,7 +30,7 @@ SMALL = PROTOCOLS["kip320"].machine.set_constants({"replicas": 2})
 @pytest.mark.parametrize(
     ("name", "values", "prop", "length"),
     [
-        pytest.param("kip279", {}, "strong-isr", 11, marks=pytest.mark.xdist_group("kip279")),
+        pytest.param("kip279", {}, "strong-isr", 11, marks=pytest.mark.long),
         ("truncate-to-hwm", {"replicas": 2}, "weak-isr", 9),
         pytest.param(
             "replication",
