@@ -156,8 +156,7 @@ class Story:
     @property
     def history(self) -> History:
         """The history to play."""
-        parts = (text.split() for text in self.moves)
-        moves = tuple(Move(name.replace("-", "_"), tuple(map(int, args))) for name, *args in parts)
+        moves = tuple(map(_move, self.moves))
         return History(named_protocol(PROTOCOL).machine.set_constants(self.constants), moves, self.name)
 
 

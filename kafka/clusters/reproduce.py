@@ -138,19 +138,15 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
     story = Story(hear)
     with ExitStack() as stack:
         memory = MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else None
-        folder = Path(
-            stack.enter_context(
-                tempfile.TemporaryDirectory(prefix="fencepost-cluster-", dir=memory, ignore_cleanup_errors=True)
-            )
-        )
+        made = tempfile.TemporaryDirectory(prefix="fencepost-cluster-", dir=memory, ignore_cleanup_errors=True)
+        folder = Path(stack.enter_context(made))
         if asked.keep is not None:
             stack.callback(_keep, folder, asked.keep)
         if asked.repairs:
             kit = kit.repaired(asked.repairs, folder / "repaired")
         report = Report(asked, scenario, kit, story)
-        shape = Shape(
-            scenario.brokers, dict(scenario.settings), scenario.delays, _elr(scenario, asked, kit), scenario.disks
-        )
+        elr = _elr(scenario, asked, kit)
+        shape = Shape(scenario.brokers, dict(scenario.settings), scenario.delays, elr, scenario.disks)
         story.tell(f"Kafka {kit.version}: {scenario.title}.")
         if asked.control:
             story.tell(f"A control: {scenario.control}.")
@@ -160,9 +156,8 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
         story.tell(f"A controller and brokers {', '.join(map(str, shape.brokers))} start.")
         cluster.begin()
         client = stack.enter_context(Client(cluster, TOPIC))
-        stage = Stage(
-            cluster, client, story, control=asked.control, repairs=asked.repairs, seconds=asked.seconds - story.seconds
-        )
+        left = asked.seconds - story.seconds
+        stage = Stage(cluster, client, story, control=asked.control, repairs=asked.repairs, seconds=left)
         try:
             scenario.play(stage)
             report.readable = stage.readable()
