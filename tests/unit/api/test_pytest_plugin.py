@@ -4,6 +4,7 @@ import inspect
 import subprocess
 import sys
 from functools import partial
+from importlib import import_module
 
 import pytest
 from fencepost.model.language.errors import ExpectationError, UndeterminedError, UsageError
@@ -32,9 +33,14 @@ def test_careless_as_expected(fencepost):
 
 @pytest.fixture(autouse=True)
 def outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let suites inside be ordinary ones: not workers of this run, whose stacks of crashes would be lost after them."""
+    """Let suites inside be ordinary ones: not workers of this run, whose stacks of crashes would be lost after them.
+
+    Each would load Hypothesis for its plugin, and drop it.
+    """
+    import_module("hypothesis.core")
+    import_module("hypothesis.internal.observability")
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:faulthandler -p no:hypothesispytest")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:faulthandler")
 
 
 @pytest.fixture
