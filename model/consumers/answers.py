@@ -14,7 +14,7 @@ from fencepost.model.consumers.state import Case, Replica
 
 
 class Reply(IntEnum):
-    """Answer to a fetch: records, none (it is parked), or an error."""
+    """The answer to a fetch: records, nothing yet (the fetch is parked), or an error."""
 
     RECORDS = 0
     EMPTY = 1

@@ -1,7 +1,8 @@
 """Sizes, budgets, designs and readings of fetching from followers.
 
-`design` says which text is followed: the older or the newer revision of KIP-392, which its page mixes, or Kafka's code
-(apache/kafka 1eb7644). Where the designs differ, a separate constant holds the choice, by default that of the design.
+`design` selects the text to follow: the older or the newer revision of KIP-392, which its page mixes, or Kafka's code
+(apache/kafka 1eb7644). For each difference between the designs, a separate constant makes the choice; by default, it is
+the design's.
 """
 
 from enum import IntEnum
@@ -18,7 +19,7 @@ class Design(IntEnum):
 
 
 class Option(IntEnum):
-    """An option that the design decides by default."""
+    """An option whose default depends on the design."""
 
     DESIGN = 0
     OFF = 1
@@ -26,7 +27,7 @@ class Option(IntEnum):
 
 
 class Allowed(IntEnum):
-    """The replicas that a consumer may be sent to, besides the leader."""
+    """The replicas, besides the leader, to which a consumer may be sent."""
 
     DESIGN = 0
     LEADER = 1
@@ -35,7 +36,7 @@ class Allowed(IntEnum):
 
 
 class Selector(IntEnum):
-    """Who chooses the replica: the consumer from leader and ISR or from all partition information, or the leader."""
+    """Who chooses the replica: the consumer, from leader and ISR or from all partition information, or the leader."""
 
     DESIGN = 0
     GIVEN_ISR = 1
@@ -44,7 +45,7 @@ class Selector(IntEnum):
 
 
 class Errors(IntEnum):
-    """Content of an out-of-range answer: the side (by two codes), log start and high watermark, or nothing."""
+    """The content of an out-of-range answer: the side (as two codes), log start and high watermark, or nothing."""
 
     DESIGN = 0
     TWO_CODES = 1
@@ -53,7 +54,7 @@ class Errors(IntEnum):
 
 
 class Reaction(IntEnum):
-    """A consumer's reaction when its offset is out of range, other than too small."""
+    """How a consumer reacts when its offset is out of range, unless it is known to be too small."""
 
     DESIGN = 0
     RESET = 1
@@ -63,7 +64,9 @@ class Reaction(IntEnum):
 
 
 class Metadata(IntEnum):
-    """How brokers hear of leaders: pushed apart from replicas' requests, or from one log that replicas follow too."""
+    """How brokers learn of leaders: pushed separately from replicas' requests, or from one log that replicas follow
+    too.
+    """
 
     DESIGN = 0
     PUSHED = 1
@@ -95,7 +98,7 @@ class Latest(IntEnum):
 
 
 class Ends(IntEnum):
-    """Ends of the preference of a replica, besides errors and expiry: metadata, a leader epoch, nothing."""
+    """The event that ends the preference for a replica, besides errors and expiry: metadata, a leader epoch, or nothing."""
 
     DESIGN = 0
     METADATA = 1
@@ -104,7 +107,9 @@ class Ends(IntEnum):
 
 
 class EpochEnd(IntEnum):
-    """The end of its newest epoch that a leader gives: log end, high watermark, or that once it is known."""
+    """The end of its newest epoch that a leader reports: log end, high watermark, or the high watermark once it is
+    known.
+    """
 
     DESIGN = 0
     LOG_END = 1
@@ -262,7 +267,7 @@ def reaction(c: C) -> int:
 
 
 def leader_refuses_too(c: C) -> bool:
-    """Return whether the leader answers case 1 as followers do, by an error (axis V6)."""
+    """Return whether the leader, like followers, answers case 1 with an error (axis V6)."""
     given = c.leader_not_available
     return gives_not_available(c) and (given == Option.ON or (given == Option.DESIGN and c.design == Design.NEWER))
 
@@ -287,7 +292,7 @@ def earliest_from(c: C) -> int:
 
 
 def preference_ends(c: C) -> int:
-    """Return what ends the preference of a replica, besides errors and its expiry."""
+    """Return what ends the preference for a replica, besides errors and its expiry."""
     if c.preference_ends != Ends.DESIGN:
         return c.preference_ends
     return Ends.LEADER if c.design == Design.IMPLEMENTED else Ends.METADATA

@@ -38,8 +38,7 @@ def controller_elects_uncleanly(s: State, c: C, leader: int) -> None:
 
 @action(follower=Broker)
 def leader_shrinks_isr(s: State, c: C, follower: int) -> None:
-    """The leader removes a follower that, as far as it knows, has not caught up for too long, and no longer waits for
-    it.
+    """The leader removes a follower that, as far as it knows, has lagged for too long, and no longer waits for it.
 
     Partition.getOutOfSyncReplicas, Replica.isCaughtUp.
     """

@@ -1,4 +1,6 @@
-"""A consumer's use of the answers to its fetches. After AbstractFetch, FetchCollector and SubscriptionState."""
+"""How a consumer handles the answers to its fetches. Modelled on AbstractFetch, FetchCollector and
+SubscriptionState.
+"""
 
 from fencepost.model.consumers.answers import Reply, case_of, reply_to, tells_too_small
 from fencepost.model.consumers.constants import (
@@ -25,14 +27,14 @@ def believed_leader(s: State) -> int:
 
 
 def target(s: State) -> int:
-    """Return the replica that the consumer fetches from."""
+    """Return the replica from which the consumer fetches."""
     return s.consumer.preferred if s.consumer.preferred != NONE else believed_leader(s)
 
 
 def is_served(s: State, c: C) -> bool:
     """Return whether a fetch of the consumer reaches a replica that serves it: one in the same leader epoch (KIP-320).
 
-    There is no second fetch to a replica whose answer is in flight.
+    The consumer sends no second fetch to a replica whose answer is in flight.
     """
     r = s.replica[target(s)]
     return r.is_up and target(s) != s.consumer.late_from and (r.epoch == s.consumer.epoch or not c.fetch_epochs)
@@ -50,7 +52,7 @@ def note_case(s: State, c: C) -> None:
 
 
 def start_reset(s: State, c: C) -> None:
-    """Follow the reset policy, or pass the error to the user if there is none."""
+    """Apply the reset policy, or pass the error to the user if there is no policy."""
     consumer = s.consumer
     if c.policy == Policy.NONE:
         consumer.doing = Doing.RAISED
@@ -75,16 +77,16 @@ def consumer_reads(s: State, c: C) -> None:
 
 
 def ask_for_metadata(s: State, c: C) -> None:
-    """Record that the consumer waits for metadata, if it must wait for it."""
+    """Record that the consumer waits for metadata, if it must."""
     s.consumer.wants_metadata = c.asks_for_metadata
 
 
 @action()
 def consumer_finds_offset_unavailable(s: State, c: C) -> None:
-    """After OFFSET_NOT_AVAILABLE the consumer tries again, and asks for metadata, because another replica may have the
+    """After OFFSET_NOT_AVAILABLE the consumer retries and asks for metadata, because another replica may have the
     offset.
 
-    In the code, its preference ends too (FetchUtils.requestMetadataUpdate).
+    In Kafka's code, its preference ends too (FetchUtils.requestMetadataUpdate).
     """
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)
@@ -100,7 +102,7 @@ def consumer_finds_offset_unavailable(s: State, c: C) -> None:
 
 
 def is_told_unavailable(s: State, c: C) -> bool:
-    """Return whether the answer to the consumer's next fetch is that its offset exists but is not available."""
+    """Return whether the answer to the consumer's next fetch says that its offset exists but is not available."""
     r = s.replica[target(s)]
     by_bounds = (
         reaction(c) == Reaction.CHECK_CASE_4
@@ -112,11 +114,11 @@ def is_told_unavailable(s: State, c: C) -> bool:
 
 @action()
 def consumer_finds_offset_out_of_range(s: State, c: C) -> None:
-    """After an out-of-range error the consumer checks its position with the leader, goes to the
-    leader, or follows its policy.
+    """After an out-of-range error the consumer checks its position with the leader, fetches from the leader, or applies
+    its reset policy.
 
-    KIP-392, Out of range handling; FetchCollector.handleInitializeErrors: an error of a preferred
-    replica ends the preference.
+    KIP-392, Out of range handling; FetchCollector.handleInitializeErrors: an error from a preferred replica ends the
+    preference.
     """
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)
@@ -158,10 +160,10 @@ def preferred_replica_refuses_late(s: State, c: C) -> None:
 
 @action()
 def consumer_gets_late_error(s: State, c: C) -> None:
-    """A late out-of-range answer ends any current preference; without one, it is treated as the leader's.
+    """A late out-of-range answer ends any current preference; without a preference, it counts as the leader's.
 
-    FetchCollector.handleInitializeErrors: of the answer only the fetch offset is compared, and a consumer without a
-    valid position ignores it.
+    FetchCollector.handleInitializeErrors compares only the fetch offset of the answer. A consumer without a valid
+    position ignores the answer.
     """
     consumer = s.consumer
     offset, sender = consumer.late_offset, consumer.late_from
@@ -177,7 +179,7 @@ def consumer_gets_late_error(s: State, c: C) -> None:
 
 @action()
 def consumer_is_fenced(s: State, c: C) -> None:
-    """A replica in a later leader epoch refuses the fetch: the consumer asks for metadata, and its preference ends."""
+    """A replica in a later leader epoch refuses the fetch; the consumer asks for metadata, and its preference ends."""
     consumer = s.consumer
     require(c.fetch_epochs)
     require(consumer.doing == Doing.FETCHING)
@@ -194,10 +196,10 @@ def consumer_is_fenced(s: State, c: C) -> None:
 
 @action()
 def consumer_cannot_connect(s: State, c: C) -> None:
-    """The replica is down, or no longer has the partition: the consumer asks for metadata, and its preference ends.
+    """The replica is down, or no longer has the partition; the consumer asks for metadata, and its preference ends.
 
-    AbstractFetch.handleFetchFailure; NOT_LEADER_OR_FOLLOWER in FetchCollector. Metadata still
-    shows the replica as online.
+    AbstractFetch.handleFetchFailure; NOT_LEADER_OR_FOLLOWER in FetchCollector. Metadata still shows the replica as
+    online.
     """
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)
@@ -213,7 +215,7 @@ def consumer_cannot_connect(s: State, c: C) -> None:
 
 @action()
 def metadata_expires(s: State, c: C) -> None:
-    """After metadata.max.age the consumer asks for metadata on its own."""
+    """After metadata.max.age the consumer asks for metadata, even without an error."""
     require(c.asks_for_metadata)
     require(s.consumer.doing != Doing.RAISED)
     require(not s.consumer.wants_metadata)
@@ -229,22 +231,22 @@ def has_old_metadata(s: State, c: C) -> bool:
 
 
 def known_isr(s: State, c: C) -> int:
-    """Return what the consumer learns about the ISR; nothing if its selector does not ask."""
+    """Return what the consumer learns about the ISR; nothing if its selector does not use the ISR."""
     return s.isr if selector(c) != Selector.LEADER else 0
 
 
 def told_epoch(s: State, c: C, broker: int) -> int:
-    """Return the leader epoch in a broker's metadata, which pushed metadata may have before its replica."""
+    """Return the leader epoch in a broker's metadata; pushed metadata may be ahead of its replica."""
     return s.replica[broker].epoch if has_metadata_log(c) else s.newest
 
 
 @action(broker=Broker)
 def consumer_gets_metadata(s: State, c: C, broker: int) -> None:
-    """The consumer takes over leader, epoch and ISR; in a new leader epoch it validates its
-    position and ends its preference.
+    """The consumer adopts leader, epoch and ISR; in a new leader epoch it validates its position and ends its
+    preference.
 
-    Metadata with an older leader epoch is ignored. SubscriptionState.maybeValidatePosition: without a new leader or
-    epoch the preference stays. In the texts, the consumer's plugin chooses again with any metadata.
+    Metadata with an older leader epoch is ignored. SubscriptionState.maybeValidatePosition: the preference stays unless
+    the leader or the epoch is new. In the KIP's texts, the consumer's plugin chooses again whenever metadata arrives.
     """
     consumer = s.consumer
     epoch = told_epoch(s, c, broker)

@@ -9,7 +9,9 @@ def clamp(r: Replica, high_watermark: int) -> int:
 
 
 def truncate(r: Replica, offset: int) -> None:
-    """Drop the records from `offset` on; below the log start, the log starts over there (UnifiedLog.truncateTo)."""
+    """Remove the records at `offset` and above; if that is below the log start, the log restarts there
+    (UnifiedLog.truncateTo).
+    """
     for dropped in range(offset, r.end):
         r.log[dropped] = 0
     r.end = min(r.end, offset)
@@ -18,7 +20,7 @@ def truncate(r: Replica, offset: int) -> None:
 
 
 def restart(r: Replica, offset: int) -> None:
-    """Drop everything and begin at `offset` (UnifiedLog.truncateFullyAndStartAt)."""
+    """Remove all records, so that the log begins at `offset` (UnifiedLog.truncateFullyAndStartAt)."""
     for dropped in range(r.start, r.end):
         r.log[dropped] = 0
     r.start = offset
@@ -44,7 +46,7 @@ def last_epoch(r: Replica) -> int:
 
 
 def end_of_epoch(r: Replica, epoch: int) -> int:
-    """Return where the records of `epoch` and older ones end; the log start if all are of later epochs."""
+    """Return where the records of `epoch` and older ones end, or the log start if all records are of later epochs."""
     end = r.end
     for offset in range(r.start, r.end):
         if end == r.end and r.log[offset] > epoch:
@@ -55,15 +57,15 @@ def end_of_epoch(r: Replica, epoch: int) -> int:
 def floor_epoch(r: Replica, epoch: int) -> int:
     """Return the epoch whose end a leader names when asked where `epoch` ends (LeaderEpochFileCache.endOffsetFor).
 
-    `epoch` itself if it is the newest or all records are later, else the closest older one that the log knows.
+    This is `epoch` itself if it is the newest or all records are later, otherwise the closest older epoch in the log.
     """
     end = end_of_epoch(r, epoch)
     return epoch if epoch >= r.epoch or end == r.start else r.log[end - 1]
 
 
 def departs(r: Replica, end: int, epoch: int) -> bool:
-    """Return whether a log that ends at `end` with a record of `epoch` departs from the
-    leader's (Partition.readRecords).
+    """Return whether a log that ends at `end` with a record of `epoch` diverges from the leader's
+    (Partition.readRecords).
     """
     return epoch != 0 and (floor_epoch(r, epoch) < epoch or end_of_epoch(r, epoch) < end)
 

@@ -35,7 +35,7 @@ VERSIONS = (
 
 
 def normalize(s: State, c: C) -> None:
-    """Forget the beliefs of a consumer that has passed an error to its user, and the log of a stopped replica."""
+    """Clear the state of a consumer that has passed an error to its user, and the log of a stopped replica."""
     consumer = s.consumer
     if consumer.doing == Doing.RAISED:
         consumer.epoch = s.newest

@@ -1,4 +1,4 @@
-"""A consumer's questions to logs: ends of epochs (OffsetsForLeaderEpoch), first and latest offsets (ListOffsets)."""
+"""A consumer's requests about logs: ends of epochs (OffsetsForLeaderEpoch), first and latest offsets (ListOffsets)."""
 
 from fencepost.model.consumers import log
 from fencepost.model.consumers.constants import (
@@ -27,12 +27,12 @@ def told_end(c: C, l: Replica, epoch: int) -> int:
 
 
 def may_tell_end(c: C, l: Replica) -> bool:
-    """Return whether the leader reports ends of epochs, rather than OFFSET_NOT_AVAILABLE."""
+    """Return whether the leader reports ends of epochs instead of OFFSET_NOT_AVAILABLE."""
     return epoch_end(c) != EpochEnd.GUARDED or knows_high_watermark(l)
 
 
 def is_leader_ready(s: State) -> bool:
-    """Return whether the leader that the consumer believes in leads in the consumer's epoch."""
+    """Return whether the consumer's leader does lead in the consumer's epoch."""
     l = s.replica[believed_leader(s)]
     return l.is_up and l.epoch == s.consumer.epoch
 
@@ -55,8 +55,8 @@ def asks_epoch_end(s: State) -> bool:
 
 @action()
 def consumer_finds_position_valid(s: State, c: C) -> None:
-    """The leader's log has the position: the consumer continues, after an error only with new metadata (KIP-392, case
-    4).
+    """The leader's log contains the position: the consumer continues; after an error, only with new metadata (KIP-392,
+    case 4).
     """
     consumer = s.consumer
     require(asks_epoch_end(s))
@@ -71,7 +71,7 @@ def consumer_finds_position_valid(s: State, c: C) -> None:
 
 @action()
 def consumer_finds_truncation(s: State, c: C) -> None:
-    """The leader's log ends before the position: the consumer goes back to that end, or raises the error (KIP-320)."""
+    """The leader's log ends before the position: the consumer moves back to that end, or raises the error (KIP-320)."""
     consumer = s.consumer
     require(asks_epoch_end(s))
     require(is_leader_ready(s))
@@ -86,7 +86,9 @@ def consumer_finds_truncation(s: State, c: C) -> None:
 
 
 def go_to(s: State, c: C, offset: int, epoch: int, before: int) -> None:
-    """Move the consumer to an offset; `epoch` comes with it in Kafka, `before` is that of the record before it."""
+    """Move the consumer to an offset, which Kafka returns with `epoch`; `before` is the epoch of the record before
+    it.
+    """
     consumer = s.consumer
     told = before if c.tells_epoch_before else epoch
     consumer.position = offset
@@ -108,7 +110,9 @@ def latest_offset(c: C, l: Replica) -> int:
 
 
 def asked_for_earliest(s: State, c: C) -> int:
-    """Return the replica whose log start is the earliest offset: the one of the error or, if down, the next."""
+    """Return the replica whose log start is the earliest offset: the one that raised the error or, if it is down, the
+    next.
+    """
     if earliest_from(c) == Earliest.RAISED and s.replica[s.consumer.raised_by].is_up:
         return s.consumer.raised_by
     return believed_leader(s) if earliest_from(c) == Earliest.LEADER else target(s)
@@ -116,9 +120,9 @@ def asked_for_earliest(s: State, c: C) -> int:
 
 @action()
 def consumer_resets_to_latest(s: State, c: C) -> None:
-    """The consumer goes to the latest offset, which the leader reports unless it must wait for its high watermark.
+    """The consumer moves to the latest offset, which the leader reports unless it must wait for its high watermark.
 
-    Partition.fetchOffsetForTimestamp: the offset comes with the leader's epoch, in which there may be no record yet.
+    Partition.fetchOffsetForTimestamp: the offset comes with the leader's epoch, which may not have any record yet.
     """
     require(c.policy == Policy.LATEST)
     require(s.consumer.doing == Doing.RESETTING)
@@ -131,9 +135,9 @@ def consumer_resets_to_latest(s: State, c: C) -> None:
 
 @action()
 def consumer_resets_to_earliest(s: State, c: C) -> None:
-    """The consumer goes to the log start of a replica: the one that raised the error, the next one, or the leader.
+    """The consumer moves to the log start of a replica: the one that raised the error, the next one, or the leader.
 
-    UnifiedLog.fetchOffsetByTimestamp: the offset comes with the epoch of the record at it.
+    UnifiedLog.fetchOffsetByTimestamp: the offset comes with the epoch of the record at that offset.
     """
     require(c.policy == Policy.EARLIEST)
     require(s.consumer.doing == Doing.RESETTING)
@@ -144,14 +148,16 @@ def consumer_resets_to_earliest(s: State, c: C) -> None:
 
 
 def asked(s: State, c: C) -> int:
-    """Return the broker that is asked about offsets next."""
+    """Return the broker to which the consumer sends its next request about offsets."""
     resets_to_earliest = s.consumer.doing == Doing.RESETTING and c.policy == Policy.EARLIEST
     return asked_for_earliest(s, c) if resets_to_earliest else believed_leader(s)
 
 
 @action()
 def consumer_cannot_ask(s: State, c: C) -> None:
-    """The broker that is asked about offsets is down, or in a later leader epoch: the consumer asks for metadata."""
+    """The broker that the consumer asks about offsets is down or in a later leader epoch; the consumer asks for
+    metadata.
+    """
     r = s.replica[asked(s, c)]
     require(c.asks_for_metadata)
     require(asks_epoch_end(s) or s.consumer.doing == Doing.RESETTING)
@@ -162,7 +168,7 @@ def consumer_cannot_ask(s: State, c: C) -> None:
 
 @action()
 def client_asks_for_latest(s: State, c: C) -> None:
-    """Some client asks the newest leader for the latest offset (ListOffsets)."""
+    """A client asks the newest leader for the latest offset (ListOffsets)."""
     require(c.asks_end_offsets)
     require(has_leader(s))
     require(may_list_latest(c, newest_leader(s)))

@@ -15,7 +15,7 @@ from fencepost.model.language import action, bits, require
 
 
 def advance_high_watermark(s: State, c: C) -> None:
-    """Move the newest leader's high watermark to the least log end in the ISR, never back."""
+    """Move the newest leader's high watermark to the smallest log end in the ISR, never back."""
     l = newest_leader(s)
     reached = l.end
     for member in range(c.replicas):
@@ -67,27 +67,27 @@ def is_follower(s: State, follower: int) -> bool:
 
 
 def is_out_of_range(s: State, follower: int) -> bool:
-    """Return whether the follower's log ends outside the leader's log."""
+    """Return whether the follower's log ends outside the range of the leader's log."""
     l, f = newest_leader(s), s.replica[follower]
     return f.end < l.start or (f.end > l.end and f.end == f.start)
 
 
 def departs(s: State, follower: int) -> bool:
-    """Return whether the follower's log departs from the leader's."""
+    """Return whether the follower's log diverges from the leader's."""
     f = s.replica[follower]
     return log.departs(newest_leader(s), f.end, log.last_epoch(f))
 
 
 def may_join(s: State, follower: int) -> bool:
-    """Return whether the leader takes the follower into the ISR: it has all that is committed
-    and the start of the epoch.
+    """Return whether the leader admits the follower to the ISR: its log contains all committed records and reaches the
+    start of the epoch.
     """
     l, f = newest_leader(s), s.replica[follower]
     return not bits.contains(s.isr, follower) and f.end >= l.high_watermark and f.end >= log.starts_epoch_at(l)
 
 
 def has_records(s: State, follower: int) -> bool:
-    """Return whether the follower lacks records, or its fetch is the first to report its log end or to let it join the
+    """Return whether the follower lacks records, or its fetch is the first that reports its log end or lets it join the
     ISR.
     """
     l, f = newest_leader(s), s.replica[follower]
@@ -111,7 +111,7 @@ def is_stale(s: State, c: C, follower: int) -> bool:
 
 
 def apply_records(f: Replica, c: C) -> None:
-    """Append the record of an answer, take over its high watermark, and then its log start."""
+    """Append the record of an answer, adopt its high watermark, and then its log start."""
     epoch, start, high_watermark = f.answer.epoch, f.answer.end, f.answer.high_watermark
     if epoch != 0:
         f.log[f.end] = epoch
@@ -124,16 +124,16 @@ def apply_records(f: Replica, c: C) -> None:
 
 
 def may_answer(s: State, follower: int) -> bool:
-    """Return whether the leader may answer a fetch of the follower, with or without a record."""
+    """Return whether the leader may answer the follower's fetch, with or without a record."""
     waits = is_follower(s, follower) and s.replica[follower].answer.kind == Kind.NONE
     return waits and not is_out_of_range(s, follower) and not departs(s, follower)
 
 
 def answer(s: State, c: C, follower: int) -> None:
-    """Record the content of the fetch, and send the next record with the previous high watermark.
+    """Record the content of the fetch, and send the next record with the high watermark from before the fetch.
 
-    Partition.fetchRecords: first it reads, then it records the content of the fetch. A follower that has caught up
-    joins the ISR.
+    Partition.fetchRecords first reads and then records the content of the fetch. A follower that has caught up joins
+    the ISR.
     """
     l, f = newest_leader(s), s.replica[follower]
     f.answer.kind = Kind.RECORDS
@@ -151,8 +151,8 @@ def answer(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_answers_follower(s: State, c: C, follower: int) -> None:
-    """The leader answers a follower's fetch at once: with the next record or, if the design says so, a new high
-    watermark.
+    """The leader answers a follower's fetch immediately: with the next record or, if the design says so, with a new
+    high watermark.
     """
     require(may_answer(s, follower))
     require(has_records(s, follower) or (tells_high_watermark(c) and is_stale(s, c, follower)))
@@ -161,8 +161,8 @@ def leader_answers_follower(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_waits_in_vain(s: State, c: C, follower: int) -> None:
-    """A fetch for which there are no records is answered after replica.fetch.wait.max.ms, with the high watermark at
-    that time.
+    """A fetch for which there are no records is answered after replica.fetch.wait.max.ms, with the current high
+    watermark.
     """
     require(not tells_high_watermark(c))
     require(may_answer(s, follower))
@@ -173,7 +173,9 @@ def follower_waits_in_vain(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_reports_divergence(s: State, c: C, follower: int) -> None:
-    """The leader tells a follower where its log diverges from its own (KIP-595), with its high watermark."""
+    """The leader answers a follower with the place where its log diverges (KIP-595), and with the leader's high
+    watermark.
+    """
     l, f = newest_leader(s), s.replica[follower]
     require(is_follower(s, follower))
     require(f.answer.kind == Kind.NONE)
@@ -188,7 +190,7 @@ def leader_reports_divergence(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_tells_out_of_range(s: State, c: C, follower: int) -> None:
-    """The leader no longer has, or does not yet have, the follower's offset; the follower asks where to start over."""
+    """The leader no longer has, or does not yet have, the follower's offset; the follower asks where to start again."""
     l, f = newest_leader(s), s.replica[follower]
     require(is_follower(s, follower))
     require(f.answer.kind == Kind.NONE)
@@ -199,11 +201,11 @@ def leader_tells_out_of_range(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_appends(s: State, c: C, follower: int) -> None:
-    """A follower appends the record, takes over the leader's high watermark, capped by its log end, and
-    drops what the leader dropped.
+    """A follower appends the record, adopts the leader's high watermark (at most its own log end), and deletes what the
+    leader has deleted.
 
-    ReplicaFetcherThread.processPartitionData. Records below the leader's log start can differ from what the leader had
-    there: no answer shows this, so the follower must not keep them (see `log_start_travels`).
+    ReplicaFetcherThread.processPartitionData. Records below the leader's log start may differ from those that the
+    leader had there. No answer shows this, so the follower must not keep them (see `log_start_travels`).
     """
     f = s.replica[follower]
     require(f.answer.kind == Kind.RECORDS)
@@ -212,7 +214,7 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_truncates(s: State, c: C, follower: int) -> None:
-    """A follower cuts its log where the logs depart, and keeps its high watermark until the next answer."""
+    """A follower truncates its log where the logs diverge, and keeps its high watermark until the next answer."""
     f = s.replica[follower]
     require(f.answer.kind == Kind.DIVERGING)
     log.truncate(f, log.truncation_offset(f, f.answer.epoch, f.answer.end))
@@ -221,7 +223,9 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_starts_anew(s: State, c: C, follower: int) -> None:
-    """A follower whose offset is out of the leader's range drops its log and begins where the leader says."""
+    """A follower whose offset is out of the leader's range drops its log and starts at the offset that the leader
+    names.
+    """
     f = s.replica[follower]
     require(f.answer.kind == Kind.RESTART)
     log.restart(f, f.answer.end)
@@ -230,7 +234,7 @@ def follower_starts_anew(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
-    """A follower takes over the high watermark of an answer that tells it to truncate, before it does (KAFKA-14704)."""
+    """A follower adopts the high watermark of an answer that makes it truncate, before it truncates (KAFKA-14704)."""
     f = s.replica[follower]
     require(c.high_watermark_before_truncation)
     require(f.answer.kind == Kind.DIVERGING)
@@ -240,7 +244,7 @@ def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
 
 @action(replica=Broker)
 def retention_moves_log_start(s: State, c: C, replica: int) -> None:
-    """A replica drops its oldest record, independently of others, and never beyond its high watermark."""
+    """A replica deletes its oldest record, independently of other replicas, and never beyond its high watermark."""
     r = s.replica[replica]
     require(s.budget.retentions > 0, bound=C.retentions)
     require(r.is_up)

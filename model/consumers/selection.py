@@ -1,4 +1,4 @@
-"""The replica that the consumer fetches from: the leader, or one preferred by the leader or a consumer plugin."""
+"""The replica from which the consumer fetches: the leader, or one that the leader or a consumer plugin prefers."""
 
 from fencepost.model.consumers.constants import Allowed, C, Selector, allowed, selector
 from fencepost.model.consumers.fetching import is_served, target
@@ -7,14 +7,14 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def is_near(c: C, replica: int) -> bool:
-    """Return whether the replica is in the consumer's rack, if one is; otherwise any may be."""
+    """Return whether the replica is in the consumer's rack; with `nearest` 4, every replica counts as near."""
     return c.nearest in (replica, 4)
 
 
 def leader_offers(s: State, c: C, replica: int) -> bool:
-    """Return whether the leader's selector may choose the replica: in the ISR, and known to have the offset.
+    """Return whether the leader's selector may choose the replica: it is in the ISR and is known to have the offset.
 
-    ReplicaManager.findPreferredReadReplica: log end and log start are those of the follower's last fetch.
+    ReplicaManager.findPreferredReadReplica: log end and log start are those reported by the follower's last fetch.
     """
     r = s.replica[replica]
     if allowed(c) == Allowed.ANY:
@@ -45,8 +45,8 @@ def leader_prefers_replica(s: State, c: C, replica: int) -> None:
 
 @action(replica=Broker)
 def consumer_prefers_replica(s: State, c: C, replica: int) -> None:
-    """The consumer's plugin chooses a replica: from the ISR as the consumer knows it, or from all
-    (KIP-392, Consumer Changes).
+    """The consumer's plugin chooses a replica, from the ISR as the consumer knows it or from all replicas (KIP-392,
+    Consumer Changes).
     """
     consumer = s.consumer
     require(selector(c) != Selector.LEADER)

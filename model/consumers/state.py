@@ -1,16 +1,17 @@
 """State of the model of fetching from followers, and its initial state.
 
-Simplified, to keep states small:
+The model simplifies Kafka to keep states small:
 
 * A leader never truncates, so offset and leader epoch identify a record: a log is an array of epochs.
 * The controller is the list of leaders by epoch and the ISR. The newest leader changes the ISR in one step, and only
-  followers in its epoch fetch from it; a deposed leader that has not heard of it keeps its log and high watermark, and
-  still serves consumers. Lost: all problems with AlterPartition and broker epochs, which the machine `replication` has.
-* A fetch of a follower is one step of the leader, which makes the answer, and one of the follower, which applies it. An
-  answer brings one record, and the high watermark from before the fetch.
-* A consumer's request and its answer are one step, except for out-of-range answers of a preferred replica, of which
+  followers in its epoch fetch from it. A leader that does not know that it was deposed keeps its log and high
+  watermark, and still serves consumers. Not covered: all problems with AlterPartition and broker epochs, which are in
+  the machine `replication`.
+* A follower's fetch is two steps: the leader makes the answer, and the follower applies it. An answer carries one
+  record and the high watermark from before the fetch.
+* A consumer's request and its answer are one step, except for out-of-range answers from a preferred replica, of which
   `late_errors` may arrive at any time.
-* Each replica moves its own log start; answers carry the leader's. A follower whose log ends below that starts anew
+* Each replica moves its own log start; answers carry the leader's. A follower whose log ends below that starts again
   there.
 """
 
@@ -25,7 +26,9 @@ FIRST = 1
 
 
 class Kind(IntEnum):
-    """A leader's answer to a follower's fetch: nothing yet, a record or news, where to truncate or start over."""
+    """A leader's answer to a follower's fetch: nothing yet, a record or news, where to truncate, or where to start
+    again.
+    """
 
     NONE = 0
     RECORDS = 1
@@ -45,7 +48,7 @@ class Case(IntEnum):
 
 
 class Doing(IntEnum):
-    """The consumer fetches, validates a leader epoch, checks after an error, waits for metadata, resets, raises."""
+    """The consumer's task: fetch, validate a leader epoch, check after an error, wait for metadata, reset, raise."""
 
     FETCHING = 0
     VALIDATING = 1
@@ -67,8 +70,8 @@ Epochs = Annotated[int, BitSet(C.epochs + 1)]
 class Answer(Record):
     """The answer to a follower's fetch, in flight.
 
-    RECORDS: `epoch` is that of the one record, 0 if there is none, and `end` the leader's log start. DIVERGING: the
-    leader's log has `epoch` up to `end`. RESTART: begin at `end`.
+    RECORDS: `epoch` is the epoch of the single record, 0 without a record, and `end` is the leader's log start.
+    DIVERGING: the leader's log has `epoch` up to `end`. RESTART: begin at `end`.
     """
 
     kind: Kind
@@ -78,11 +81,11 @@ class Answer(Record):
 
 
 class Replica(Record):
-    """A broker's replica, in the newest leader epoch that it has heard of.
+    """A broker's replica, in the newest leader epoch that it knows.
 
-    Its log has the records from `start` to `end`, by their epochs. `received` is the last high watermark received, kept
-    where that is part of the design. `known_end` and `known_start` are what the newest leader knows of its log end and
-    log start, NONE and 0 before the first fetch.
+    Its log contains the records from `start` to `end`, represented by their epochs. `received` is the last high
+    watermark received, kept only if the design needs it. `known_end` and `known_start` are its log end and log start as
+    the newest leader knows them, NONE and 0 before the first fetch.
     """
 
     is_up: bool
@@ -98,13 +101,13 @@ class Replica(Record):
 
 
 class Consumer(Record):
-    """The consumer: its position, its view of leader and ISR, and the replica that it prefers to the leader.
+    """The consumer: its position, its view of leader and ISR, and its preferred replica.
 
-    `position_epoch` is the epoch of the record before the position, or that which came with a reset; 0 if none is
-    known. `raised_by` is the replica whose answer led to a reset. An out-of-range answer of `late_from` to a fetch at
-    `late_offset` is in flight. The ghosts: the epoch of the record before the position on the log that gave it, 0 where
-    that log begins there, the epochs of all records read, and whether an error has just met it in the case that is
-    watched.
+    `position_epoch` is the epoch of the record before the position, or the epoch that came with a reset; 0 if unknown.
+    `raised_by` is the replica whose answer caused a reset. An out-of-range answer from `late_from` to a fetch at
+    `late_offset` is in flight. The ghosts are: the epoch of the record before the position on the log that gave the
+    position (0 if that log begins there), the epochs of all records read, and whether the consumer has just met an
+    error in the watched case.
     """
 
     doing: Doing
@@ -123,7 +126,7 @@ class Consumer(Record):
 
 
 class Budget(Record):
-    """Events that may still happen."""
+    """The remaining budget of events."""
 
     unclean_elections: Annotated[int, Range(0, C.unclean_elections)]
     shrinks: Annotated[int, Range(0, C.shrinks)]
@@ -135,8 +138,8 @@ class Budget(Record):
 class State(Record):
     """The partition: `leader[epoch]` for the epochs up to `newest`, its ISR and replicas; and the consumer.
 
-    The ghosts: by offset, the epochs of all records that were ever below a leader's high watermark; their end; and the
-    largest latest offset that a client has seen.
+    The ghosts are: by offset, the epochs of all records that were ever below a leader's high watermark; the end of
+    these records; and the largest "latest" offset that a client has seen.
     """
 
     leader: Annotated[Array[Broker], Size(C.epochs + 1)]
@@ -152,8 +155,8 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Replica 0 leads in the first epoch; all logs are empty, all are in sync, and the consumer
-    fetches from the leader at 0.
+    """Replica 0 leads in the first epoch, all logs are empty, all replicas are in sync, and the consumer fetches from
+    the leader at 0.
     """
     s.newest = FIRST
     s.isr = bits.everyone(c.replicas)

@@ -1,1 +1,1 @@
-"""The metadata quorum and the brokers of the cluster in one machine: fail-over of the active controller."""
+"""The metadata quorum and the cluster's brokers in one machine: failover of the active controller."""

@@ -1,4 +1,4 @@
-"""Brokers apply metadata, replicate, and request ISR changes. After BrokerMetadataPublisher and Partition."""
+"""Brokers apply metadata, replicate, and request ISR changes. Modelled on BrokerMetadataPublisher and Partition."""
 
 from fencepost.model.controllers import log
 from fencepost.model.controllers.constants import Applied, C
@@ -8,17 +8,19 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def leads(s: State, broker: int) -> bool:
-    """Return whether a broker believes to lead the partition; a later leader may exist."""
+    """Return whether a broker believes that it leads the partition; a later leader may exist."""
     return s.broker[broker].metadata.leader == broker
 
 
 def maximal_isr(b: Member) -> int:
-    """Return the ISR with the members that a pending change may add (KIP-497)."""
+    """Return the ISR together with the members that a pending change may add (KIP-497)."""
     return b.isr | b.proposed
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Move the leader's high watermark to the least log end in its maximal ISR, never back, and acknowledge."""
+    """Move the leader's high watermark to the smallest log end in its maximal ISR, never back, and acknowledge
+    records.
+    """
     l = s.broker[leader]
     reached = l.end
     for member in range(c.brokers):
@@ -32,7 +34,9 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def take_over(s: State, c: C, broker: int, leader_epoch: int) -> None:
-    """Lead or follow by the applied metadata; `leader_epoch` is the old one (Partition.makeLeader, makeFollower)."""
+    """Lead or follow, as the applied metadata says; `leader_epoch` is the old one (Partition.makeLeader,
+    makeFollower).
+    """
     b = s.broker[broker]
     in_new_epoch = b.metadata.leader_epoch != leader_epoch
     if in_new_epoch:
@@ -50,10 +54,11 @@ def take_over(s: State, c: C, broker: int, leader_epoch: int) -> None:
 
 @action(broker=Broker, controller=Controller, end=Offset)
 def broker_applies_metadata(s: State, c: C, broker: int, controller: int, end: int) -> None:
-    """A broker fetches from the leader of the quorum and applies the records that its high watermark covers, in a batch
-    of any size.
+    """A broker fetches from the quorum's leader and applies the records that its high watermark covers, in a batch of
+    any size.
 
-    BrokerMetadataPublisher, MetadataLoader. It accepts nothing from a leader of an epoch older than it knows.
+    BrokerMetadataPublisher, MetadataLoader. The broker accepts nothing from a leader whose epoch is older than one it
+    knows.
     """
     b, n = s.broker[broker], s.node[controller]
     require(n.leads)
@@ -72,7 +77,7 @@ def broker_applies_metadata(s: State, c: C, broker: int, controller: int, end: i
 
 @action(broker=Broker, controller=Controller)
 def broker_loads_metadata_anew(s: State, c: C, broker: int, controller: int) -> None:
-    """A broker whose metadata is not in the leader's log starts over from what the leader knows to be committed.
+    """A broker whose metadata is not in the leader's log starts again from what the leader knows to be committed.
 
     If brokers apply only committed records, this never happens.
     """
@@ -114,8 +119,8 @@ def propose(b: Member, isr: int) -> None:
 
 
 def may_join(s: State, leader: int, follower: int) -> bool:
-    """Return whether a follower's fetch lets the leader propose it: it is caught up and not
-    fenced, and nothing is pending.
+    """Return whether a follower's fetch lets the leader propose it: it is caught up, not fenced, and no change is
+    pending.
     """
     l, end = s.broker[leader], s.broker[follower].end
     return (
@@ -155,7 +160,7 @@ def follower_fetches(s: State, c: C, follower: int, leader: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def leader_shrinks_isr(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader asks to remove a follower that has been behind for too long, and waits for it until the answer."""
+    """A leader asks to remove a follower that has lagged for too long, and waits for it until the answer."""
     l = s.broker[leader]
     require(s.budget.shrinks > 0, bound=C.shrinks)
     require(leads(s, leader))
@@ -169,11 +174,11 @@ def leader_shrinks_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, controller=Controller)
 def leader_sends_request(s: State, c: C, leader: int, controller: int) -> None:
-    """A leader sends its request over the channel that it has, or first looks for the leader of the quorum
+    """A leader sends its request over the existing channel, or first looks for the quorum's leader
     (NodeToControllerRequestThread).
 
-    The channel stays when the broker hears of a later leader of the quorum: it ends with
-    NOT_CONTROLLER or a lost connection.
+    The broker keeps the channel when it learns of a later quorum leader. The channel ends with NOT_CONTROLLER or a lost
+    connection.
     """
     l, n = s.broker[leader], s.node[controller]
     is_found = n.leads and (n.epoch >= l.epoch or not c.channel_never_goes_back)
@@ -188,9 +193,7 @@ def leader_sends_request(s: State, c: C, leader: int, controller: int) -> None:
 
 @action(leader=Broker)
 def leader_asks_again(s: State, c: C, leader: int) -> None:
-    """A leader loses the connection without an answer; the controller may still act on the
-    request, if it has not yet.
-    """
+    """A leader loses the connection without an answer; the controller may still apply the request."""
     l = s.broker[leader]
     require(s.budget.resends > 0, bound=C.resends)
     require(l.request.status in (Status.SENT, Status.HANDLED, Status.ANSWERED))

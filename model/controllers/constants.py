@@ -1,7 +1,7 @@
 """Sizes, budgets and switches of the machine that couples the controllers with the brokers.
 
-A switch that defaults to on is a check or a rule of Kafka; turning it off gives the bug that it prevents. A switch that
-defaults to off adds a behaviour that Kafka has, or does not have and should not.
+A switch that is on by default is one of Kafka's checks or rules; turning it off restores the bug that it prevents. A
+switch that is off by default adds a behaviour that Kafka has, or one that it does not have and should not have.
 """
 
 from enum import IntEnum

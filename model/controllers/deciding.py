@@ -1,7 +1,7 @@
-"""Decisions of an active controller: fencing, elections of leaders, AlterPartition. After QuorumController and
-ReplicationControlManager.
+"""Decisions of an active controller: fencing, elections of leaders, AlterPartition.
 
-It decides from its memory, which includes its own writes, committed or not, and answers when they are committed.
+Modelled on QuorumController and ReplicationControlManager. The controller decides from its state in memory, which
+includes its own uncommitted writes, and sends an answer when these writes are committed.
 """
 
 from fencepost.model.controllers import log
@@ -35,7 +35,7 @@ def write(s: State, c: C, node: int) -> None:
 
 
 def elected(c: C, image: Image, isr: int, fenced: int) -> int:
-    """Return the leader with this ISR and these fenced brokers: the current one, or the first possible one, or NONE."""
+    """Return the leader for this ISR and these fenced brokers: the current one, the first possible one, or NONE."""
     if bits.contains(isr & ~fenced, image.leader):
         return image.leader
     found = NONE
@@ -55,8 +55,8 @@ def put_partition(record: Change, image: Image, isr: int, leader: int) -> None:
 
 @action(controller=Controller, broker=Broker)
 def controller_fences_broker(s: State, c: C, controller: int, broker: int) -> None:
-    """A controller fences a broker whose heartbeats stop: it loses ISR membership, unless it is the last member, and
-    leadership.
+    """A controller fences a broker whose heartbeats stop: it loses leadership, and ISR membership unless it is the last
+    member.
 
     ReplicationControlManager.handleBrokerFenced.
     """
@@ -76,8 +76,8 @@ def controller_fences_broker(s: State, c: C, controller: int, broker: int) -> No
 
 @action(controller=Controller, broker=Broker)
 def controller_unfences_broker(s: State, c: C, controller: int, broker: int) -> None:
-    """A controller that hears of a fenced broker again unfences it, and elects it if there is no
-    leader and it is in the ISR.
+    """A controller that receives a heartbeat from a fenced broker unfences it, and elects it if there is no leader and
+    it is in the ISR.
 
     ReplicationControlManager.handleBrokerUnfenced.
     """
@@ -93,12 +93,12 @@ def controller_unfences_broker(s: State, c: C, controller: int, broker: int) -> 
 
 
 def is_ahead(image: Image, leader_epoch: int, partition_epoch: int) -> bool:
-    """Return whether a request comes from a leader that knows more than the controller."""
+    """Return whether the sender of a request is a leader that knows more than the controller."""
     return leader_epoch > image.leader_epoch or partition_epoch > image.partition_epoch
 
 
 def is_current(image: Image, leader: int, leader_epoch: int, partition_epoch: int) -> bool:
-    """Return whether a request comes from the leader that the controller knows, in its epochs
+    """Return whether the sender of a request is the leader that the controller knows, in its epochs
     (validateAlterPartitionData).
     """
     return leader_epoch == image.leader_epoch and partition_epoch == image.partition_epoch and leader == image.leader
@@ -133,7 +133,7 @@ def controller_applies_alter_partition(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def controller_finds_replica_ineligible(s: State, c: C, leader: int) -> None:
-    """A controller refuses an ISR with a fenced member; every epoch is current (INELIGIBLE_REPLICA)."""
+    """A controller refuses an ISR with a fenced member although every epoch is current (INELIGIBLE_REPLICA)."""
     request = s.broker[leader].request
     n = s.node[request.to]
     require(request.status == Status.SENT)
@@ -157,8 +157,8 @@ def controller_refuses_alter_partition(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def request_finds_no_controller(s: State, c: C, leader: int) -> None:
-    """A controller that is not active, or knows less than the leader, answers NOT_CONTROLLER: the leader looks for the
-    active one.
+    """A controller that is not active, or knows less than the leader, answers NOT_CONTROLLER, so that the leader looks
+    for the active controller.
     """
     request = s.broker[leader].request
     n = s.node[request.to]
@@ -182,7 +182,7 @@ def controller_answers(s: State, c: C, leader: int) -> None:
 
 @action(m=InFlight("late_requests"))
 def controller_handles_late_request(s: State, c: C, m: LateRequest) -> None:
-    """A controller commits the ISR of a request that its sender has since sent again."""
+    """A controller commits the ISR of a request that its sender has already resent."""
     n = s.node[m.to]
     require(is_active(s, c, m.to))
     require(s.budget.decisions > 0, bound=C.decisions)

@@ -1,4 +1,4 @@
-"""The metadata log and its result, and the log of the partition."""
+"""The metadata log and the state that results from it, and the log of the partition."""
 
 from fencepost.model.controllers.state import Change, Image, Member, Node
 
@@ -19,7 +19,7 @@ def replay(image: Image, change: Change) -> None:
 
 
 def truncate(n: Node, offset: int) -> None:
-    """Drop the records of the metadata log at `offset` and after it."""
+    """Remove the records of the metadata log at `offset` and above."""
     for dropped in range(offset, n.end):
         n.log[dropped].epoch = 0
         n.log[dropped].changes_partition = False
@@ -33,7 +33,7 @@ def truncate(n: Node, offset: int) -> None:
 
 
 def last_epoch(n: Node) -> int:
-    """Return the epoch of the last record; the first one is never dropped."""
+    """Return the epoch of the last record; the first record is never removed."""
     return n.log[max(n.end - 1, 0)].epoch
 
 
@@ -44,7 +44,9 @@ def is_up_to_date(candidate: Node, voter: Node) -> bool:
 
 
 def agreed_end(l: Node, f: Node) -> int:
-    """Return the offset up to which two logs agree: an offset and its epoch give a record, and all before it."""
+    """Return the offset up to which two logs agree: an offset and its epoch identify a record and all records before
+    it.
+    """
     end = 0
     for offset in range(min(l.end, f.end)):
         if end == offset and l.log[offset].epoch == f.log[offset].epoch:
@@ -62,7 +64,7 @@ def epoch_start(n: Node) -> int:
 
 
 def truncate_data(b: Member, offset: int) -> None:
-    """Drop the records of the partition at `offset` and after it."""
+    """Remove the records of the partition at `offset` and above."""
     for dropped in range(offset, b.end):
         b.log[dropped].record = 0
         b.log[dropped].epoch = 0

@@ -1,4 +1,4 @@
-"""The controllers' quorum: elections, the metadata log, restarts. After KafkaRaftClient and LeaderState."""
+"""The controllers' quorum: elections, the metadata log, restarts. Modelled on KafkaRaftClient and LeaderState."""
 
 from fencepost.model.controllers import log
 from fencepost.model.controllers.constants import C
@@ -13,7 +13,7 @@ def has_later_leader(s: State, c: C, node: int) -> bool:
 
 
 def is_active(s: State, c: C, node: int) -> bool:
-    """Return whether a controller believes that it is active, and decides.
+    """Return whether a controller believes that it is active, and therefore decides.
 
     It is active once it has applied everything up to the start of its epoch (KafkaRaftClient.maybeFireLeaderChange).
     """
@@ -22,7 +22,9 @@ def is_active(s: State, c: C, node: int) -> bool:
 
 
 def replay_committed(s: State, node: int) -> None:
-    """Apply committed records that are not in memory yet; an active controller applies its own when it writes."""
+    """Apply committed records that are not in memory yet; an active controller applies its own records when it writes
+    them.
+    """
     n = s.node[node]
     for offset in range(n.replayed, n.high_watermark):
         log.replay(n.memory, n.log[offset])
@@ -32,7 +34,8 @@ def replay_committed(s: State, node: int) -> None:
 def forget_commits(s: State, c: C, node: int) -> None:
     """Revert to what is known to be committed (QuorumController.renounce, SnapshotRegistry.revertToSnapshot).
 
-    A controller that does not lead need not know how much that is: it replays its log once it leads and knows this.
+    A controller that does not lead need not know which records are committed: it replays its log once it leads and
+    knows.
     """
     n = s.node[node]
     known = n.high_watermark
@@ -46,14 +49,14 @@ def forget_commits(s: State, c: C, node: int) -> None:
 
 
 def leave_requests(s: State, c: C, node: int) -> None:
-    """Fail the requests that wait for what this controller wrote to be committed (DeferredEventQueue.failAll)."""
+    """Fail the requests that wait until this controller's writes are committed (DeferredEventQueue.failAll)."""
     for b in s.broker:
         if b.request.status == Status.HANDLED and b.request.to == node:
             say_not_controller(c, b)
 
 
 def step_down(s: State, c: C, node: int) -> None:
-    """Stop leading, if it does."""
+    """Stop leading, if this controller leads."""
     n = s.node[node]
     if n.leads:
         n.leads = False
@@ -64,7 +67,9 @@ def step_down(s: State, c: C, node: int) -> None:
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Move the high watermark to what a majority has: never back, and only beyond the epoch's start (LeaderState)."""
+    """Move the high watermark to what a majority has reached: never back, and only beyond the epoch's start
+    (LeaderState).
+    """
     l = s.node[leader]
     highest = 0
     for one in range(c.controllers):
@@ -95,11 +100,11 @@ def highest_epoch(s: State, c: C, members: int) -> int:
 
 @action(candidate=Controller, electors=Controllers)
 def quorum_elects_controller(s: State, c: C, candidate: int, electors: int) -> None:
-    """A majority elects a controller whose log is as up to date as theirs, in an epoch that none
-    of them has seen (KIP-595).
+    """A majority elects a controller whose log is as up to date as theirs, in an epoch that none of them has seen
+    (KIP-595).
 
-    It writes a LeaderChange record at once. The former leader may be outside the majority, and still believe that it
-    leads.
+    It writes a LeaderChange record immediately. The former leader may be outside the majority, and still believe that
+    it leads.
     """
     n = s.node[candidate]
     epoch = highest_epoch(s, c, electors) + 1
@@ -119,7 +124,9 @@ def quorum_elects_controller(s: State, c: C, candidate: int, electors: int) -> N
 
 @action(controller=Controller, leader=Controller)
 def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) -> None:
-    """A controller that believes that it leads hears of a later leader: it resigns, and reverts uncommitted changes."""
+    """A controller that believes that it leads learns of a later leader: it resigns, and reverts uncommitted
+    changes.
+    """
     require(s.node[controller].leads)
     require(s.node[leader].leads)
     require(s.node[leader].epoch > s.node[controller].epoch)
@@ -129,11 +136,11 @@ def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) ->
 
 @action(follower=Controller, leader=Controller, arrives=Flag)
 def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> None:
-    """A voter fetches from the leader, whose epoch it enters, and the leader counts it: its log is truncated where it
-    diverges, or grows.
+    """A voter fetches from the leader and enters its epoch; its log is truncated where it diverges, or grows, and the
+    leader counts it.
 
-    KafkaRaftClient.handleFetchRequest: a fetch tells the leader where the log ended before it. A fetch that changes
-    nothing is left out. The answer may be lost, so that only the leader learns something.
+    KafkaRaftClient.handleFetchRequest: a fetch reports where the log ended before it. A fetch that changes nothing is
+    left out. The answer may be lost, so that only the leader learns something.
     """
     f, l = s.node[follower], s.node[leader]
     agreed = log.agreed_end(l, f)
@@ -165,7 +172,7 @@ def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> N
 def controller_restarts(s: State, c: C, controller: int, end: int) -> None:
     """A controller restarts: its log and epoch are on disk, it no longer leads, and does not know what is committed.
 
-    A leader may lose its unconfirmed writes of its epoch.
+    A leader may lose the writes of its epoch that no other voter has confirmed.
     """
     n = s.node[controller]
     require(s.budget.crashes > 0, bound=C.crashes)

@@ -1,25 +1,25 @@
 """State of the coupled machine, and its initial state.
 
-Simplified, to keep states small:
+The model simplifies Kafka to keep states small:
 
-* An election of a controller is one step in which a smallest majority grants its votes. Other possible voters learn of
+* The election of a controller is one step in which a smallest majority grants its votes. Other possible voters learn of
   it later.
-* A voter's fetch and its answer are one step, unless the answer is lost; so are a broker's, which gets metadata in
-  batches of any size.
-* What is committed concerns a controller only while it leads: no other controller decides or distributes metadata. So
-  high watermark and memory are those of leaders, and a new leader applies its log from the start once it knows what is
-  committed.
-* A leader that is elected again in the next epoch starts over like any other. Kafka's continues with its memory and its
-  answers, which is equivalent: its log is unchanged.
-* A broker keeps what it has applied, not what it has fetched beyond that: it is never read, and would be truncated if
-  it diverges.
-* A follower's fetch of the partition and its answer are one step, and bring all records. A new leader epoch makes a
-  leader forget what it knew of its followers, and metadata that is not news to a leader does not affect its pending
-  change (the machine `replication` has what Kafka does instead).
-* Brokers neither stop nor restart, and keep their logs; fencing strikes any broker. There is no ELR, no min ISR, no
+* A voter's fetch and its answer are one step, unless the answer is lost. A broker's fetch and its answer are one step
+  too, which brings metadata in batches of any size.
+* A controller needs to know what is committed only while it leads: no other controller decides or distributes metadata.
+  Therefore only leaders have a high watermark and a memory, and a new leader applies its log from the start once it
+  knows what is committed.
+* A leader that is re-elected in the next epoch starts again like any other. Kafka's leader continues with its memory
+  and its answers, which is equivalent, because its log is unchanged.
+* A broker keeps what it has applied, but not what it has fetched beyond that, which is never read and would be
+  truncated if it diverged.
+* A follower's fetch of the partition and its answer are one step, and bring all records. In a new leader epoch, a
+  leader forgets what it knew of its followers, and metadata that is not news to a leader does not affect its pending
+  change (the machine `replication` models what Kafka does instead).
+* Brokers neither stop nor restart, and keep their logs; any broker may be fenced. There is no ELR, no min ISR, and no
   unclean election.
 * A leader requests one ISR change at a time. A request that its sender no longer waits for is dropped; only copies of
-  resent requests are kept, as far as there is room.
+  resent requests are kept, if there is room.
 * A restart is one step.
 """
 
@@ -62,20 +62,20 @@ Offset = Annotated[int, Range(0, LOG_SIZE)]
 MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
 LeaderEpoch = Annotated[int, Range(0, C.decisions * 3)]
 PartitionEpoch = Annotated[int, Range(0, C.decisions * 3)]
-"""More than the number of decisions, because an unreverted memory counts some of them again."""
+"""An upper bound on the number of decisions: it is higher because an unreverted memory counts some of them again."""
 DataOffset = Annotated[int, Range(0, C.max_records)]
 MaybeDataOffset = Annotated[int, Range(NONE, C.max_records)]
 RecordId = Annotated[int, Range(0, C.max_records)]
-"""Records of the partition are numbered from 1 in the order in which leaders append them; 0 is no record."""
+"""Records of the partition are numbered from 1 in the order in which leaders append them; 0 means no record."""
 
 
 class Change(Record):
     """A record of the metadata log, as a difference (PartitionChangeRecord, BrokerRegistrationChangeRecord).
 
-    A change of the partition gives the ISR, 0 if unchanged, and with `elects` the leader; epochs are counted during
-    replay. `subject` is the broker that it fences, or unfences, as a set. A record that changes nothing starts an
-    epoch. `ghost_is_late`: it was written after a later controller had been elected; for a committed record, that the
-    same controller has committed it in the same epoch.
+    A change of the partition contains the ISR (0 if unchanged) and, with `elects`, the leader; epochs are counted
+    during replay. `subject` is the set with the broker that it fences or unfences. A record that changes nothing starts
+    an epoch. `ghost_is_late`: the record was written after a later controller had been elected; for a committed record,
+    the same controller has committed it in the same epoch.
     """
 
     epoch: Epoch
@@ -89,7 +89,7 @@ class Change(Record):
 
 
 class Image(Record):
-    """Result of a prefix of the metadata log: the partition, and the brokers that are fenced."""
+    """The result of a prefix of the metadata log: the partition, and the fenced brokers."""
 
     leader: MaybeBroker
     leader_epoch: LeaderEpoch
@@ -102,8 +102,8 @@ class Node(Record):
     """A controller: a voter of the quorum, and the state machine on top of it.
 
     `leads`: it believes that it leads the quorum; a later leader may exist. A leader keeps in `known_end` the offset of
-    each voter's last fetch in its epoch. `memory` is the state from which it decides, `replayed` the number of log
-    records in it: those below its `high_watermark` and, while it is active, its own.
+    each voter's last fetch in its epoch. `memory` is the state on which it bases decisions, `replayed` the number of
+    log records in it: those below its `high_watermark` and, while it is active, its own.
     """
 
     epoch: Epoch
@@ -119,8 +119,8 @@ class Node(Record):
 class Request(Record):
     """A leader's AlterPartition request, and the answer to it.
 
-    Once handled, the answer is `reply`, sent when the high watermark reaches `offset`, where the controller's log
-    ended.
+    Once the request is handled, the answer is in `reply`. It is sent when the high watermark reaches `offset`, the end
+    of the controller's log at that time.
     """
 
     status: Status
@@ -142,10 +142,10 @@ class Entry(Record):
 class Member(Record):
     """A broker: its metadata and its replica of the partition.
 
-    `epoch` is the latest controller epoch that it knows of; `applied` the number of metadata records that it has
-    applied, and `applied_epoch` the epoch of the last. `channel` is the controller to which it sends requests, until
-    that one fails. A leader keeps `isr` and `partition_epoch` as last heard, the ISR that it has `proposed`, 0 for
-    none, and the log end of each follower's last fetch in its leader epoch.
+    `epoch` is the latest controller epoch that it knows, `applied` the number of metadata records that it has applied,
+    and `applied_epoch` the epoch of the last of them. `channel` is the controller to which it sends requests, until
+    that one fails. A leader keeps the last known `isr` and `partition_epoch`, the ISR that it has `proposed` (0 if
+    none), and the log end of each follower's last fetch in its leader epoch.
     """
 
     epoch: Epoch
@@ -164,7 +164,9 @@ class Member(Record):
 
 
 class LateRequest(Record):
-    """A copy of a request that was sent again: a controller may still act on it, but its answer is not awaited."""
+    """A copy of a request that was resent: a controller may still act on it, but its sender does not wait for the
+    answer.
+    """
 
     to: Controller
     leader: Broker
@@ -174,7 +176,7 @@ class LateRequest(Record):
 
 
 class Budget(Record):
-    """Events that may still happen."""
+    """The remaining budget of events."""
 
     decisions: Annotated[int, Range(0, C.decisions)]
     fences: Annotated[int, Range(0, C.fences)]

@@ -1,10 +1,10 @@
-"""An idempotent producer, without transactions, with several requests in flight over changes of the leader.
+"""An idempotent producer without transactions, with several requests in flight across changes of the leader.
 
-After Sender, RecordAccumulator, TransactionManager and TxnPartitionEntry; ProducerAppendInfo and ProducerStateManager.
-Folded: there are one partition, two brokers that take turns as its leader, and batches of one record; the log is that
-of the leader, of which the next one has what is committed and possibly more; a broker handles the requests of a
-connection one after the other, and answers when the record is committed; a batch expires only while it waits to be
-sent again. The two batches that a broker recognizes stand for Kafka's five, and `in_flight` for five requests.
+Modelled on Sender, RecordAccumulator, TransactionManager, TxnPartitionEntry, ProducerAppendInfo and
+ProducerStateManager. Simplifications: There are one partition, two brokers that take turns as its leader, and batches
+of one record. The log is the leader's; the next leader has what is committed and possibly more. A broker handles the
+requests on a connection one after the other, and answers when the record is committed. A batch expires only while it
+waits to be resent. The two batches that a broker recognizes stand for Kafka's five, and `in_flight` for five requests.
 """
 
 from enum import IntEnum
@@ -33,7 +33,7 @@ BROKERS = 2
 
 
 class Stage(IntEnum):
-    """The stage of a batch: without a sequence; on a connection; handled by the broker; to be sent again; over."""
+    """The stage of a batch: without a sequence; on a connection; handled by the broker; to be resent; finished."""
 
     WAITING = 0
     SENT = 1
@@ -98,7 +98,7 @@ Offset = Annotated[int, Range(0, C.log_size)]
 class Batch(Record):
     """A batch of the application, with producer epoch and sequence once it was sent. `reset`: it was renumbered.
 
-    `offset` is where the broker that handled it has it.
+    `offset` is its offset at the broker that handled it.
     """
 
     stage: Stage
@@ -126,7 +126,7 @@ class Request(Record):
 
 
 class Budget(Record):
-    """Events that may still happen."""
+    """The remaining budget of events."""
 
     elections: Annotated[int, Range(0, C.elections)]
     disconnects: Annotated[int, Range(0, C.disconnects)]
@@ -137,11 +137,11 @@ class Budget(Record):
 
 
 class State(Record):
-    """The leader, the producer's belief in one, the log, and the producer.
+    """The leader, the producer's view of the leader, the log, and the producer.
 
-    A broker knows of the batches since its `snapshot`, with the last one before, and of none below `forgotten`. The
-    producer has its `epoch`, that of its sequences, the next sequence, the last acknowledged one, and that after an
-    expired batch whose fate is unresolved (0: none).
+    A broker knows the batches since its `snapshot` and the last one before it, but no batch below `forgotten`. The
+    producer has its `epoch`, the epoch of its sequences, the next sequence, the last acknowledged one, and the sequence
+    after an expired batch whose fate is unresolved (0 if there is no such batch).
     """
 
     leader: Broker
@@ -191,7 +191,7 @@ def duplicate_of(s: State, c: C, broker: int, epoch: int, sequence: int) -> int:
     """Return the offset of a batch among the last ones that a leader knows, or NONE
     (ProducerStateEntry.findDuplicateBatch).
 
-    A new epoch forgets the batches of the previous one.
+    In a new epoch, the batches of the previous one are no longer recognized.
     """
     found = NONE
     for place in range(c.log_size):
@@ -223,7 +223,7 @@ def answer_to(s: State, c: C, broker: int, epoch: int, sequence: int) -> Answer:
 def next_request(s: State, c: C, broker: int) -> int:
     """Return the index of the first request on a connection that the broker has yet to handle, or NONE.
 
-    The broker handles no further request until it has answered: none while a batch waits to be committed.
+    The broker takes no further request while the batch of the previous one waits to be committed.
     """
     place = 0
     for request in s.connection[broker]:
@@ -245,7 +245,7 @@ def is_there(s: State, c: C, end: int, request: Request) -> bool:
 
 @action(broker=Broker)
 def broker_handles_request(s: State, c: C, broker: int) -> None:
-    """A broker appends the next batch of a connection if it leads and the batch follows the one before."""
+    """A broker appends the next batch of a connection if it leads and the batch follows the previous one."""
     place = next_request(s, c, broker)
     require(place != NONE)
     request = s.connection[broker][place]
@@ -273,14 +273,14 @@ def broker_handles_request(s: State, c: C, broker: int) -> None:
 
 @action()
 def high_watermark_advances(s: State, c: C) -> None:
-    """The other broker has the next record, so it is committed."""
+    """The other broker has replicated the next record, so it is committed."""
     require(s.high_watermark < s.end)
     s.high_watermark += 1
 
 
 @action(end=Offset)
 def controller_elects_leader(s: State, c: C, end: int) -> None:
-    """The other broker becomes the leader: its log has what is committed, and possibly more."""
+    """The other broker becomes the leader; its log contains what is committed, and possibly more."""
     require(s.budget.elections > 0, bound=C.elections)
     require(s.high_watermark <= end <= s.end)
     s.budget.elections -= 1
@@ -297,7 +297,7 @@ def controller_elects_leader(s: State, c: C, end: int) -> None:
 
 @action()
 def broker_restarts(s: State, c: C) -> None:
-    """The broker that does not lead stops cleanly, writes a snapshot, comes back with it, and is in sync again."""
+    """The broker that does not lead stops cleanly, writes a snapshot, restarts with it, and is in sync again."""
     require(s.budget.restarts > 0, bound=C.restarts)
     s.budget.restarts -= 1
     s.snapshot[1 - s.leader] = s.high_watermark
@@ -305,7 +305,7 @@ def broker_restarts(s: State, c: C) -> None:
 
 @action()
 def records_are_deleted(s: State, c: C) -> None:
-    """All committed records are deleted; until 2.3 brokers then forgot producers that had no other ones."""
+    """All committed records are deleted; until 2.3, brokers then forgot producers that had no other records."""
     require(s.budget.deletions > 0, bound=C.deletions)
     require(s.deleted < s.high_watermark)
     s.budget.deletions -= 1
@@ -323,7 +323,7 @@ def is_unfinished(batch: Batch) -> bool:
 
 
 def first_unfinished(s: State, c: C) -> int:
-    """Return the unfinished batch with the lowest sequence, or NONE: batches are numbered in their order."""
+    """Return the unfinished batch with the lowest sequence, or NONE: batches are numbered in order."""
     for number in range(c.batches):
         if is_unfinished(s.batch[number]):
             return number
@@ -331,7 +331,7 @@ def first_unfinished(s: State, c: C) -> int:
 
 
 def number_anew(s: State, c: C, epoch: int) -> None:
-    """Renumber all unfinished batches from 0 on in an epoch (TxnPartitionEntry.startSequencesAtBeginning)."""
+    """Renumber all unfinished batches from 0 in an epoch (TxnPartitionEntry.startSequencesAtBeginning)."""
     sequence = 0
     for number in range(c.batches):
         batch = s.batch[number]
@@ -353,7 +353,7 @@ def open_epoch(s: State, c: C) -> None:
 
 
 def fail_all(s: State, c: C, number: int) -> None:
-    """Fail a batch and all that are to be sent again, and get a new producer id, as before KIP-360."""
+    """Fail a batch and all that wait to be resent, and get a new producer id, as before KIP-360."""
     for other in range(c.batches):
         if other == number or s.batch[other].stage == Stage.RETRYING:
             s.batch[other].stage = Stage.FAILED
@@ -368,10 +368,11 @@ def retry(s: State, c: C, number: int) -> None:
 
 @action(number=Number)
 def producer_sends_batch(s: State, c: C, number: int) -> None:
-    """The producer sends the first batch of its queue to the broker that it believes to lead.
+    """The producer sends the first batch of its queue to the broker that it believes to be the leader.
 
-    A batch that was sent keeps its sequence. A new one gets the next; it waits until all batches of an older epoch are
-    over, and until the fate of an expired one is known (RecordAccumulator.shouldStopDrainBatchesForPartition).
+    A batch that was sent before keeps its sequence. A new one gets the next sequence; it waits until all batches of an
+    older epoch are finished and the fate of an expired one is known
+    (RecordAccumulator.shouldStopDrainBatchesForPartition).
     """
     batch = s.batch[number]
     first = first_unfinished(s, c)
@@ -399,10 +400,10 @@ def producer_sends_batch(s: State, c: C, number: int) -> None:
 
 @action(broker=Broker)
 def producer_receives_answer(s: State, c: C, broker: int) -> None:
-    """The producer receives the first answer of a connection (Sender.completeBatch, TransactionManager.canRetry).
+    """The producer receives the first answer on a connection (Sender.completeBatch, TransactionManager.canRetry).
 
-    A leader answers when the record is committed, or when it leads no longer. A batch that is out of order is sent
-    again; if it is the next one there is a gap, which opens an epoch.
+    A leader answers when the record is committed, or when it no longer leads. A batch that is out of order is resent,
+    but if it is the next one in sequence, there is a gap, which opens an epoch.
     """
     require(len(s.connection[broker]) > 0)
     request = s.connection[broker][0]
@@ -443,7 +444,7 @@ def producer_receives_answer(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def connection_ends(s: State, c: C, broker: int) -> None:
-    """A connection ends before the answers arrive: the producer does not know what was written, and tries again."""
+    """A connection ends before the answers arrive: the producer does not know what was written, and retries."""
     require(s.budget.disconnects > 0, bound=C.disconnects)
     require(len(s.connection[broker]) > 0)
     s.budget.disconnects -= 1
@@ -461,7 +462,7 @@ def producer_learns_leader(s: State, c: C) -> None:
 
 @action(number=Number)
 def batch_expires(s: State, c: C, number: int) -> None:
-    """A batch that is to be sent again reaches its delivery timeout, and nobody knows whether it was written."""
+    """A batch that waits to be resent reaches its delivery timeout, and it is unknown whether it was written."""
     batch = s.batch[number]
     require(s.budget.expiries > 0, bound=C.expiries)
     require(batch.stage == Stage.RETRYING)
@@ -473,9 +474,9 @@ def batch_expires(s: State, c: C, number: int) -> None:
 
 @action()
 def producer_resolves_expiry(s: State, c: C) -> None:
-    """With nothing unfinished the producer compares the next sequence with the last acknowledged one.
+    """If all batches are finished, the producer compares the next sequence with the last acknowledged one.
 
-    If there is something between them, a new epoch begins (TransactionManager.maybeResolveSequences).
+    If there are sequences between them, a new epoch begins (TransactionManager.maybeResolveSequences).
     """
     is_resolved = s.next_sequence == s.acknowledged + 1
     require(s.unresolved > 0)
@@ -489,9 +490,10 @@ def producer_resolves_expiry(s: State, c: C) -> None:
 
 @action()
 def another_partition_opens_epoch(s: State, c: C) -> None:
-    """The producer opens an epoch because of another partition; batches of this one keep theirs until they are over.
+    """The producer opens an epoch because of another partition; this one's batches keep their epoch until they are
+    finished.
 
-    librdkafka waits for the answers on their way, and then numbers what is left anew.
+    librdkafka waits for the answers in flight, and then renumbers the remaining batches.
     """
     require(s.budget.other_bumps > 0, bound=C.other_bumps)
     require(s.epoch < c.epochs, bound=C.epochs)

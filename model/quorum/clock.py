@@ -1,4 +1,4 @@
-"""Time: the remainder of every delay, lowered one tick at a time. The state has no absolute time."""
+"""Time: the remainder of every delay, decremented tick by tick. The state has no absolute time."""
 
 from fencepost.model.language import NONE, action, require
 from fencepost.model.quorum.broker import applicable_end
@@ -7,8 +7,8 @@ from fencepost.model.quorum.state import State, is_everyone_connected
 
 
 def is_urgent(s: State, c: C, node: int) -> bool:
-    """Return whether a message or a timeout of this node is due now, or there is something to apply: this comes before
-    time advances.
+    """Return whether a message or a timeout of this node is due now, or it has records to apply, all before time
+    advances.
     """
     n = s.node[node]
     return (n.leader != NONE and n.fetch.remaining == 0) or n.applied < applicable_end(s, c, node)

@@ -1,8 +1,8 @@
 """Sizes, budgets and switches of the quorum model.
 
-A switch that defaults to on is a check or a rule of Kafka; turning it off gives the bug that it prevents. A switch that
-defaults to off adds a feature, or a behaviour that Kafka has or had and should not have. `clock` adds time: without it
-messages and timeouts come in any order, and the constants after it have no effect.
+A switch that is on by default is one of Kafka's checks or rules; turning it off restores the bug that it prevents. A
+switch that is off by default adds a feature, or a behaviour that Kafka has or had but should not have. `clock` adds
+time: without it, messages and timeouts come in any order, and the constants after it have no effect.
 """
 
 from enum import IntEnum
@@ -19,7 +19,7 @@ class Completion(IntEnum):
 
 
 class Source(IntEnum):
-    """How a leader knows the high watermark of a replica."""
+    """How a leader knows a replica's high watermark."""
 
     REPORTED = 0
     REMEMBERED = 1
@@ -34,7 +34,7 @@ class Report(IntEnum):
 
 
 class Emptiness(IntEnum):
-    """How far a leader looks for records before it parks a consumer's fetch."""
+    """Up to where a leader looks for records before it parks a consumer's fetch."""
 
     LOG_END = 0
     HIGH_WATERMARK = 1

@@ -1,4 +1,4 @@
-"""Elections, restarts, and announcements of leaders. After QuorumState and KafkaRaftClient."""
+"""Elections, restarts, and announcements of leaders. Modelled on QuorumState and KafkaRaftClient."""
 
 from fencepost.model.language import NONE, action, bits, fits, require
 from fencepost.model.quorum import log
@@ -9,7 +9,9 @@ from fencepost.model.quorum.state import LEADER_CHANGE, Id, Ids, Node, Phase, Ro
 
 
 def leave_fetch_behind(s: State, c: C, node: int) -> None:
-    """Leave the node's fetch on its way to the leader that it stops following; without room for it, it is lost."""
+    """Leave the node's fetch in flight to the leader that it stops following; if there is no room, the fetch is
+    lost.
+    """
     n = s.node[node]
     is_fetching = n.leader != NONE and n.fetch.phase == Phase.SENT
     if is_fetching and fits(len(s.late_fetches) < c.late_fetches, bound=C.late_fetches):
@@ -17,7 +19,7 @@ def leave_fetch_behind(s: State, c: C, node: int) -> None:
 
 
 def forget_leadership(s: State, c: C, node: int) -> None:
-    """Resign: followers are notified, or find out, and wait for the next leader."""
+    """Resign: followers are notified, or find out themselves, and wait for the next leader."""
     n = s.node[node]
     for f in s.node:
         if f.leader == node:
@@ -50,7 +52,7 @@ def leave_epoch(s: State, c: C, node: int) -> None:
 
 
 def become_leader(s: State, c: C, node: int, epoch: int) -> None:
-    """Start an epoch as its leader: no high watermark is known, and a LeaderChange record is written at once."""
+    """Start an epoch as its leader: its high watermark is unknown, and it immediately writes a LeaderChange record."""
     n = s.node[node]
     leave_epoch(s, c, node)
     n.role = Role.LEADER
@@ -66,7 +68,7 @@ def become_leader(s: State, c: C, node: int, epoch: int) -> None:
 
 
 def follow(s: State, c: C, node: int, leader: int) -> None:
-    """Follow a leader, and fetch from it."""
+    """Follow a leader and fetch from it."""
     n = s.node[node]
     has_fetched = n.lost > 0 and n.fetched and n.epoch == s.node[leader].epoch
     leave_epoch(s, c, node)
@@ -86,7 +88,7 @@ def majority(members: int) -> int:
 
 
 def followers_of(s: State, c: C, leader: int) -> int:
-    """Return the voters that follow this leader, in its epoch."""
+    """Return the voters that follow this leader in its epoch."""
     following = 0
     for node in range(c.nodes):
         if s.node[node].leader == leader and not s.node[node].failed:
@@ -104,23 +106,23 @@ def is_followed_by_majority(s: State, c: C, leader: int) -> bool:
 
 
 def entered_epoch(c: C, n: Node) -> int:
-    """Return the epoch from which a node stands; with pre-votes a leader that resigned enters the next one first."""
+    """Return the epoch from which a node stands; with pre-votes, a leader that resigned first enters the next epoch."""
     return n.epoch + 1 if c.pre_vote and n.role == Role.RESIGNED else n.epoch
 
 
 def trusts_leader(s: State, c: C, node: int) -> bool:
-    """Return whether a node leads, or follows a leader that it has fetched from: then it grants
-    no pre-vote in its epoch.
+    """Return whether a node leads, or follows a leader from which it has fetched; it then grants no pre-vote in its
+    epoch.
     """
     n = s.node[node]
     return leads(s, node) or (n.leader != NONE and (n.fetched or not c.fresh_followers_grant))
 
 
 def grants_pre_vote(s: State, c: C, voter: int, candidate: int) -> bool:
-    """Return whether a voter would vote for the candidate, and hears of no leader in the epoch that this
-    one stands from (KIP-996).
+    """Return whether a voter would vote for the candidate, and hears from no leader in the epoch from which the
+    candidate stands (KIP-996).
 
-    A node that is asked from a later epoch forgets its leader.
+    A voter that gets a request from a later epoch forgets its leader.
     """
     v, n = s.node[voter], s.node[candidate]
     epoch = entered_epoch(c, n)
@@ -129,7 +131,7 @@ def grants_pre_vote(s: State, c: C, voter: int, candidate: int) -> bool:
 
 
 def would_win(s: State, c: C, candidate: int) -> bool:
-    """Return whether a majority of the voters would vote for a candidate that hears of no leader itself."""
+    """Return whether a majority of the voters would vote for a candidate that hears from no leader itself."""
     voters = voters_of(s, c, s.node[candidate])
     granting = 0
     for voter in range(c.nodes):
@@ -139,15 +141,16 @@ def would_win(s: State, c: C, candidate: int) -> bool:
 
 
 def hears_nothing(s: State, c: C, node: int) -> bool:
-    """Return whether a node neither leads nor follows: with pre-votes this is required before it is elected, or elects
-    in its own epoch.
+    """Return whether a node neither leads nor follows.
+
+    With pre-votes, a node must be in this state before it is elected, or votes in its own epoch.
     """
     return s.node[node].leader == NONE and not leads(s, node)
 
 
 def may_grant_pre_vote(s: State, c: C, elector: int, epoch: int) -> bool:
-    """Return whether an elector may grant a pre-vote in an epoch: one that is later than its own, or in
-    which it trusts no leader.
+    """Return whether an elector may grant a pre-vote in an epoch: one that is later than its own, or in which it trusts
+    no leader.
     """
     return s.node[elector].epoch < epoch or not trusts_leader(s, c, elector)
 
@@ -163,8 +166,8 @@ def highest_epoch(s: State, c: C, members: int) -> int:
 
 @action(candidate=Id, electors=Ids)
 def quorum_elects(s: State, c: C, candidate: int, electors: int) -> None:
-    """A majority elects a candidate whose log is as up to date as theirs, in an epoch that none
-    of them has seen (KIP-595).
+    """A majority elects a candidate whose log is as up to date as theirs, in an epoch that none of them has seen
+    (KIP-595).
     """
     n = s.node[candidate]
     require(not c.real_votes)
@@ -199,7 +202,7 @@ def quorum_elects(s: State, c: C, candidate: int, electors: int) -> None:
 
 @action(node=Id)
 def voter_stands(s: State, c: C, node: int) -> None:
-    """A voter that hears of no leader stands for the next epoch and votes for itself."""
+    """A voter that hears from no leader stands for the next epoch and votes for itself."""
     n = s.node[node]
     require(c.real_votes)
     require(bits.contains(voters_of(s, c, n), node))
@@ -217,9 +220,9 @@ def voter_stands(s: State, c: C, node: int) -> None:
 
 @action(voter=Id, candidate=Id)
 def voter_votes(s: State, c: C, voter: int, candidate: int) -> None:
-    """A voter that hears of a candidate enters its epoch, and votes for it unless its own log is ahead.
+    """A voter that receives a candidate's request enters its epoch, and votes for it unless its own log is ahead.
 
-    It votes once per epoch. A request of a candidate that no longer stands has no notable effect.
+    It votes once per epoch. A request from a candidate that no longer stands has no notable effect.
     """
     v, n = s.node[voter], s.node[candidate]
     epoch = n.epoch
@@ -248,9 +251,10 @@ def candidate_wins(s: State, c: C, candidate: int) -> None:
 
 
 def hears_of(s: State, c: C, node: int, leader: int) -> bool:
-    """Return whether a node hears of a leader: a voter directly, an observer from a node that it asks.
+    """Return whether a node hears from a leader: a voter directly, an observer from a node that it asks.
 
-    Before KAFKA-19354 an observer whose fetch timeout has passed keeps asking, although it is told of the same leader.
+    Before KAFKA-19354, an observer whose fetch timeout has passed keeps asking although the answers name the same
+    leader.
     """
     n = s.node[node]
     heeds = c.observers_return or n.lost == 0 or n.epoch < s.node[leader].epoch
@@ -275,8 +279,8 @@ def node_learns_leader(s: State, c: C, node: int, leader: int) -> None:
 
 @action(node=Id)
 def voter_hears_nothing(s: State, c: C, node: int) -> None:
-    """The fetch timeout of a voter passes: it stops following, stays in its epoch, and asks for
-    pre-votes (ProspectiveState).
+    """The fetch timeout of a voter expires: it stops following, stays in its epoch, and asks for pre-votes
+    (ProspectiveState).
     """
     require(c.pre_vote)
     require(s.node[node].leader != NONE)
@@ -287,7 +291,7 @@ def voter_hears_nothing(s: State, c: C, node: int) -> None:
 
 @action(node=Id)
 def observer_hears_nothing(s: State, c: C, node: int) -> None:
-    """The fetch timeout of an observer passes: it asks the nodes that it was configured with for the leader."""
+    """The fetch timeout of an observer expires: it asks its configured nodes for the leader."""
     n = s.node[node]
     require(s.budget.fetch_timeouts > 0, bound=C.fetch_timeouts)
     require(n.leader != NONE)
@@ -327,7 +331,7 @@ def removed_leader_resigns(s: State, c: C, leader: int) -> None:
 
 
 def restart(s: State, c: C, node: int) -> None:
-    """Restart: log, epoch and vote are on disk, the high watermark is not, and a leader has resigned."""
+    """A node restarts: log, epoch and vote are on disk, the high watermark is not, and a leader counts as resigned."""
     n = s.node[node]
     resumes = c.resumes_leadership and n.role == Role.LEADER
     has_led = c.check_quorum and n.role in (Role.LEADER, Role.RESIGNED)
@@ -351,7 +355,7 @@ def unflushed(n: Node) -> int:
 
 @action(node=Id, loses=bool)
 def node_restarts(s: State, c: C, node: int, loses: int) -> None:
-    """A node restarts; a leader may lose what it had not flushed."""
+    """A node restarts; a leader may lose records that it had not flushed."""
     n = s.node[node]
     require(s.budget.restarts > 0, bound=C.restarts)
     require(not n.failed)

@@ -7,13 +7,13 @@ from fencepost.model.quorum.state import Fetch, Phase, State, follows
 
 
 def speaks_version_18(c: C, node: int) -> bool:
-    """Return whether the node knows Fetch version 18."""
+    """Return whether the node supports Fetch version 18."""
     return bits.contains(c.version_18, node)
 
 
 def is_finalized(s: State, c: C, node: int) -> bool:
-    """Return whether the node knows, from the committed part of its log, that the metadata version
-    with version 18 is final.
+    """Return whether the node knows, from the committed part of its log, that a metadata version with Fetch version 18
+    is finalized.
     """
     if c.finalizing_record == 0:
         return True
@@ -23,7 +23,8 @@ def is_finalized(s: State, c: C, node: int) -> bool:
 
 
 def sends_field(s: State, c: C, follower: int) -> bool:
-    """Return whether the follower's fetch carries its high watermark: both ends know version 18, and it is finalized.
+    """Return whether the follower's fetch carries its high watermark: both ends support version 18, and it is
+    finalized.
 
     A consumer never sets the field.
     """
@@ -43,9 +44,9 @@ def absent(s: State) -> int:
 
 
 def reported_high_watermark(s: State, c: C, follower: int) -> int:
-    """Return the field HighWatermark of the follower's fetch: -1 (NONE) for unknown, an offset, or `absent`.
+    """Return the field HighWatermark of the follower's fetch: an offset, -1 (NONE) for unknown, or `absent`.
 
-    It follows from the follower's state while its fetch is in flight.
+    The field follows from the follower's state while its fetch is in flight.
     """
     f = s.node[follower]
     if not sends_field(s, c, follower):
@@ -56,10 +57,10 @@ def reported_high_watermark(s: State, c: C, follower: int) -> int:
 
 
 def is_sent(s: State, leader: int, follower: int) -> bool:
-    """Return whether a fetch of the follower is on its way to this leader."""
+    """Return whether a fetch from the follower is in flight to this leader."""
     return follows(s, follower, leader) and s.node[follower].fetch.phase == Phase.SENT
 
 
 def arrived(c: C, fetch: Fetch) -> bool:
-    """Return whether a message may be taken: its time has come, or there is no clock."""
+    """Return whether a message may be received: its time has come, or there is no clock."""
     return not c.clock or c.early_delivery or fetch.remaining == 0

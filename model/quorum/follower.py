@@ -1,4 +1,7 @@
-"""A follower or observer takes the answer to its fetch. After KafkaRaftClient.handleFetchResponse, FollowerState."""
+"""How a follower or observer handles the answer to its fetch.
+
+Modelled on KafkaRaftClient.handleFetchResponse and FollowerState.
+"""
 
 from fencepost.model.language import NONE, action, require
 from fencepost.model.quorum import log
@@ -18,7 +21,7 @@ def clear(fetch: Fetch) -> None:
 
 
 def go_on(c: C, n: Node) -> None:
-    """Send the next fetch, now that the leader's answer is handled."""
+    """Send the next fetch after the leader's answer is handled."""
     n.fetched = c.fresh_followers_grant
     send_fetch(c, n)
 
@@ -30,7 +33,7 @@ def send_fetch(c: C, n: Node) -> None:
 
 
 def raise_high_watermark(c: C, f: Node, high_watermark: int) -> None:
-    """Take over the leader's high watermark, within its own log; an unknown one is ignored."""
+    """Adopt the leader's high watermark, at most the own log end; ignore an unknown one."""
     if high_watermark != NONE:
         f.high_watermark = min(high_watermark, f.end)
         if c.reports == Report.RECEIVED:
@@ -39,7 +42,7 @@ def raise_high_watermark(c: C, f: Node, high_watermark: int) -> None:
 
 @action(follower=Id)
 def follower_appends(s: State, c: C, follower: int) -> None:
-    """A follower appends the records of the answer, takes over the high watermark, and fetches again."""
+    """A follower appends the records of the answer, adopts the high watermark, and fetches again."""
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)
     require(not f.fetch.diverging)
@@ -56,10 +59,10 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 
 
 def told_epoch(l: Node, epoch: int, end: int) -> int:
-    """Return the epoch for which a leader reported `end` when it was asked for this one; it may have truncated its log
+    """Return the epoch for which a leader reported `end` when asked about this epoch; it may have truncated its log
     since.
 
-    The end was beyond the epoch's end in its log if the log started later.
+    If the log started later, the reported end was beyond the epoch's end in that log.
     """
     return epoch if log.start_above(l, epoch) < end else log.floor_epoch(l, epoch)
 
@@ -68,7 +71,7 @@ def told_epoch(l: Node, epoch: int, end: int) -> int:
 def follower_truncates(s: State, c: C, follower: int) -> None:
     """A follower truncates its log where it diverges from the leader's; below its own high watermark it stops for good.
 
-    It does not yet use the high watermark of such an answer (see KAFKA-14704 for the same in data replication).
+    It does not yet use the high watermark of such an answer (see KAFKA-14704 for the same issue in data replication).
     """
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)

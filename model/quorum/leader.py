@@ -1,4 +1,7 @@
-"""A leader appends, handles fetches, moves the high watermark, parks. After KafkaRaftClient and LeaderState."""
+"""A leader appends, handles fetches, moves the high watermark, and parks fetches.
+
+Modelled on KafkaRaftClient and LeaderState.
+"""
 
 from fencepost.model.language import NONE, InFlight, action, bits, require
 from fencepost.model.quorum import log
@@ -29,7 +32,7 @@ def update(c: C) -> int:
 
 
 def is_below(n: Node, record: int, end: int) -> bool:
-    """Return whether a node's log holds this record below `end`."""
+    """Return whether a node's log contains this record below `end`."""
     offset = log.offset_of(n, record)
     return offset != NONE and offset < end
 
@@ -51,12 +54,12 @@ def comes_back(s: State, c: C, n: Node, end: int) -> bool:
 
 
 def reaches(s: State, c: C, n: Node, node: int) -> bool:
-    """Return whether a node reaches another one, whose endpoints it has from its log."""
+    """Return whether a node reaches another one, with the endpoints from its log."""
     return not (bits.contains(s.unreached, node) and is_below(n, update(c), n.end))
 
 
 def may_change_voters(s: State, c: C, leader: int) -> bool:
-    """Return whether a leader may change the voters: it knows its high watermark, and the last change is below it."""
+    """Return whether a leader may change the voters: its high watermark is known, and the last change is below it."""
     l = s.node[leader]
     is_settled = voters_of(s, c, l) == voters_below(s, c, l, max(l.high_watermark, 0))
     return (l.high_watermark != NONE or not c.changes_after_commit) and (is_settled or not c.one_change_at_a_time)
@@ -79,7 +82,7 @@ def end_of(s: State, leader: int, node: int) -> int:
 
 
 def majority_end(s: State, c: C, leader: int) -> int:
-    """Return the highest offset that a majority is known to have reached, NONE if there is none."""
+    """Return the highest offset that a majority is known to have reached, NONE if it is unknown."""
     members = counted(s, c, leader)
     highest = NONE
     for one in range(c.nodes):
@@ -91,10 +94,10 @@ def majority_end(s: State, c: C, leader: int) -> int:
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Move the high watermark to what a majority holds, never back, and only beyond the start
-    of the epoch (LeaderState).
+    """Move the high watermark to the offset that a majority has reached: never back, and only beyond the start of the
+    epoch (LeaderState).
 
-    KIP-1166 completes parked fetches in the same step: one thread does both.
+    KIP-1166 completes parked fetches in the same step, because one thread does both.
     """
     l = s.node[leader]
     reached = majority_end(s, c, leader)
@@ -122,38 +125,40 @@ def observe_commit(s: State, l: Node) -> None:
 
 
 def departs(s: State, leader: int, follower: int) -> bool:
-    """Return whether a fetch shows that the follower's log departs from the leader's."""
+    """Return whether a fetch shows that the follower's log diverges from the leader's."""
     l, f = s.node[leader], s.node[follower]
     return log.departs(l, f.end, log.last_epoch(f))
 
 
 def lacks_log(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the leader has deleted the requested records, and answers with its snapshot."""
+    """Return whether the leader has deleted the requested records, and therefore answers with its snapshot."""
     l, f = s.node[leader], s.node[follower]
     return needs_snapshot(c, l, f.end, log.last_epoch(f))
 
 
 def readable_end(s: State, c: C, leader: int, follower: int) -> int:
-    """Return the end of an answer's records: replicas get uncommitted ones too, a consumer does not."""
+    """Return the end of an answer's records: replicas get uncommitted records too, a consumer does not."""
     l, f = s.node[leader], s.node[follower]
     end = max(l.high_watermark, f.end) if is_consumer(c, follower) else l.end
     return min(end, f.end + c.records_per_answer)
 
 
 def is_consumer(c: C, node: int) -> bool:
-    """Return whether the node is a consumer of the metadata log, not a replica of it."""
+    """Return whether the node is a consumer of the metadata log instead of a replica."""
     return c.consumer and node == c.nodes - 1
 
 
 def has_records(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the leader considers that a fetch has something to read."""
+    """Return whether the leader considers that a fetch has records to read."""
     f = s.node[follower]
     looks_at_log_end = not is_consumer(c, follower) or c.consumer_waits_for == Emptiness.LOG_END
     return f.end < (s.node[leader].end if looks_at_log_end else readable_end(s, c, leader, follower))
 
 
 def is_behind(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the leader considers the replica's high watermark behind its own; -1 is unknown (KIP-1166)."""
+    """Return whether the leader considers the replica's high watermark lower than its own; -1 means unknown
+    (KIP-1166).
+    """
     l = s.node[leader]
     if not (speaks_version_18(c, leader) and c.compares_high_watermarks):
         return False
@@ -164,9 +169,9 @@ def is_behind(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def may_park(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the leader may keep a fetch: it has only what the replica already knows.
+    """Return whether the leader may keep a fetch, because the answer contains only what the replica already knows.
 
-    A diverging answer is always news (KAFKA-15100), and so does one that names a snapshot.
+    A diverging answer is always news (KAFKA-15100), and so is one that names a snapshot.
     """
     if lacks_log(s, c, leader, follower):
         return False
@@ -206,7 +211,7 @@ def complete(s: State, c: C, leader: int, node: int) -> None:
 
 
 def append(s: State, c: C, leader: int, record: int) -> None:
-    """Append a record, move the high watermark if the leader is enough, and complete the fetches that wait."""
+    """Append a record, move the high watermark if the leader alone is a majority, and complete the waiting fetches."""
     l = s.node[leader]
     log.append(l, record, l.epoch)
     advance_high_watermark(s, c, leader)
@@ -217,10 +222,10 @@ def append(s: State, c: C, leader: int, record: int) -> None:
 
 @action(leader=Id)
 def leader_appends(s: State, c: C, leader: int) -> None:
-    """The controller writes the next record; it may have been deposed and not know it.
+    """The controller writes the next record; it may have been deposed without knowing it.
 
-    With a clock, delays are measured from this record: it is written when every node is connected, and, because time
-    ends with the last NoOp record, while two are still to come.
+    With a clock, delays are measured from this record. It is therefore written when every node is connected and at
+    least two NoOp records are still to come, because time ends with the last one.
     """
     require(leads(s, leader))
     require(s.written < c.max_records, bound=C.max_records)
@@ -232,7 +237,7 @@ def leader_appends(s: State, c: C, leader: int) -> None:
 
 @action(leader=Id)
 def leader_appends_no_op(s: State, c: C, leader: int) -> None:
-    """The controller writes a NoOp record, once per interval whether it was idle or not
+    """The controller writes a NoOp record, once per interval, whether it was idle or not
     (metadata.max.idle.interval.ms).
     """
     require(leads(s, leader))
@@ -245,7 +250,9 @@ def leader_appends_no_op(s: State, c: C, leader: int) -> None:
 
 @action(leader=Id)
 def leader_removes_itself(s: State, c: C, leader: int) -> None:
-    """The leader appends the record that takes itself out of the voters; it leads until that is committed (KIP-853)."""
+    """The leader appends the record that removes it from the voters; it leads until the record is committed
+    (KIP-853).
+    """
     require(leads(s, leader))
     require(s.budget.removals > 0, bound=C.removals)
     require(may_change_voters(s, c, leader))
@@ -255,15 +262,15 @@ def leader_removes_itself(s: State, c: C, leader: int) -> None:
 
 
 def was_removed(s: State, c: C, leader: int, node: int) -> bool:
-    """Return whether a leader knows that a node was a voter; a snapshot has only the last voters."""
+    """Return whether a leader knows that a node was a voter; a snapshot contains only the latest voters."""
     l = s.node[leader]
     return s.removed == node and log.offset_of(l, removal(c)) >= l.start
 
 
 @action(leader=Id, node=Id)
 def leader_adds_voter(s: State, c: C, leader: int, node: int) -> None:
-    """The leader appends the record that makes an observer, which has caught up, a voter; it counts from
-    then on (AddVoterHandler).
+    """The leader appends the record that makes a caught-up observer a voter, which counts from now on
+    (AddVoterHandler).
     """
     require(leads(s, leader))
     require(s.budget.additions > 0, bound=C.additions)
@@ -293,9 +300,10 @@ def leader_updates_voter(s: State, c: C, leader: int, node: int) -> None:
 
 
 def record_fetch(s: State, c: C, leader: int, follower: int, offset: int) -> None:
-    """Take over the fetch offset as the follower's log end, and try the high watermark if the follower votes.
+    """Record the fetch offset as the follower's log end, and try to raise the high watermark if the follower is a
+    voter.
 
-    Records appended before the leader handles a fetch are flushed by then (flushLeaderLog).
+    Records that were appended before the leader handles a fetch are flushed by then (flushLeaderLog).
     """
     l = s.node[leader]
     if c.flush_lags:
@@ -307,7 +315,7 @@ def record_fetch(s: State, c: C, leader: int, follower: int, offset: int) -> Non
 
 @action(leader=Id, follower=Id)
 def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """The leader handles a fetch of its epoch: it records the follower's position, and answers or parks
+    """The leader handles a fetch from its epoch: it records the follower's position, and answers or parks
     (handleFetchRequest).
     """
     f = s.node[follower]
@@ -327,7 +335,7 @@ def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
 def parked_fetch_times_out(s: State, c: C, follower: int) -> None:
     """A parked fetch has waited for its maximum: it gets the answer that was made when it arrived (KAFKA-15100).
 
-    The thread that expires fetches must not read the leader's state, so its high watermark may be old.
+    The thread that expires fetches must not read the leader's state, so the high watermark in the answer may be old.
     """
     f = s.node[follower]
     require(f.fetch.phase == Phase.PARKED)
@@ -340,7 +348,9 @@ def parked_fetch_times_out(s: State, c: C, follower: int) -> None:
 
 @action(m=InFlight("late_fetches"))
 def leader_handles_late_fetch(s: State, c: C, m: LateFetch) -> None:
-    """A leader, deposed or not, handles a fetch of its epoch whose sender has moved on; nobody waits for the answer."""
+    """A leader, deposed or not, handles a fetch of its epoch whose sender has moved on and no longer waits for the
+    answer.
+    """
     l = s.node[m.leader]
     require(l.role == Role.LEADER)
     require(l.epoch == m.epoch)

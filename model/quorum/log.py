@@ -1,18 +1,18 @@
-"""A node's log and its epochs. After ReplicatedLog and LeaderEpochFileCache."""
+"""A node's log and its epochs. Modelled on ReplicatedLog and LeaderEpochFileCache."""
 
 from fencepost.model.language import NONE
 from fencepost.model.quorum.state import NO_EPOCH, Node
 
 
 def append(n: Node, record: int, epoch: int) -> None:
-    """Write one record at the end of the log."""
+    """Append one record at the end of the log."""
     n.log[n.end].record = record
     n.log[n.end].epoch = epoch
     n.end += 1
 
 
 def truncate(n: Node, offset: int) -> None:
-    """Drop the records at `offset` and after it. The high watermark stays: nothing below it may be dropped."""
+    """Remove the records at `offset` and above. The high watermark stays, because no record below it may be removed."""
     for dropped in range(offset, n.end):
         n.log[dropped].record = 0
         n.log[dropped].epoch = 0
@@ -25,7 +25,7 @@ def last_epoch(n: Node) -> int:
 
 
 def start_above(n: Node, epoch: int) -> int:
-    """Return the offset of the first record of a later epoch than `epoch`, the log end if there is none."""
+    """Return the offset of the first record with a later epoch than `epoch`; the log end if there is no such record."""
     start = n.end
     for offset in range(n.end):
         if start == n.end and n.log[offset].epoch > epoch:
@@ -34,28 +34,28 @@ def start_above(n: Node, epoch: int) -> int:
 
 
 def floor_epoch(n: Node, epoch: int) -> int:
-    """Return the latest epoch in the log that is not above `epoch`, NO_EPOCH if there is none."""
+    """Return the latest epoch in the log that is at most `epoch`, NO_EPOCH if there is no such epoch."""
     start = start_above(n, epoch)
     return n.log[start - 1].epoch if start > 0 else NO_EPOCH
 
 
 def snapshot_epoch(n: Node) -> int:
-    """Return the epoch of the last record in the node's snapshot, NO_EPOCH if it has none."""
+    """Return the epoch of the last record in the node's snapshot, NO_EPOCH if it has no snapshot."""
     return n.log[n.start - 1].epoch if n.start > 0 else NO_EPOCH
 
 
 def known_epoch(n: Node, epoch: int) -> int:
-    """Return the latest epoch up to `epoch` in the log; an epoch that ended before its start counts as known."""
+    """Return the latest epoch up to `epoch` in the log; an epoch that ended before the log start counts as known."""
     return epoch if start_above(n, epoch) < n.start else floor_epoch(n, epoch)
 
 
 def end_of_epoch(n: Node, epoch: int) -> int:
-    """Return where an epoch ends, not before the start of the log (LeaderEpochFileCache.endOffsetFor)."""
+    """Return where an epoch ends, but at least the start of the log (LeaderEpochFileCache.endOffsetFor)."""
     return max(start_above(n, epoch), n.start)
 
 
 def departs(n: Node, offset: int, epoch: int) -> bool:
-    """Return whether a log that ends at `offset` with a record of `epoch` departs from this one
+    """Return whether a log that ends at `offset` with a record of `epoch` diverges from this one
     (validateOffsetAndEpoch).
     """
     return offset > 0 and (known_epoch(n, epoch) != epoch or end_of_epoch(n, epoch) < offset)
@@ -68,7 +68,7 @@ def truncation_offset(n: Node, epoch: int, end: int) -> int:
 
 
 def offset_of(n: Node, record: int) -> int:
-    """Return the first offset of this record in the log, NONE if there is none."""
+    """Return the first offset of this record in the log, NONE if the log lacks it."""
     found = NONE
     for offset in range(n.end):
         if found == NONE and n.log[offset].record == record:

@@ -1,4 +1,4 @@
-"""Messages that the network loses, and those that have no further effect."""
+"""Messages that the network loses, and messages that no longer have an effect."""
 
 from fencepost.model.language import NONE, action, require
 from fencepost.model.quorum.constants import C
@@ -8,7 +8,7 @@ from fencepost.model.quorum.state import Id, LateFetch, Node, Phase, Role, State
 
 @action(follower=Id)
 def answer_is_lost(s: State, c: C, follower: int) -> None:
-    """The answer to a fetch is lost; after a while the follower gives up and asks again."""
+    """The answer to a fetch is lost; after some time the follower gives up and asks again."""
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)
     require(s.budget.losses > 0, bound=C.losses)
@@ -26,17 +26,17 @@ def can_count(s: State, m: LateFetch) -> bool:
 
 
 def forget_ends_below(l: Node, c: C, least: int) -> None:
-    """Forget the log ends below `least`: they cannot move the high watermark any more."""
+    """Forget the log ends below `least`: they can no longer move the high watermark."""
     for node in range(c.nodes):
         if l.known_end[node] < least:
             l.known_end[node] = NONE
 
 
 def normalize(s: State, c: C) -> None:
-    """Forget what is unobservable.
+    """Forget what cannot be observed.
 
-    Log ends that a leader's high watermark has passed, or that are not beyond the start of its epoch, cannot move it
-    any more; late fetches that no leader will serve.
+    This covers late fetches that no leader will serve, and log ends that can no longer move a leader's high watermark,
+    because the high watermark has passed them or because they are not beyond the start of its epoch.
     """
     for l in s.node:
         if l.role == Role.LEADER:

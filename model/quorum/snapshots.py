@@ -1,7 +1,7 @@
-"""Snapshots: a node takes one and cuts its log, and a follower that needs the records before gets the
+"""Snapshots: a node takes one and deletes its log up to there, and a follower that needs the deleted records gets the
 snapshot instead (KIP-630).
 
-After KafkaRaftClient.createSnapshot and handleFetchSnapshotResponse, and RaftLog.
+Modelled on KafkaRaftClient.createSnapshot and handleFetchSnapshotResponse, and on RaftLog.
 """
 
 from fencepost.model.language import action, require
@@ -13,10 +13,11 @@ from fencepost.model.quorum.state import Entry, Id, Node, Phase, State
 
 
 def needs_snapshot(c: C, leader: Node, offset: int, epoch: int) -> bool:
-    """Return whether a leader answers with the id of its snapshot, to a fetch from here after a record of this epoch.
+    """Return whether a leader answers a fetch at this offset, after a record of this epoch, with the id of its
+    snapshot.
 
-    RaftLog.validateOffsetAndEpoch: the offset is below the start of the log, or there with another epoch than the
-    snapshot's, or the epoch is older than that.
+    RaftLog.validateOffsetAndEpoch: the offset is below the start of the log, or is the start but with another epoch
+    than the snapshot's, or the epoch is older than the snapshot's.
     """
     own = log.snapshot_epoch(leader)
     differs = epoch < own or (offset == leader.start and epoch != own)
@@ -33,8 +34,8 @@ def erase(entry: Entry) -> None:
 def node_takes_snapshot(s: State, c: C, node: int) -> None:
     """A node takes a snapshot of its known committed records, and deletes its log up to there.
 
-    RaftLog.createNewSnapshot and deleteBeforeSnapshot. Kafka keeps some of the log below its last snapshot for a while;
-    a fetch from offset 0 gets the snapshot anyway.
+    RaftLog.createNewSnapshot and deleteBeforeSnapshot. Kafka keeps part of the log below its last snapshot for some
+    time, but a fetch from offset 0 gets the snapshot anyway.
     """
     n = s.node[node]
     end = n.high_watermark if c.snapshots_hold_committed else n.end
@@ -50,11 +51,11 @@ def node_takes_snapshot(s: State, c: C, node: int) -> None:
 
 @action(follower=Id)
 def follower_loads_snapshot(s: State, c: C, follower: int) -> None:
-    """A follower has fetched the snapshot that its leader named: it drops its whole log and
-    starts where the snapshot ends.
+    """A follower has fetched the snapshot that its leader named: it drops its whole log and starts at the snapshot's
+    end.
 
-    If the leader has a later snapshot by now, the named one is gone (SNAPSHOT_NOT_FOUND), and it asks again. A snapshot
-    that is not ahead of its log stops the follower (truncateToLatestSnapshot).
+    If the leader has a later snapshot by now, the named one is gone (SNAPSHOT_NOT_FOUND), and the follower asks again.
+    A snapshot that is not ahead of its log stops the follower (truncateToLatestSnapshot).
     """
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)

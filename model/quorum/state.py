@@ -1,16 +1,18 @@
 """State of the quorum model, and its initial state.
 
-Simplified, to keep states small:
+The model simplifies Kafka to keep states small:
 
-* A restart is one step: a node that is down does what a slow node does, nothing. Its log, epoch and vote are on disk.
-* A follower always has one fetch in flight. Until the leader handles it, its content follows from the follower. Fetches
-  from an epoch that the follower has left are kept in `late_fetches`, as far as there is room.
-* Records in an answer are read from the leader's log when the answer is taken: a leader only appends while it leads, so
-  they are still there. When a leader gives up its epoch, its answers in flight are lost; a follower that gets one later
-  could have got it earlier.
-* An election is one step in which a smallest majority grants its votes, unless `real_votes`. Other possible voters
-  learn of the leader later.
-* A snapshot is taken and the log cut in one step, and one is fetched in one step. Its content stays in `log`.
+* A restart is one step: a node that is down behaves like a slow node, which does nothing. Its log, epoch and vote are
+  on disk.
+* A follower always has one fetch in flight. Until the leader handles it, its content follows from the follower's state.
+  Fetches from an epoch that the follower has left are kept in `late_fetches` if there is room.
+* Records in an answer are read from the leader's log when the follower receives the answer. A leader only appends while
+  it leads, so the records are still there. When a leader gives up its epoch, its answers in flight are lost; a follower
+  that receives one later could have received it earlier.
+* An election is one step in which a smallest majority grants its votes, unless `real_votes` is on. Other possible
+  voters learn of the leader later.
+* A node takes a snapshot and deletes its log up to there in one step, and fetches a snapshot in one step. The content
+  of a snapshot stays in `log`.
 * A node whose leader has gone waits for the next one to announce itself.
 """
 
@@ -23,13 +25,14 @@ from fencepost.model.quorum.constants import C, Notified
 NO_EPOCH = 0
 """The epoch of an empty log: the first leader's is 1."""
 LEADER_CHANGE = 0
-"""The control record with which a leader starts its epoch. Records of the controller are numbered from 1."""
+"""The control record with which a leader starts its epoch. The controller's records are numbered from 1."""
 
 
 class Role(IntEnum):
-    """A node's role in the quorum. Followers and observers alike fetch from `leader`, if they know one.
+    """A node's role in the quorum. Followers and observers alike fetch from `leader`, if they know it.
 
-    RESIGNED has led in its epoch and no longer leads; without `check_quorum`, it is a follower without a leader.
+    RESIGNED: the node has led in its epoch and no longer leads; without `check_quorum`, it is a follower without a
+    leader.
     """
 
     FOLLOWER = 0
@@ -47,7 +50,7 @@ class Phase(IntEnum):
 
 
 class Registration(IntEnum):
-    """The progress of a controller's registration; LOST is a request that it waits for in vain."""
+    """The progress of a controller's registration; LOST is a request whose answer will never come."""
 
     NONE = 0
     SENT = 1
@@ -63,7 +66,7 @@ Offset = Annotated[int, Range(0, LOG_SIZE)]
 MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
 Epoch = Annotated[int, Range(0, C.max_epoch)]
 Snapshot = Annotated[int, Range(0, 32 * C.snapshots)]
-"""The end of a snapshot, 0 for none. Logs are shorter than 32."""
+"""The end of a snapshot, 0 without a snapshot. Logs are shorter than 32."""
 RecordId = Annotated[int, Range(0, C.max_records + 2 + C.additions + C.updates * 2)]
 """0: an epoch's start. Up to `max_records`: the controller's records. Above: NoOp, voter removed, added, updated."""
 Ticks = Annotated[int, Range(0, C.max_wait + C.latency + C.retry)]
@@ -79,9 +82,9 @@ class Entry(Record):
 class Fetch(Record):
     """A follower's fetch. `remaining` counts the ticks until the message arrives, or until a parked fetch times out.
 
-    Parked or answered, `high_watermark` is the leader's when the answer was made, NONE if it knew none; answered, `end`
-    is the end of the answer's records or, if `diverging`, the place where the logs diverge. An answer may name a
-    `snapshot` instead, by its end.
+    In a parked or answered fetch, `high_watermark` is the leader's when the answer was made, NONE if it was unknown. In
+    an answered one, `end` is the end of the answer's records or, if `diverging`, the place where the logs diverge. An
+    answer may name a `snapshot` instead, by its end.
     """
 
     phase: Phase
@@ -93,16 +96,16 @@ class Fetch(Record):
 
 
 class Node(Record):
-    """A voter or an observer. `high_watermark` is NONE while it is not known.
+    """A voter or an observer. `high_watermark` is NONE while it is unknown.
 
     A leader keeps `epoch_start`, the offset of its LeaderChange record; `known_end`, the offset of each node's last
-    fetch; `sent`, the last high watermark sent to each, if it uses that; `flushed`, the flushed end of its log, if that
-    lags. A candidate keeps the votes `granted`. `fetched`: it has had an answer from its leader, if that matters for
-    pre-votes. `lost`: it is an observer that heard nothing from its leader for too long. `active`: its controller was
-    notified that it leads; `registration`: the progress of that controller's registration. `failed`: it was told to
-    truncate below its high watermark, and stopped. `received` is the last high watermark that it was sent, if it
-    reports that. `applied` is the number of log records that a broker has applied to its metadata. `start` is where its
-    log starts: the part of `log` below that is in its snapshot.
+    fetch; `sent`, the last high watermark sent to each node, if it uses that; and `flushed`, the flushed end of its
+    log, if that lags. A candidate keeps the votes `granted`. `fetched`: it has received an answer from its leader, if
+    pre-votes depend on that. `lost`: it is an observer that has heard nothing from its leader for too long. `active`:
+    its controller was notified that it leads. `registration`: the progress of that controller's registration. `failed`:
+    it stopped because it had to truncate below its high watermark. `received` is the last high watermark sent to it, if
+    it reports that. `applied` is the number of log records that a broker has applied to its metadata. `start` is where
+    its log starts: the part of `log` below that is in its snapshot.
     """
 
     role: Role
@@ -129,7 +132,7 @@ class Node(Record):
 
 
 class LateFetch(Record):
-    """A fetch request whose sender has left the epoch in which it sent it."""
+    """A fetch request whose sender has left the epoch in which it sent the request."""
 
     leader: Id
     follower: Id
@@ -139,7 +142,7 @@ class LateFetch(Record):
 
 
 class Budget(Record):
-    """Remaining faults and operators' actions."""
+    """The remaining budget of faults and of operators' actions."""
 
     restarts: Annotated[int, Range(0, C.restarts)]
     disk_losses: Annotated[int, Range(0, C.disk_losses)]
@@ -154,11 +157,11 @@ class Budget(Record):
 
 
 class State(Record):
-    """The quorum. `removed` is the leader that a removal record, where a log has one, takes out of the voters; `added`
-    is the new voter. `unreached` are the voters, as a set, whose endpoints, after an update, belong to no node.
+    """The quorum. `unreached` is the set of voters whose endpoints, after an update, belong to no node.
 
-    `ghost_committed` holds the records below the highest high watermark that a leader had, as first seen.
-    `ghost_credit` counts, per node, the answers without records that it may still get at once in this leader epoch.
+    `removed` is the leader that a removal record in a log removes from the voters; `added` is the new voter.
+    `ghost_committed` contains the records below the highest high watermark that any leader has had, as first seen.
+    `ghost_credit` counts, per node, the answers without records that it may still get immediately in this leader epoch.
     """
 
     node: Annotated[Array[Node], Per(Id)]
@@ -191,8 +194,8 @@ def is_everyone_connected(s: State, c: C) -> bool:
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Node 0 leads in epoch 1, elected by the first voters, and has written its LeaderChange record; no other node has
-    read it yet.
+    """Node 0 leads in epoch 1, elected by the first voters, and has written its LeaderChange record, which no other
+    node has read yet.
     """
     for n in s.node:
         n.leader = NONE

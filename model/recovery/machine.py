@@ -1,9 +1,9 @@
-"""Unclean recovery: which replica is elected once ISR and ELR are empty, and the loss that follows (KIP-966, *Unclean
+"""Unclean recovery: which replica is elected once ISR and ELR are empty, and what is lost (KIP-966, *Unclean
 Recovery*).
 
 Replication is reduced to its result: a follower copies one record in one step, every broker knows the controller's
-decisions, and a crash is noticed at once. This leaves what a recovery rule sees: logs that end at different offsets and
-epochs, and may have lost their ends.
+decisions, and a crash is noticed immediately. What remains is what a recovery rule sees: logs that end at different
+offsets and epochs, and may have lost their ends.
 """
 
 from enum import IntEnum
@@ -34,9 +34,10 @@ from fencepost.model.language import (
 class Rule(IntEnum):
     """The replica that is elected uncleanly.
 
-    Any active replica (unclean.leader.election.enable); the last leader, as since 4.0; the replica with the longest
-    log; the one with the latest epoch in its log; of those, the one with the longest log, which is KIP-966's own rule;
-    by that rule, but members of the last known ELR first.
+    ANY: any active replica (unclean.leader.election.enable). LAST_LEADER: the last leader, as since 4.0. LONGEST_LOG:
+    the replica with the longest log. LATEST_EPOCH: the one with the latest epoch in its log. KIP_966: of those, the one
+    with the longest log, which is KIP-966's own rule. KNOWN_FIRST: by that rule, but members of the last known ELR
+    first.
     """
 
     ANY = 0
@@ -48,7 +49,7 @@ class Rule(IntEnum):
 
 
 class Wait(IntEnum):
-    """The answers that the controller awaits: none (Aggressive), the last known ELR's (Balanced), or all."""
+    """The brokers whose answers the controller awaits: none (Aggressive), the last known ELR (Balanced), or all."""
 
     NOBODY = 0
     LAST_KNOWN = 1
@@ -98,18 +99,17 @@ class Replica(Record):
 
 
 class Budget(Record):
-    """Remaining faults."""
+    """The remaining budget of faults."""
 
     crashes: Annotated[int, Range(0, C.crashes)]
     fences: Annotated[int, Range(0, C.fences)]
 
 
 class State(Record):
-    """The partition. `known` is the last known ELR: replicas that left ISR or ELR since the ISR was large enough, and
-    are in neither.
+    """The partition. `known` is the last known ELR.
 
-    `ghost_committed` holds the records that all members of a large enough ISR had, which producers and consumers know
-    of.
+    Its members have left ISR or ELR since the ISR was last large enough, and are in neither. `ghost_committed` contains
+    the records that all members of a large enough ISR had, and which producers and consumers therefore know.
     """
 
     leader: MaybeBroker
@@ -154,7 +154,7 @@ def common(one: Replica, other: Replica) -> int:
 
 
 def truncate(r: Replica, end: int) -> None:
-    """Drop the records at `end` and after it."""
+    """Remove the records at `end` and above."""
     for offset in range(end, r.end):
         r.log[offset].record = 0
         r.log[offset].epoch = 0
@@ -162,7 +162,7 @@ def truncate(r: Replica, end: int) -> None:
 
 
 def commit(s: State, c: C) -> None:
-    """Commit what all members of the ISR have, if they are enough."""
+    """Commit the records that all members of the ISR have, if there are enough members."""
     if s.leader != NONE and bits.size(s.isr) >= c.min_isr:
         r = s.replica[s.leader]
         reached = r.end
@@ -189,7 +189,7 @@ def leader_appends(s: State, c: C) -> None:
 
 @action(follower=Broker)
 def follower_fetches(s: State, c: C, follower: int) -> None:
-    """A follower truncates to where its log departs from the leader's, or copies the next record."""
+    """A follower truncates its log where it diverges from the leader's, or copies the next record."""
     require(s.leader != NONE)
     r, f = s.replica[s.leader], s.replica[follower]
     alike = common(r, f)
@@ -206,8 +206,8 @@ def follower_fetches(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_joins(s: State, c: C, follower: int) -> None:
-    """A follower that has everything that the leader has joins the ISR; ELR and last known ELR are cleared once it is
-    large enough.
+    """A follower whose log contains everything in the leader's joins the ISR; once that is large enough, ELR and last
+    known ELR are cleared.
     """
     require(s.leader != NONE)
     require(bits.contains(active(s, c), follower))
@@ -229,7 +229,7 @@ def forget_eligible(s: State, c: C) -> None:
 
 
 def leave(s: State, c: C, broker: int, unclean: bool) -> None:  # noqa: FBT001
-    """Remove a broker from the ISR; while that is too small, it stays eligible, unless it may have lost records."""
+    """Remove a broker from the ISR; while the ISR is too small, it stays eligible, unless it may have lost records."""
     was = s.isr | s.elr
     s.isr = bits.without(s.isr, broker)
     eligible = was & ~s.isr
@@ -244,7 +244,7 @@ def leave(s: State, c: C, broker: int, unclean: bool) -> None:  # noqa: FBT001
 
 @action(broker=Broker)
 def broker_is_fenced(s: State, c: C, broker: int) -> None:
-    """The controller fences a broker that runs, or its leader drops it: it leaves the ISR and keeps its log."""
+    """The controller fences a running broker, or its leader removes it: it leaves the ISR and keeps its log."""
     require(s.budget.fences > 0, bound=C.fences)
     require(bits.contains(active(s, c), broker))
     s.fenced = bits.with_member(s.fenced, broker)
@@ -254,7 +254,7 @@ def broker_is_fenced(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_is_unfenced(s: State, c: C, broker: int) -> None:
-    """A fenced broker comes back."""
+    """A fenced broker returns."""
     require(bits.contains(s.fenced, broker))
     require(not s.replica[broker].down)
     s.fenced = bits.without(s.fenced, broker)
@@ -262,7 +262,7 @@ def broker_is_unfenced(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker, kept=Offset)
 def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
-    """A broker crashes and keeps the first records of its log; its unclean shutdown takes it out of ISR and ELR."""
+    """A broker crashes and keeps the first records of its log; its unclean shutdown removes it from ISR and ELR."""
     require(s.budget.crashes > 0, bound=C.crashes)
     r = s.replica[broker]
     require(not r.down)
@@ -275,7 +275,7 @@ def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
 
 @action(broker=Broker)
 def broker_returns(s: State, c: C, broker: int) -> None:
-    """A broker that has crashed runs again, with what is left of its log."""
+    """A crashed broker runs again, with what remains of its log."""
     require(s.replica[broker].down)
     s.replica[broker].down = False
     s.fenced = bits.without(s.fenced, broker)
@@ -283,7 +283,7 @@ def broker_returns(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def controller_elects(s: State, c: C, broker: int) -> None:
-    """The controller elects a member of the ISR, or of the ELR if that is empty: everything committed is there."""
+    """The controller elects a member of the ISR, or of the ELR if the ISR is empty: it has all committed records."""
     eligible = s.isr if s.isr != 0 else s.elr
     require(s.leader == NONE)
     require(bits.contains(eligible & active(s, c), broker))
@@ -320,7 +320,7 @@ def is_better(s: State, c: C, one: int, other: int) -> bool:
 
 
 def awaited(s: State, c: C) -> int:
-    """Return the brokers whose answers an unclean election needs."""
+    """Return the brokers whose answers an unclean election requires."""
     if c.wait == Wait.EVERYONE:
         return bits.everyone(c.brokers)
     return s.known if c.wait == Wait.LAST_KNOWN else 0
@@ -328,11 +328,11 @@ def awaited(s: State, c: C) -> int:
 
 @action(broker=Broker)
 def controller_recovers(s: State, c: C, broker: int) -> None:
-    """The controller elects by the rule of recovery: ISR and ELR are empty, and it has asked
-    active replicas for their logs.
+    """The controller elects by the recovery rule: ISR and ELR are empty, and it has asked active replicas for their
+    logs.
 
-    Among equal logs it may choose any. The elected replica is the whole ISR (UncleanRecoveryManager, KAFKA-15580, not
-    built as of 4.4).
+    Among equal logs it may choose any. The elected replica becomes the whole ISR (UncleanRecoveryManager, KAFKA-15580,
+    not implemented as of 4.4).
     """
     candidates = active(s, c)
     require(s.leader == NONE)

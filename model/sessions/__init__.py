@@ -1,1 +1,1 @@
-"""Registrations, heartbeats and sessions of a broker: how long a partition is led by a dead one."""
+"""Registrations, heartbeats and sessions of a broker: how long a dead broker leads a partition."""

@@ -1,10 +1,11 @@
-"""A broker's registration, its heartbeats and its session at the active controller, with time.
+"""A broker's registration, its heartbeats, and its session at the active controller, with time.
 
-Time is in ticks, eighths of broker.session.timeout.ms; a heartbeat that finds an active controller takes at most one.
-After BrokerLifecycleManager, BrokerHeartbeatManager, ClusterControlManager and ReplicationControlManager. Folded: there
-is one broker, as each has its own session; the quorum is a controller that is active or not, and what it writes is
-committed at once; a registration includes the heartbeat that unfences; a controlled shutdown is one step. Expired
-sessions are looked for in every tick, as Kafka does eight times a session (maybeFenceStaleBrokerPeriodNs).
+Time is counted in ticks, eighths of broker.session.timeout.ms; a heartbeat that finds an active controller takes at
+most one tick. Modelled on BrokerLifecycleManager, BrokerHeartbeatManager, ClusterControlManager and
+ReplicationControlManager. Simplifications: There is one broker, since each has its own session. The quorum is a
+controller that is active or not, and its writes are committed immediately. A registration includes the heartbeat that
+unfences. A controlled shutdown is one step. The controller looks for expired sessions in every tick, as Kafka does
+eight times per session (maybeFenceStaleBrokerPeriodNs).
 """
 
 from enum import IntEnum
@@ -26,8 +27,10 @@ from fencepost.model.language import (
 
 
 class Sessions(IntEnum):
-    """Which fenced brokers have a session: none (until 3.9); those that were in contact, and all of them under a new
-    controller (4.0); those that were in contact with this controller (4.1, KAFKA-19130).
+    """Which fenced brokers have a session.
+
+    None (until 3.9); those that were in contact, and all fenced brokers under a new controller (4.0); or those that
+    were in contact with this controller (4.1, KAFKA-19130).
     """
 
     UNFENCED = 0
@@ -70,8 +73,9 @@ Epoch = Annotated[int, Range(0, C.crashes + C.stops + C.amendments + 1)]
 class Broker(Record):
     """A broker's process, and the broker epoch that it knows.
 
-    `waiting`: it has sent a heartbeat, which is `lost` if it went to no active controller; `remaining` are the ticks
-    until it gives that up, or sends the next one. `failures` are those since the last answer, as far as they count.
+    `waiting`: it has sent a heartbeat, which is `lost` if it was sent to an inactive controller. `remaining` counts the
+    ticks until it gives up that heartbeat or sends the next one. `failures` counts those since the last answer, as far
+    as they matter.
     """
 
     running: bool
@@ -85,7 +89,7 @@ class Broker(Record):
 class Controller(Record):
     """The active controller, and the metadata log: the broker's epoch, and whether it is fenced.
 
-    `contact` are the ticks since the broker's last contact, NONE if it has no session; this is not in the log.
+    `contact` counts the ticks since the broker's last contact, NONE without a session; it is not in the log.
     """
 
     active: bool
@@ -97,7 +101,7 @@ class Controller(Record):
 
 
 class Budget(Record):
-    """Events that may still happen."""
+    """The remaining budget of events."""
 
     failovers: Annotated[int, Range(0, C.failovers)]
     overloads: Annotated[int, Range(0, C.overloads)]
@@ -110,8 +114,8 @@ class Budget(Record):
 class State(Record):
     """One broker and the active controller.
 
-    `ghost_clean`: the process that is registered has stopped in a controlled shutdown; `ghost_new`: a controller has
-    become active since then.
+    `ghost_clean`: the registered process has completed a controlled shutdown; `ghost_new`: a controller has become
+    active since that shutdown.
     """
 
     broker: Broker
@@ -138,19 +142,19 @@ def initial(s: State, c: C) -> None:
 
 
 def handles(s: State) -> bool:
-    """Return whether a controller is active and handles what it gets in time."""
+    """Return whether a controller is active and handles requests in time."""
     return s.controller.active and s.controller.overloaded == 0
 
 
 def has_session(s: State, c: C) -> bool:
-    """Return whether a session is open and lasts (BrokerHeartbeatTracker.hasValidSession)."""
+    """Return whether a session exists and has not expired (BrokerHeartbeatTracker.hasValidSession)."""
     return 0 <= s.controller.contact <= c.session
 
 
 def fail(s: State, c: C) -> None:
     """Schedule the next heartbeat after a failure, with or without a growing delay.
 
-    After BrokerLifecycleManager.scheduleNextCommunicationAfterFailure.
+    Modelled on BrokerLifecycleManager.scheduleNextCommunicationAfterFailure.
     """
     b = s.broker
     b.waiting = False
@@ -160,7 +164,7 @@ def fail(s: State, c: C) -> None:
 
 
 def end_process(s: State) -> None:
-    """End the broker's process; a heartbeat that is on its way is lost."""
+    """End the broker's process; a heartbeat in flight is lost."""
     s.broker.running = False
     s.broker.waiting = False
     s.broker.lost = False
@@ -169,7 +173,7 @@ def end_process(s: State) -> None:
 
 @action()
 def broker_sends_heartbeat(s: State, c: C) -> None:
-    """A heartbeat is due. If no controller is active it goes to one that is none."""
+    """A heartbeat is due; if no controller is active, it is sent to an inactive one."""
     b = s.broker
     require(b.running)
     require(not b.waiting)
@@ -181,11 +185,11 @@ def broker_sends_heartbeat(s: State, c: C) -> None:
 
 @action()
 def controller_gets_heartbeat(s: State, c: C) -> None:
-    """The active controller notes the contact, and unfences a broker that is fenced; the broker gets the answer.
+    """The active controller notes the contact, and unfences the broker if it is fenced; the broker gets the answer.
 
-    ReplicationControlManager.processBrokerHeartbeat refuses an old broker epoch. In the queue of an overloaded
-    controller the heartbeat expires, and fails; processExpiredBrokerHeartbeat (3.5) notes the contact all the same, and
-    since 4.0 that is done on arrival (ClusterControlManager.trackBrokerHeartbeat).
+    ReplicationControlManager.processBrokerHeartbeat refuses an old broker epoch. In an overloaded controller's queue
+    the heartbeat expires and fails, but processExpiredBrokerHeartbeat (3.5) still notes the contact. Since 4.0 the
+    contact is noted on arrival (ClusterControlManager.trackBrokerHeartbeat).
     """
     b, k = s.broker, s.controller
     is_current = b.epoch == k.epoch
@@ -204,14 +208,14 @@ def controller_gets_heartbeat(s: State, c: C) -> None:
 
 @action()
 def heartbeat_fails(s: State, c: C) -> None:
-    """A heartbeat that went to no active controller is refused, or not answered for as long as a request may take."""
+    """A heartbeat that was sent to an inactive controller is refused, or not answered before the request times out."""
     require(s.broker.lost)
     fail(s, c)
 
 
 @action()
 def controller_fences_broker(s: State, c: C) -> None:
-    """The session is over: the broker is fenced, and leads nothing any more (maybeFenceOneStaleBroker)."""
+    """The session expires: the broker is fenced, and no longer leads (maybeFenceOneStaleBroker)."""
     require(s.controller.contact > c.session)
     s.controller.contact = NONE
     s.controller.fenced = True
@@ -219,7 +223,7 @@ def controller_fences_broker(s: State, c: C) -> None:
 
 @action()
 def controller_fails(s: State, c: C) -> None:
-    """The active controller fails, and with it what it knows of contacts; a heartbeat that is on its way is lost."""
+    """The active controller fails, and its knowledge of contacts is lost; a heartbeat in flight is lost."""
     require(s.budget.failovers > 0, bound=C.failovers)
     require(s.controller.active)
     s.budget.failovers -= 1
@@ -231,9 +235,9 @@ def controller_fails(s: State, c: C) -> None:
 
 @action()
 def controller_becomes_active(s: State, c: C) -> None:
-    """Another controller is active. It knows no heartbeats, and opens a session for each broker that is not fenced.
+    """A new controller is active. It knows no heartbeats, and opens a session for each broker that is not fenced.
 
-    ClusterControlManager.activate. In 4.0 it opens one for the fenced ones too (KAFKA-19130).
+    ClusterControlManager.activate. In 4.0 it also opens sessions for fenced brokers (KAFKA-19130).
     """
     k = s.controller
     require(not k.active)
@@ -245,7 +249,7 @@ def controller_becomes_active(s: State, c: C) -> None:
 
 @action()
 def controller_is_overloaded(s: State, c: C) -> None:
-    """For some time each event waits in the active controller's queue for longer than a heartbeat may."""
+    """For some time, each event waits in the active controller's queue for longer than a heartbeat's timeout."""
     require(s.budget.overloads > 0, bound=C.overloads)
     require(handles(s))
     s.budget.overloads -= 1
@@ -254,7 +258,7 @@ def controller_is_overloaded(s: State, c: C) -> None:
 
 @action()
 def broker_freezes(s: State, c: C) -> None:
-    """A running broker sends nothing for some time, such as while it loads metadata (KAFKA-19586)."""
+    """A running broker sends nothing for some time, for example while it loads metadata (KAFKA-19586)."""
     require(s.budget.freezes > 0, bound=C.freezes)
     require(s.broker.running)
     require(not s.broker.waiting)
@@ -264,7 +268,7 @@ def broker_freezes(s: State, c: C) -> None:
 
 @action()
 def broker_crashes(s: State, c: C) -> None:
-    """A running broker crashes; the controller does not know it."""
+    """A running broker crashes; the controller does not know this."""
     require(s.budget.crashes > 0, bound=C.crashes)
     require(s.broker.running)
     s.budget.crashes -= 1
@@ -273,9 +277,10 @@ def broker_crashes(s: State, c: C) -> None:
 
 @action()
 def broker_stops(s: State, c: C) -> None:
-    """A broker asks for its controlled shutdown in a heartbeat, is fenced by it, and stops.
+    """A broker requests its controlled shutdown in a heartbeat, is fenced because of it, and stops.
 
-    The heartbeat is a contact; until 3.9 a fenced broker has no session (BrokerHeartbeatManager.hasValidSession).
+    The heartbeat counts as a contact; until 3.9, a fenced broker has no session
+    (BrokerHeartbeatManager.hasValidSession).
     """
     require(s.budget.stops > 0, bound=C.stops)
     require(handles(s))
@@ -292,7 +297,7 @@ def broker_stops(s: State, c: C) -> None:
 def controller_registers_broker(s: State, c: C) -> None:
     """The controller registers a new process in a new broker epoch (ClusterControlManager.registerBroker).
 
-    While the session of the process before lasts it answers DUPLICATE_BROKER_REGISTRATION, and is asked again.
+    While the previous process's session lasts, it answers DUPLICATE_BROKER_REGISTRATION, and the broker retries.
     """
     b, k = s.broker, s.controller
     require(handles(s))
@@ -310,9 +315,9 @@ def controller_registers_broker(s: State, c: C) -> None:
 
 @action()
 def controller_amends_registration(s: State, c: C) -> None:
-    """A process registers again, as it does when its directories are known after an upgrade (KAFKA-16757).
+    """A process registers again, as it does when its directories become known after an upgrade (KAFKA-16757).
 
-    Until 3.8 that opens a broker epoch, which the process does not know before the answer (KAFKA-16952).
+    Until 3.8, this opens a broker epoch, which the process does not know before the answer (KAFKA-16952).
     """
     require(s.budget.amendments > 0, bound=C.amendments)
     require(handles(s))
@@ -325,7 +330,7 @@ def controller_amends_registration(s: State, c: C) -> None:
 
 @action()
 def broker_learns_epoch(s: State, c: C) -> None:
-    """The answer to a registration of the same incarnation comes, and the broker uses its epoch from then on."""
+    """The answer to a re-registration of the same incarnation arrives, and the broker uses its epoch from now on."""
     require(s.broker.running)
     require(s.broker.epoch != s.controller.epoch)
     s.broker.epoch = s.controller.epoch
@@ -333,7 +338,7 @@ def broker_learns_epoch(s: State, c: C) -> None:
 
 @action()
 def time_passes(s: State, c: C) -> None:
-    """A tick passes, unless something has to happen before. A new controller is active within the outage."""
+    """A tick passes, unless another event must happen first. A new controller is active within the outage."""
     b, k = s.broker, s.controller
     require(not b.running or (b.remaining > 0 and b.epoch == k.epoch))
     require(not b.waiting or b.lost or b.remaining == c.request_timeout)

@@ -1,8 +1,9 @@
-"""Logs whose older segments are in a tier (KIP-405): log start and local log start, what is copied and deleted, leader
-changes against the tier, followers that rebuild from it.
+"""Logs whose older segments are in a tier (KIP-405).
 
-Folded: a follower copies one record in a step, or truncates at once to where logs differ; every broker knows the
-controller's decisions; segments hold records of one epoch; the metadata of the tier is up to date everywhere.
+The model covers log start and local log start, what is copied and deleted, leader changes concurrent with tier
+operations, and followers that rebuild their logs from the tier. Simplifications: A follower copies one record per step,
+or truncates immediately to where the logs differ. Every broker knows the controller's decisions. A segment contains
+records of one epoch. The metadata of the tier is up to date everywhere.
 """
 
 from fencepost.model.language import NONE, Machine, Version, action, bits, require
@@ -22,7 +23,7 @@ from fencepost.model.tiers.state import (
 
 
 def parting(r: Replica, f: Replica) -> int:
-    """Return the offset at which a follower's log departs from the leader's, its own end if it does not."""
+    """Return the offset at which a follower's log diverges from the leader's, or its own end if it does not."""
     found = min(r.end, f.end)
     for offset in range(f.end):
         if max(r.start, f.start) <= offset < min(found, r.end) and r.log[offset].epoch != f.log[offset].epoch:
@@ -31,7 +32,7 @@ def parting(r: Replica, f: Replica) -> int:
 
 
 def commit(s: State, c: C) -> None:
-    """Commit what all members of the ISR have (Partition.maybeIncrementLeaderHW)."""
+    """Commit the records that all members of the ISR have (Partition.maybeIncrementLeaderHW)."""
     if s.leader != NONE:
         r = s.replica[s.leader]
         reached = r.end
@@ -53,7 +54,7 @@ def leader_appends(s: State, c: C, leader: int) -> None:
 
 
 def agrees(s: State, follower: int) -> bool:
-    """Return whether there is a leader, and a follower's log is a part of its log."""
+    """Return whether there is a leader, and a follower's log agrees with the leader's up to the follower's end."""
     f = s.replica[follower]
     return s.leader not in (NONE, follower) and parting(s.replica[max(s.leader, 0)], f) == f.end
 
@@ -78,10 +79,10 @@ def follower_fetches(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_truncates(s: State, c: C, follower: int) -> None:
-    """A follower truncates to where its log departs from the leader's (UnifiedLog.truncateTo).
+    """A follower truncates its log where it diverges from the leader's (UnifiedLog.truncateTo).
 
-    If that is before its local log it starts over there, without a log start of its own below. Either way
-    highestOffsetInRemoteStorage stays.
+    If that is before its local log, it starts again there, without older records in its log. In both cases
+    highestOffsetInRemoteStorage keeps its value.
     """
     require(s.leader not in (NONE, follower))
     f = s.replica[follower]
@@ -101,7 +102,7 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_starts_over(s: State, c: C, follower: int) -> None:
-    """A follower whose log ends before the leader's starts is out of range, and starts over there
+    """A follower whose log ends before the leader's starts is out of range, and starts again there
     (fetchOffsetAndTruncate).
     """
     require(s.leader not in (NONE, follower))
@@ -112,10 +113,11 @@ def follower_starts_over(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_rebuilds(s: State, c: C, follower: int) -> None:
-    """A follower asks for an offset that is in the tier alone (OFFSET_MOVED_TO_TIERED_STORAGE), and builds its log up
-    to the leader's local log start from the tier: log start, epochs and high watermark (TierStateMachine).
+    """A follower requests an offset that is only in the tier (OFFSET_MOVED_TO_TIERED_STORAGE), and rebuilds its log
+    from the tier.
 
-    If the tier has no segment up to there it tries again later.
+    It builds log start, epochs and high watermark up to the leader's local log start (TierStateMachine). If the tier
+    has no segment up to there, it retries later.
     """
     require(agrees(s, follower))
     r, f = s.replica[s.leader], s.replica[follower]
@@ -129,7 +131,7 @@ def follower_rebuilds(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_adds_follower(s: State, c: C, follower: int) -> None:
-    """A follower that has everything that is committed joins the ISR."""
+    """A follower that has all committed records joins the ISR."""
     require(agrees(s, follower))
     require(not bits.contains(s.isr, follower))
     require(s.replica[follower].end >= s.replica[s.leader].high_watermark)
@@ -138,7 +140,7 @@ def leader_adds_follower(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_removes_follower(s: State, c: C, follower: int) -> None:
-    """A follower that lags drops out of the ISR."""
+    """A follower that lags leaves the ISR."""
     require(s.leader not in (NONE, follower))
     require(bits.contains(s.isr, follower))
     require(s.replica[follower].end < s.replica[s.leader].end)
@@ -148,7 +150,7 @@ def leader_removes_follower(s: State, c: C, follower: int) -> None:
 
 @action(broker=Broker)
 def controller_elects(s: State, c: C, broker: int) -> None:
-    """The controller elects a member of the ISR, or uncleanly any other broker; the leader before may live on."""
+    """The controller elects a member of the ISR, or uncleanly any other broker; the previous leader may still run."""
     is_clean = bits.contains(s.isr, broker)
     r = s.replica[broker]
     require(s.leader_epoch + 1 < c.leader_epochs, bound=C.leader_epochs)
@@ -166,9 +168,9 @@ def controller_elects(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_restarts(s: State, c: C, broker: int) -> None:
-    """A broker stops cleanly and starts again; what it knew of the tier is gone. It leads no more.
+    """A broker stops cleanly and restarts: it no longer leads, and its knowledge of the tier is lost.
 
-    LogLoader: before KAFKA-15351 its log starts with its first segment.
+    LogLoader: before KAFKA-15351, its log starts with its first local segment.
     """
     r = s.replica[broker]
     require(s.budget.restarts > 0, bound=C.restarts)

@@ -1,6 +1,6 @@
 """Constants and state of a partition with a tier (KIP-405).
 
-Records are known by their leader epoch and offset: one leader writes in an epoch, and at each offset once.
+Records are identified by leader epoch and offset: one leader writes in an epoch, and at each offset once.
 """
 
 from typing import Annotated
@@ -80,18 +80,18 @@ Offsets = Annotated[int, BitSet(C.log_size)]
 
 
 class Entry(Record):
-    """A record, or the epoch cache's entry for one that is only in the tier."""
+    """A record, or the epoch cache's entry for a record that is only in the tier."""
 
     epoch: Epoch
 
 
 class Replica(Record):
-    """A broker's log: `start` to `end`, of which the disk has `first` to `end`.
+    """A broker's log: `start` to `end`, of which `first` to `end` is on disk.
 
     `local` is the local log start, from which a leader reads its disk. `tiered` is highestOffsetInRemoteStorage + 1, 0
     if nothing is known to be in the tier. `copied` is the offset that a leader copies next, NONE if it has to look it
-    up. `copying` to `copying_end`, of `copying_epoch`, is the segment on its way, of a log that is
-    in another directory since if `moved`.
+    up. `copying` to `copying_end`, of epoch `copying_epoch`, is the segment being copied. If `moved`, the log has moved
+    to another directory since the copy began.
     """
 
     log: Annotated[Array[Entry], Size(C.log_size)]
@@ -109,8 +109,9 @@ class Replica(Record):
 
 
 class Segment(Record):
-    """The segments of an epoch that begin at an offset: the end of one that was copied, and of a copy that was begun
-    and will not be ended. 0 if there is no such segment.
+    """The segments of an epoch that begin at an offset: the end of a finished copy, and the end of an abandoned one.
+
+    The value 0 means that there is no such segment.
     """
 
     finished: Offset
@@ -118,9 +119,9 @@ class Segment(Record):
 
 
 class Tier(Record):
-    """The segments of a leader epoch, by their first offset; `highest` is the end of all that were ever copied.
+    """The segments of a leader epoch, by their first offset; `highest` is the highest end of any finished copy.
 
-    `ghost_deleted` are the records that were deleted on purpose: by retention or by a client.
+    `ghost_deleted` contains the records that were deleted on purpose: by retention or by a client.
     """
 
     segment: Annotated[Array[Segment], Size(C.log_size)]
@@ -129,7 +130,7 @@ class Tier(Record):
 
 
 class Budget(Record):
-    """Events that may still happen."""
+    """The remaining budget of events."""
 
     unclean: Annotated[int, Range(0, C.unclean)]
     restarts: Annotated[int, Range(0, C.restarts)]
@@ -142,8 +143,8 @@ class Budget(Record):
 class State(Record):
     """The partition and its tier.
 
-    `ghost_early`: retention has left less than retention.bytes. `ghost_low`: a leader has looked at the tier, or
-    deleted from it, and its log still starts below what is left.
+    `ghost_early`: retention has left less than retention.bytes. `ghost_low`: a leader has read the tier's metadata, or
+    deleted from the tier, and its log still starts below what remains.
     """
 
     leader: MaybeBroker
@@ -176,12 +177,12 @@ def leads(s: State, broker: int) -> bool:
 
 
 def has_epoch(r: Replica, epoch: int) -> bool:
-    """Return whether a log, by its epoch cache, holds records of an epoch."""
+    """Return whether a log contains records of an epoch, according to its epoch cache."""
     return end_of_epoch(r, epoch) > 0
 
 
 def end_of_epoch(r: Replica, epoch: int) -> int:
-    """Return the end of an epoch's records in a log, 0 if it has none."""
+    """Return the end of an epoch's records in a log, 0 if it has no such records."""
     end = 0
     for offset in range(r.start, r.end):
         if r.log[offset].epoch == epoch:
@@ -190,7 +191,7 @@ def end_of_epoch(r: Replica, epoch: int) -> int:
 
 
 def restart_at(r: Replica, c: C, start: int, end: int) -> None:
-    """Drop everything; the log starts at `start` and the disk at `end` (UnifiedLog.truncateFullyAndStartAt)."""
+    """Remove all records; the log starts at `start` and the disk at `end` (UnifiedLog.truncateFullyAndStartAt)."""
     for offset in range(r.end):
         if offset < start or offset >= end:
             r.log[offset].epoch = 0
@@ -202,7 +203,7 @@ def restart_at(r: Replica, c: C, start: int, end: int) -> None:
 
 
 def move_start(r: Replica, start: int) -> None:
-    """Raise the log start, and the local one with it (maybeIncrementLogStartOffset)."""
+    """Raise the log start and, if it is lower, the local log start (maybeIncrementLogStartOffset)."""
     for offset in range(r.start, start):
         r.log[offset].epoch = 0
     r.start = max(r.start, start)
@@ -217,14 +218,14 @@ def stop_copy(r: Replica) -> None:
 
 
 def leave_copy(s: State, r: Replica) -> None:
-    """Give up a copy, if any: what was copied stays in the tier."""
+    """Abandon the current copy, if any: what was copied stays in the tier."""
     if r.copying != NONE:
         s.tier[r.copying_epoch].segment[r.copying].begun = r.copying_end
         stop_copy(r)
 
 
 def in_tier(s: State, epoch: int, offset: int) -> bool:
-    """Return whether a copied segment has the record of an epoch at an offset."""
+    """Return whether a copied segment contains the record of an epoch at an offset."""
     found = False
     for start in range(offset + 1):
         found = found or s.tier[epoch].segment[start].finished > offset

@@ -1,6 +1,6 @@
-"""A leader and its followers at the tier: segments are copied, and deleted on either side.
+"""How a leader and its followers use the tier: segments are copied, and deleted both locally and in the tier.
 
-After RemoteLogManager (RLMCopyTask, RLMExpirationTask, RLMFollowerTask), RemoteLogMetadataCache and UnifiedLog.
+Modelled on RemoteLogManager (RLMCopyTask, RLMExpirationTask, RLMFollowerTask), RemoteLogMetadataCache and UnifiedLog.
 """
 
 from fencepost.model.language import NONE, action, bits, require
@@ -20,9 +20,10 @@ from fencepost.model.tiers.state import (
 
 
 def find_tiered(s: State, c: C, r: Replica) -> int:
-    """Return the offset up to which the tier has a log: that of the latest epoch in it (findHighestRemoteOffset).
+    """Return the offset up to which the tier contains a log: the end of the log's latest epoch there
+    (findHighestRemoteOffset).
 
-    Before KAFKA-15241 where the epoch ends in the tier, although it may end earlier in this log.
+    Before KAFKA-15241, this is where the epoch ends in the tier, although it may end earlier in this log.
     """
     found = 0
     for epoch in range(c.leader_epochs):
@@ -45,7 +46,7 @@ def find_log_start(s: State, c: C, r: Replica) -> int:
 
 
 def first_in_tier(s: State, r: Replica) -> int:
-    """Return the first offset of a log whose record is in the tier, NONE without one."""
+    """Return the first offset of a log whose record is in the tier, NONE if there is no such record."""
     found = NONE
     for offset in range(r.start, r.end):
         if found == NONE and in_tier(s, r.log[offset].epoch, offset):
@@ -55,9 +56,10 @@ def first_in_tier(s: State, r: Replica) -> int:
 
 @action(leader=Broker)
 def leader_looks_up_tier(s: State, c: C, leader: int) -> None:
-    """A new leader finds out what is copied, and since KAFKA-15351 where the log starts, before it copies anything.
+    """A new leader looks up what is copied and, since KAFKA-15351, where the log starts, before it copies segments.
 
-    After a move to another directory it does so again, since KAFKA-16711 even if a copy has ended in between.
+    After a move to another directory it looks this up again; since KAFKA-16711, even if a copy has ended in the
+    meantime.
     """
     r = s.replica[leader]
     start = find_log_start(s, c, r) if c.leader_adopts_log_start else r.start
@@ -75,7 +77,7 @@ def leader_looks_up_tier(s: State, c: C, leader: int) -> None:
 
 @action(follower=Broker)
 def follower_looks_up_tier(s: State, c: C, follower: int) -> None:
-    """A follower finds out what is copied: so much it may delete from its disk."""
+    """A follower looks up what is copied, since it may delete that much from its disk."""
     r = s.replica[follower]
     require(s.leader != NONE)
     require(not leads(s, follower))
@@ -85,9 +87,9 @@ def follower_looks_up_tier(s: State, c: C, follower: int) -> None:
 
 @action(leader=Broker, end=Offset)
 def leader_starts_copy(s: State, c: C, leader: int, end: int) -> None:
-    """A leader copies its next segment: committed, not the active one (COPY_SEGMENT_STARTED).
+    """A leader starts to copy its next segment, which must be committed and not active (COPY_SEGMENT_STARTED).
 
-    It begins with the first segment on its disk that is not copied. Where segments end is each broker's own matter.
+    It begins with the first segment on its disk that is not copied. Segment boundaries differ between brokers.
     """
     r = s.replica[leader]
     start = max(r.copied, r.start, r.first)
@@ -107,9 +109,10 @@ def leader_starts_copy(s: State, c: C, leader: int, end: int) -> None:
 
 @action(broker=Broker)
 def broker_ends_copy(s: State, c: C, broker: int) -> None:
-    """A copy is complete (COPY_SEGMENT_FINISHED), which may be after its broker was deposed.
+    """A copy is complete (COPY_SEGMENT_FINISHED), possibly after its broker was deposed.
 
-    If the log has moved to another directory meanwhile it is the log in the old one that knows what is in the tier.
+    If the log has moved to another directory in the meantime, only the log in the old directory learns what is in the
+    tier.
     """
     r = s.replica[broker]
     tier = s.tier[r.copying_epoch]
@@ -129,7 +132,9 @@ def broker_ends_copy(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_fails_copy(s: State, c: C, broker: int) -> None:
-    """A copy fails. Since KAFKA-17062 what was begun is deleted at once; it is left if that fails too."""
+    """A copy fails. Since KAFKA-17062 the incomplete segment is deleted immediately; it stays if the deletion fails
+    too.
+    """
     r = s.replica[broker]
     require(s.budget.failures > 0, bound=C.failures)
     require(r.copying != NONE)
@@ -139,9 +144,9 @@ def broker_fails_copy(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_deletes_segment(s: State, c: C, broker: int) -> None:
-    """A broker deletes the oldest record of its disk by local retention, as far as the tier is known to have it.
+    """A broker deletes the oldest record on its disk by local retention, as far as it knows that the tier contains it.
 
-    UnifiedLog.deleteSegments: the local log start moves first; before KAFKA-16073 the segment goes first.
+    UnifiedLog.deleteSegments: the local log start moves first; before KAFKA-16073, the segment is deleted first.
     """
     r = s.replica[broker]
     require(r.first == r.local or r.first < r.start)
@@ -155,7 +160,7 @@ def broker_deletes_segment(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_moves_local_start(s: State, c: C, broker: int) -> None:
-    """Before KAFKA-16073: the segment is gone, and now the local log start moves."""
+    """Before KAFKA-16073: after the segment was deleted, the local log start moves."""
     r = s.replica[broker]
     require(not c.local_start_moves_first)
     require(r.local < r.first)
@@ -163,7 +168,7 @@ def broker_moves_local_start(s: State, c: C, broker: int) -> None:
 
 
 def is_valid(r: Replica, epoch: int, start: int, end: int) -> bool:
-    """Return whether a segment is in a log, or in its first epoch before the log start
+    """Return whether a segment is in a log, or, in the log's first epoch, before the log start
     (isRemoteSegmentWithinLeaderEpochs).
     """
     valid = end <= r.end and end_of_epoch(r, epoch) >= end
@@ -173,7 +178,9 @@ def is_valid(r: Replica, epoch: int, start: int, end: int) -> bool:
 
 
 def known_tiered(s: State, c: C, r: Replica) -> int:
-    """Return up to where retention takes a log to be in the tier; since KAFKA-20732 it looks where nothing is known."""
+    """Return the offset up to which retention assumes that a log is in the tier; since KAFKA-20732 it looks up an
+    unknown one.
+    """
     return find_tiered(s, c, r) if c.expiry_seeds and r.tiered == 0 else r.tiered
 
 
@@ -197,13 +204,14 @@ def is_below(r: Replica, epoch: int, end: int) -> bool:
 
 
 def number(c: C, epoch: int, offset: int, begun: int) -> int:
-    """Return the number of a segment in the order of epochs and offsets, copies that were begun last."""
+    """Return a segment's number in the order of epochs and offsets; an unfinished copy follows a finished one."""
     return (epoch * c.log_size + offset) * 2 + begun
 
 
 def expired_segments(s: State, c: C, r: Replica) -> int:
-    """Return the segments that retention deletes, as a set of their numbers: those below the log start, and then as
-    long as more of the log is left than it should.
+    """Return the set of the numbers of segments that retention deletes.
+
+    These are the segments below the log start, and then further ones while the remaining log is larger than allowed.
     """
     excess = size_of(s, c, r) - c.retention
     found = 0
@@ -240,8 +248,10 @@ def start_after(s: State, c: C, r: Replica, expired: int, monotonic: bool) -> in
 
 @action(leader=Broker)
 def leader_expires_segments(s: State, c: C, leader: int) -> None:
-    """A leader deletes segments in the tier, first those below the log start, then while the log is too large, and
-    moves its log start to their end (RLMExpirationTask.cleanupExpiredRemoteLogSegments).
+    """A leader deletes segments in the tier, and moves its log start to their end.
+
+    RLMExpirationTask.cleanupExpiredRemoteLogSegments: it first deletes those below the log start, then further ones
+    while the log is too large.
     """
     r = s.replica[leader]
     require(leads(s, leader))
@@ -289,7 +299,7 @@ def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
 
 @action(leader=Broker)
 def leader_moves_directory(s: State, c: C, leader: int) -> None:
-    """The future replica of a leader takes the place of its log (KIP-113); it does not know what is in the tier."""
+    """A leader's future replica replaces its log (KIP-113); it does not know what is in the tier."""
     r = s.replica[leader]
     require(s.budget.moves > 0, bound=C.moves)
     require(leads(s, leader))

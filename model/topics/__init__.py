@@ -1,1 +1,1 @@
-"""Topics that are created, deleted and created again, as brokers learn it."""
+"""Topics that are created, deleted and recreated, as a broker learns of it."""

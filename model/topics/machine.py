@@ -1,9 +1,10 @@
 """Topics that are created, deleted and recreated, as a broker replays them: records in deltas, deltas on an image.
 
-After TopicsDelta and TopicsImage, and AssignmentsManager (KIP-858). A record is replayed into the broker's delta when
-the controller writes it; the broker publishes the delta after any number of records, as MetadataLoader does. Folded:
-there is one name, of which each topic has an id of its own and one replica, on this broker; ELRs have no members here,
-as it is what a record that clears them does to the delta that counts; a request about directories has one replica.
+Modelled on TopicsDelta and TopicsImage, and AssignmentsManager (KIP-858). A record is replayed into the broker's delta
+when the controller writes it; the broker publishes the delta after any number of records, as MetadataLoader does.
+Simplifications: There is one name; each topic of that name has its own id and one replica, on this broker. ELRs have no
+members here, because only the effect of a ClearElrRecord on the delta matters. A request about directories has one
+replica.
 """
 
 from typing import Annotated
@@ -46,8 +47,10 @@ Topics = Annotated[int, BitSet(C.topics)]
 
 
 class Delta(Record):
-    """Records since the last image: topics that it changes, new ones among them; those it deletes from the image; and
-    the topic that it lists as created under the name. Kafka cannot apply a `broken` one, which changes no topic at all.
+    """The records since the last image.
+
+    They are: the topics that the delta changes, including new ones; those that it deletes from the image; and the topic
+    that it lists as created under the name. Kafka cannot apply a `broken` delta, which then changes no topic.
     """
 
     changed: Topics
@@ -57,9 +60,9 @@ class Delta(Record):
 
 
 class State(Record):
-    """The topic of the name in the metadata log, and how many there were; the broker's image and delta.
+    """The topic of the name in the metadata log, and the number of topics so far; the broker's image and delta.
 
-    `unassigned` are replicas whose directories the broker has yet to report to the controller.
+    `unassigned` contains replicas whose directories the broker has yet to report to the controller.
     """
 
     topic: MaybeTopic
@@ -93,7 +96,8 @@ def controller_creates_topic(s: State, c: C) -> None:
 def controller_deletes_topic(s: State, c: C) -> None:
     """The controller deletes the topic (RemoveTopicRecord).
 
-    If the delta has created it, nothing is left of it; before KAFKA-19497 it stays among those that were created.
+    If the delta has created the topic, it no longer mentions it; before KAFKA-19497, the topic stays among those
+    created.
     """
     require(s.topic != NONE)
     s.delta.changed = bits.without(s.delta.changed, s.topic)
@@ -105,10 +109,11 @@ def controller_deletes_topic(s: State, c: C) -> None:
 
 @action()
 def controller_clears_elrs(s: State, c: C) -> None:
-    """The min ISR of the cluster changes, which clears all ELRs: the delta changes every topic of its image.
+    """The cluster's min ISR changes, which clears all ELRs: the delta changes every topic of its image.
 
-    Before KAFKA-19383 also those that it has deleted. Since its repair also those that it lists as created: one that
-    is gone again has no partitions to change, which is a null pointer now and when the delta is applied.
+    Before KAFKA-19383, it also changes the topics that it has deleted. Since that fix, it also changes those that it
+    lists as created. If one of these was deleted, it has no partitions to change, which causes a NullPointerException,
+    now and when the delta is applied.
     """
     d = s.delta
     is_gone = d.created != NONE and not bits.contains(d.changed, d.created)
@@ -123,10 +128,10 @@ def controller_clears_elrs(s: State, c: C) -> None:
 
 @action()
 def broker_publishes(s: State, c: C) -> None:
-    """The broker applies the delta to its image, and makes replicas of topics that are new to it.
+    """The broker applies the delta to its image, and creates replicas of topics that are new to it.
 
-    TopicsDelta.apply: deletions first, then what was changed. Each new replica is one whose directory is unassigned.
-    A delta that cannot be applied is given up (MetadataBatchLoader.applyDeltaAndUpdate).
+    TopicsDelta.apply: first deletions, then changes. The directory of each new replica is unassigned. A delta that
+    cannot be applied is dropped (MetadataBatchLoader.applyDeltaAndUpdate).
     """
     d = s.delta
     require(d.changed != 0 or d.deleted != 0 or d.created != NONE)
@@ -141,9 +146,9 @@ def broker_publishes(s: State, c: C) -> None:
 
 @action(topic=Topic)
 def broker_assigns_directory(s: State, c: C, topic: int) -> None:
-    """The broker reports the directory of a replica, or drops one of a topic that is in its image no more.
+    """The broker reports the directory of a replica, or drops the replica of a topic that is no longer in its image.
 
-    The controller refuses that of a topic that does not exist; until 3.8.0 the broker reports it again and again.
+    The controller refuses a report for a topic that does not exist; until 3.8.0, the broker keeps repeating the report.
     """
     require(bits.contains(s.unassigned, topic))
     require(topic == s.topic or (c.assignments_need_topics and not bits.contains(s.image, topic)))

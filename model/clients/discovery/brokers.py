@@ -1,4 +1,4 @@
-"""A broker's knowledge and answers: from its replicas and its metadata cache, either of which may lag."""
+"""A broker's knowledge and answers, from its replicas and its metadata cache, either of which may lag."""
 
 from fencepost.model.clients.discovery.constants import C, HintFrom
 from fencepost.model.clients.discovery.state import (
@@ -28,7 +28,7 @@ def broker_learns(s: State, c: C, broker: int, image: int) -> None:
 
 @action(broker=Broker)
 def replicas_follow(s: State, c: C, broker: int) -> None:
-    """A broker's replicas become leaders and followers as its metadata cache says (ReplicaManager.applyDelta)."""
+    """A broker's replicas become leaders and followers, as its metadata cache says (ReplicaManager.applyDelta)."""
     b = s.broker[broker]
     require(b.replica < b.cache)
     b.replica = b.cache
@@ -37,7 +37,7 @@ def replicas_follow(s: State, c: C, broker: int) -> None:
 def outcome_of(s: State, broker: int, partition: int, epoch: int) -> Outcome:
     """Return the answer of the broker's replica (Partition.checkCurrentLeaderEpoch, then whether it leads).
 
-    `epoch` is the leader epoch in the request, NONE if it has none, as with Produce.
+    `epoch` is the leader epoch in the request, or NONE if the request lacks it, like Produce.
     """
     own = s.image[s.broker[broker].replica].partition[partition]
     if epoch != NONE and epoch < own.epoch:
@@ -48,7 +48,9 @@ def outcome_of(s: State, broker: int, partition: int, epoch: int) -> Outcome:
 
 
 def is_hinted(s: State, c: C, broker: int, partition: int, epoch: int) -> bool:
-    """Return whether the answer carries a hint: with the two errors, or by comparing epochs as in KIP-951's wording."""
+    """Return whether the answer carries a hint: with either of the two errors, or, in KIP-951's wording, by comparing
+    epochs.
+    """
     outcome = outcome_of(s, broker, partition, epoch)
     knows_hints = c.hints and broker < c.brokers - c.silent_brokers
     if c.hints_by_epoch:
@@ -61,7 +63,7 @@ def is_hinted(s: State, c: C, broker: int, partition: int, epoch: int) -> bool:
 
 
 def finish_answer(s: State, c: C, from_leader: int, from_epoch: int) -> None:
-    """Send an answer whose hints, if there are any, have their leaders and their epochs from these images."""
+    """Send an answer whose hints, if any, take their leaders and epochs from these images."""
     request = s.request
     b = s.broker[request.broker]
     for partition in range(c.partitions):
@@ -78,7 +80,9 @@ def finish_answer(s: State, c: C, from_leader: int, from_epoch: int) -> None:
 
 @action()
 def broker_answers_request(s: State, c: C) -> None:
-    """A broker answers a produce or fetch request; an error carries its knowledge of the leader (KIP-951, Broker)."""
+    """A broker answers a produce or fetch request; an error names the leader that the broker knows (KIP-951,
+    Broker).
+    """
     request = s.request
     require(request.stage == Stage.SENT)
     require(may_answer(s, request.broker), bound=C.lagging_brokers)
@@ -95,7 +99,9 @@ def broker_answers_request(s: State, c: C) -> None:
 
 
 def has_lost_replicas(s: State, c: C, request: Request) -> bool:
-    """Return whether the broker may have lost its replicas of all requested partitions: it leads none of them."""
+    """Return whether the broker may have lost its replicas of all requested partitions, because it leads none of
+    them.
+    """
     image = s.image[s.broker[request.broker].replica]
     return all(
         image.partition[partition].leader != request.broker

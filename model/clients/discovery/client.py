@@ -1,4 +1,4 @@
-"""The client's steps: send, learn of leaders from hints and from metadata, retry at once or after the backoff."""
+"""The client's steps: send, learn leaders from hints and metadata, retry immediately or after the backoff."""
 
 from fencepost.model.clients.discovery.constants import C, Endpoints, SkipsBackoff
 from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata
@@ -22,12 +22,12 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def is_reachable(s: State, broker: int) -> bool:
-    """Return whether the client knows the endpoint at which this broker is now."""
+    """Return whether the client knows this broker's current endpoint."""
     return s.endpoint[broker] != NONE and s.endpoint[broker] == newest(s).endpoint[broker]
 
 
 def may_send(s: State, c: C, partition: int, broker: int) -> bool:
-    """Return whether a request to this broker is due for the partition."""
+    """Return whether the client has a request for the partition that it must send to this broker."""
     known = s.known[partition]
     is_ready = known.work == Work.READY and known.leader == broker
     return is_ready and (known.is_validated or not c.consumer or not c.validates_position)
@@ -35,7 +35,7 @@ def may_send(s: State, c: C, partition: int, broker: int) -> bool:
 
 @action(broker=Broker)
 def client_sends_request(s: State, c: C, broker: int) -> None:
-    """The client sends what is due for all partitions that this broker leads, as far as it knows."""
+    """The client sends its pending requests for all partitions whose leader it believes to be this broker."""
     require(s.request.stage == Stage.NONE)
     require(any(may_send(s, c, partition, broker) for partition in range(c.partitions)))
     require(is_reachable(s, broker))
@@ -53,7 +53,7 @@ def client_sends_request(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def client_cannot_connect(s: State, c: C, broker: int) -> None:
-    """The leader is not at the client's known endpoint, or is unknown: the client asks for metadata."""
+    """The leader is unknown, or not at the endpoint that the client knows, so the client asks for metadata."""
     require(s.request.stage == Stage.NONE)
     require(any(may_send(s, c, partition, broker) for partition in range(c.partitions)))
     require(not is_reachable(s, broker))
@@ -65,7 +65,7 @@ def client_cannot_connect(s: State, c: C, broker: int) -> None:
 
 @action(partition=Partition)
 def backoff_ends(s: State, c: C, partition: int) -> None:
-    """The retry backoff of a partition's batch is over; a metadata refresh is faster, or slower (`refresh_in_time`)."""
+    """The retry backoff of a partition's batch ends; a metadata refresh is faster, or slower (`refresh_in_time`)."""
     known = s.known[partition]
     require(known.work == Work.BACKOFF)
     require(not c.refresh_in_time or (not s.wants_refresh and s.refresh.stage == Stage.NONE))
@@ -75,7 +75,7 @@ def backoff_ends(s: State, c: C, partition: int) -> None:
 
 @action(partition=Partition)
 def client_has_more(s: State, c: C, partition: int) -> None:
-    """There is more to write or to read."""
+    """The application has more to write or to read."""
     known = s.known[partition]
     require(known.work == Work.DONE)
     known.work = Work.READY
@@ -92,14 +92,12 @@ def hinted_epoch(s: State, partition: int) -> int:
 
 
 def hinted_topic(s: State, partition: int) -> int:
-    """Return the topic's incarnation that a hint names; without the topic id it names none."""
+    """Return the topic's incarnation that a hint names; a hint without a topic id does not name one."""
     return s.image[s.request.from_leader].partition[partition].topic
 
 
 def is_hint_accepted(s: State, c: C, partition: int) -> bool:
-    """Return whether the client adopts the leader of a hint: the epoch is acceptable, and the leader's endpoint is
-    known.
-    """
+    """Return whether the client adopts the leader of a hint: its epoch is acceptable and its endpoint is known."""
     if not bits.contains(s.request.hinted, partition):
         return False
     known, leader = s.known[partition], hinted_leader(s, partition)
@@ -129,7 +127,7 @@ def follow(known: Known, c: C, topic: int, leader: int, epoch: int) -> None:
 
 
 def takes_endpoint(s: State, c: C, broker: int, endpoint: int) -> bool:
-    """Return whether an endpoint of a hint replaces the one that the client has."""
+    """Return whether an endpoint in a hint replaces the client's."""
     return c.hint_endpoints and endpoint != NONE and (c.endpoints != Endpoints.NEWER or endpoint > s.endpoint[broker])
 
 
@@ -140,7 +138,7 @@ def has_newer_epoch(known: Known) -> bool:
 
 @action()
 def client_receives_response(s: State, c: C) -> None:
-    """The client takes over hints that it accepts, asks for metadata, and retries what has failed (KIP-951, Client)."""
+    """The client adopts the hints that it accepts, asks for metadata, and retries what has failed (KIP-951, Client)."""
     request = s.request
     require(request.stage == Stage.ANSWERED)
     accepted = accepted_hints(s, c)
@@ -162,7 +160,7 @@ def client_receives_response(s: State, c: C) -> None:
 
 
 def finish_attempt(s: State, c: C, partition: int, accepted: int) -> None:
-    """Record the answer for one partition: done, or to be sent again at once or after the backoff."""
+    """Record the answer for one partition: it is done, or is resent, immediately or after the backoff."""
     known = s.known[partition]
     if s.request.outcome[partition] == Outcome.SUCCESS:
         known.work = Work.DONE
@@ -229,7 +227,7 @@ def is_taken(s: State, c: C, partition: int) -> bool:
 
 
 def keeps_endpoint(s: State, c: C, broker: int, image: Image) -> bool:
-    """Return whether the client keeps its endpoint although the metadata response has none, or another one."""
+    """Return whether the client keeps its endpoint although the metadata response lacks it or names a different one."""
     if c.endpoints == Endpoints.NEWER and image.endpoint[broker] != NONE:
         return image.endpoint[broker] < s.endpoint[broker]
     return (
@@ -241,7 +239,7 @@ def keeps_endpoint(s: State, c: C, broker: int, image: Image) -> bool:
 def client_applies_metadata(s: State, c: C) -> None:
     """The client adopts leaders whose epoch is not older than the known one, and all endpoints.
 
-    Metadata.handleMetadataResponse: the brokers of the response replace those that were known.
+    Metadata.handleMetadataResponse: the brokers in the response replace those that were known.
     """
     require(s.refresh.stage == Stage.ANSWERED)
     image = s.image[s.refresh.image]
@@ -281,7 +279,7 @@ def client_validates_position(s: State, c: C, partition: int) -> None:
 def client_fails_to_validate(s: State, c: C, partition: int) -> None:
     """The broker that a consumer asks does not lead in that epoch, or is down: the consumer asks for metadata.
 
-    It asks again after the retry backoff (OffsetsForLeaderEpochClient).
+    The consumer asks the broker again after the retry backoff (OffsetsForLeaderEpochClient).
     """
     known = s.known[partition]
     replica = s.broker[known.leader].replica

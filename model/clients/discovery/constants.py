@@ -1,7 +1,7 @@
 """Sizes, budgets and switches of leader discovery.
 
-The defaults are KIP-951 as in Kafka's code (apache/kafka 1eb7644); if the KIP's text is ambiguous, a constant selects
-the reading.
+The defaults follow KIP-951 as implemented in Kafka (apache/kafka 1eb7644); if the KIP's text is ambiguous, a constant
+selects the reading.
 """
 
 from enum import IntEnum
@@ -19,7 +19,7 @@ class Accepts(IntEnum):
 
 
 class HintFrom(IntEnum):
-    """The source of a broker's hint."""
+    """The source of the leader and the epoch in a broker's hint."""
 
     REPLICA = 0
     CACHE = 1
@@ -28,7 +28,7 @@ class HintFrom(IntEnum):
 
 
 class Endpoints(IntEnum):
-    """The endpoints of a response with hints that a client adopts."""
+    """The endpoints that a client adopts from a response with hints."""
 
     ALL = 0
     ACCEPTED = 1
@@ -36,7 +36,7 @@ class Endpoints(IntEnum):
 
 
 class SkipsBackoff(IntEnum):
-    """The cases in which a failed batch is retried at once."""
+    """The cases in which a failed batch is retried immediately."""
 
     NEW_EPOCH = 0
     ANY_NEWS = 1

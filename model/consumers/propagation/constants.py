@@ -6,7 +6,7 @@ from fencepost.model.language import Constants, bound, choice, switch
 
 
 class Propagation(IntEnum):
-    """When a leader answers a follower's fetch although there are no records for it."""
+    """When a leader answers a follower's fetch although it has no records for it."""
 
     DATA_ONLY = 0
     TRACKED = 1

@@ -15,18 +15,20 @@ def is_stale(s: State, c: C) -> bool:
 
 
 def has_news(s: State, c: C) -> bool:
-    """Return whether the leader answers its pending fetch; if not, it waits for at most replica.fetch.wait.max.ms."""
+    """Return whether the leader answers its pending fetch; otherwise the fetch waits for at most
+    replica.fetch.wait.max.ms.
+    """
     return s.fetch.end < s.leader_end or is_stale(s, c)
 
 
 def advance_high_watermark(s: State, c: C) -> None:
-    """Move the high watermark to what the whole ISR has."""
+    """Move the high watermark to the smallest log end in the ISR."""
     reached = min(s.known_end, s.other_end) if c.another_follower else s.known_end
     s.leader_high_watermark = max(s.leader_high_watermark, reached)
 
 
 def is_quiet(s: State, c: C) -> bool:
-    """Return whether no message is on its way, and no waiting fetch could be completed."""
+    """Return whether no message is in flight and no waiting fetch can be completed."""
     return (
         s.fetch.phase == Phase.PARKED
         and not has_news(s, c)
@@ -35,7 +37,7 @@ def is_quiet(s: State, c: C) -> bool:
 
 
 def answer(s: State, c: C) -> None:
-    """Send all records and the high watermark, and record that."""
+    """Send all records and the high watermark, and record what was sent."""
     s.fetch.phase = Phase.ANSWERED
     s.fetch.end = s.leader_end
     s.fetch.high_watermark = s.leader_high_watermark
@@ -52,7 +54,7 @@ def leader_appends(s: State, c: C) -> None:
 
 @action()
 def other_follower_catches_up(s: State, c: C) -> None:
-    """The leader hears that the other follower has one more record."""
+    """The leader learns that the other follower has one more record."""
     require(c.another_follower)
     require(s.other_end < s.leader_end)
     s.other_end += 1
@@ -61,8 +63,8 @@ def other_follower_catches_up(s: State, c: C) -> None:
 
 @action()
 def leader_gets_fetch(s: State, c: C) -> None:
-    """The leader reads the follower's log end from its fetch, moves the high watermark, and answers at once or parks
-    the fetch.
+    """The leader reads the follower's log end from its fetch, moves the high watermark, and answers immediately or
+    parks the fetch.
     """
     require(s.fetch.phase == Phase.SENT)
     s.known_end = s.fetch.end
@@ -97,7 +99,7 @@ def send_fetch(s: State) -> None:
 
 @action()
 def follower_gets_answer(s: State, c: C) -> None:
-    """The follower appends the records, takes over the high watermark, and fetches again."""
+    """The follower appends the records, adopts the high watermark, and fetches again."""
     require(s.fetch.phase == Phase.ANSWERED)
     s.end = s.fetch.end
     s.high_watermark = s.fetch.end if c.follower_trusts_its_log else min(s.fetch.high_watermark, s.fetch.end)

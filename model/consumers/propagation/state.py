@@ -1,8 +1,8 @@
 """State of the model of propagation, and its initial state.
 
-One leader and one follower, both in the ISR, in one leader epoch; of the other follower only the log end counts. The
-follower always has one fetch in flight. Messages are counted, not timed: each takes half a round trip. A maximum wait
-is longer than any exchange of messages, so it ends only when nothing else can happen.
+There are one leader and one follower, both in the ISR, in one leader epoch; of another follower, only the log end is
+modelled. The follower always has one fetch in flight. Messages are counted, not timed: each takes half a round trip. A
+maximum wait is longer than any exchange of messages, so it ends only when nothing else can happen.
 """
 
 from enum import IntEnum
@@ -25,9 +25,9 @@ MaybeOffset = Annotated[int, Range(NONE, C.records)]
 
 
 class Fetch(Record):
-    """The follower's fetch, or the answer: the end of its records, and the high watermark.
+    """The follower's fetch, or the answer to it: the end of its records, and the high watermark.
 
-    `high_watermark` of an unanswered fetch is the one that the follower reports.
+    In an unanswered fetch, `high_watermark` is the one that the follower reports.
     """
 
     phase: Phase
@@ -36,7 +36,7 @@ class Fetch(Record):
 
 
 class State(Record):
-    """Leader and follower, the fetch between them, what the leader has last sent (NONE: nothing in this
+    """Leader and follower, the fetch between them, the high watermark that the leader last sent (NONE: nothing in this
     session), and the consumer.
 
     `known_end` is the follower's log end as the leader knows it, `other_end` that of the other follower.
