@@ -98,7 +98,7 @@ class Latest(IntEnum):
 
 
 class Ends(IntEnum):
-    """The event that ends the preference for a replica, besides errors and expiry: metadata, a leader epoch, or nothing."""
+    """The event, besides errors and expiry, that ends the preference for a replica: metadata, an epoch, nothing."""
 
     DESIGN = 0
     METADATA = 1
