@@ -304,7 +304,7 @@ class Switch(Expression):
     """A condition that can be turned off at run time: 1 if it is off, else the condition.
 
     `guard` is the number of the guard in the program, `part` that of a part in it, 0 for the whole guard. Only the pass
-    `masks.with_switches` makes switches.
+    `compile.with_switches` makes switches.
     """
 
     guard: int
