@@ -15,11 +15,12 @@ from dataclasses import replace
 from typing import Any
 
 from fencepost.invariants.figures.store import load, save
+from fencepost.kafka.clients.duties import NAMES
 from fencepost.kafka.clients.history import APPLICATION, COVERED, DEPTH, FOLLOWERS, Source, Story, of_archive, settings
 from fencepost.kafka.clients.install import NEWEST, OWN, install_client
 from fencepost.kafka.clients.play import Times
 from fencepost.kafka.clients.report import ClientOutcome, Pool, run
-from fencepost.kafka.clients.rules import NAMES, Judge
+from fencepost.kafka.clients.rules import Judge
 from fencepost.kafka.clients.sessions import MUTANTS
 from fencepost.kafka.clients.stories import STORIES
 
