@@ -131,14 +131,14 @@ class C(Constants):
 
     # sizes
     brokers = shape(
-        3, low=2, high=5, meaning="brokers, each with a replica of the one partition unless spare says otherwise"
+        3, low=2, high=5, meaning="brokers, each with a replica of the one partition (except the `spare` ones)"
     )
-    max_records = capacity(1, low=0, high=4, room=2, meaning="records that producers write in all")
+    max_records = capacity(1, low=0, high=4, room=2, meaning="records that producers write in total")
     metadata_lag = capacity(3, low=1, high=24, room=3, meaning="controller records that a running broker may be behind")
     alter_partitions = capacity(2, low=1, high=6, room=2, meaning="AlterPartition messages in flight")
     late_fetches = capacity(1, low=0, high=4, room=1, meaning="fetch requests that outlive their sender, at a time")
     late_answers = capacity(
-        0, low=0, high=2, meaning="answers to fetches that outlive the leader epoch of their follower, at a time"
+        0, low=0, high=2, meaning="answers to fetches that outlive their follower's leader epoch, at a time"
     )
     max_leader_epoch = bound(2, low=0, high=12, meaning="last leader epoch; the first is 0")
 
@@ -147,41 +147,43 @@ class C(Constants):
     clean_stops = bound(0, low=0, high=4, meaning="controlled shutdowns")
     fences = bound(1, low=0, high=6, meaning="times that the controller fences a broker")
     shrinks = bound(1, low=0, high=4, meaning="times that a leader asks to shrink the ISR")
-    lags = bound(
-        0, low=0, high=2, meaning="times that a follower has not caught up for too long (with waits_for_joining)"
-    )
+    lags = bound(0, low=0, high=2, meaning="times that a follower lags for too long (with waits_for_joining)")
     elections = bound(0, low=0, high=4, meaning="preferred leader elections")
     disk_swaps = bound(0, low=0, high=2, meaning="logs that vanish under a running broker")
     directory_failures = bound(0, low=0, high=2, meaning="log directories that fail under a running broker (KIP-858)")
-    directory_removals = bound(0, low=0, high=2, meaning="log directories that are taken out of log.dirs (KIP-858)")
+    directory_removals = bound(0, low=0, high=2, meaning="log directories that are removed from log.dirs (KIP-858)")
     disk_replacements = bound(0, low=0, high=2, meaning="disks that are replaced by empty ones while a broker is down")
-    directories = bound(0, low=0, high=5, meaning="brokers whose log directory may fail or be replaced: the first")
-    deletions = bound(0, low=0, high=4, meaning="records that clients may delete (DeleteRecords): the first")
-    expirations = bound(
-        0, low=0, high=4, meaning="records that each replica may delete by itself (retention): the first"
+    directories = bound(
+        0, low=0, high=5, meaning="brokers whose log directory may fail or be replaced, counted from the first"
     )
-    resends = bound(0, low=0, high=2, meaning="AlterPartition requests that are sent again on another connection")
+    deletions = bound(
+        0, low=0, high=4, meaning="records that clients may delete (DeleteRecords), counted from the first"
+    )
+    expirations = bound(
+        0, low=0, high=4, meaning="records that each replica may delete by retention, counted from the first"
+    )
+    resends = bound(0, low=0, high=2, meaning="AlterPartition requests that are resent on another connection")
     reassignments = bound(
-        0, low=0, high=4, meaning="times that an operator starts a reassignment, or replaces the one under way"
+        0, low=0, high=4, meaning="times that an operator starts a reassignment, or replaces the current one"
     )
     cancels = bound(0, low=0, high=3, meaning="times that an operator cancels a reassignment")
     raises = bound(0, low=0, high=2, meaning="times that an operator raises min ISR by one")
     lowers = bound(0, low=0, high=2, meaning="times that an operator lowers min ISR by one")
     elr_disables = bound(0, low=0, high=1, meaning="with ELR: times that an operator turns the feature off")
     early_starts = bound(0, low=0, high=2, meaning="times that a new process follows before it is registered (HYP-15)")
-    movable = bound(0, low=0, high=5, meaning="brokers of which operators add and remove replicas: the first")
+    movable = bound(0, low=0, high=5, meaning="brokers whose replicas operators add and remove, counted from the first")
     least_replicas = bound(
-        0, low=0, high=5, meaning="replicas that operators leave the partition at least, and never none"
+        0, low=0, high=5, meaning="fewest replicas that operators leave to the partition (always at least one)"
     )
-    spare = bound(0, low=0, high=4, meaning="of these, brokers without a replica at the start: the last")
+    spare = bound(0, low=0, high=4, meaning="movable brokers that initially have no replica, counted from the last")
 
     # initial state
-    initial_leader = bound(0, low=0, high=4, meaning="first leader; broker 0 is the preferred one")
-    initial_isr = bound(4, low=1, high=5, meaning="in-sync replicas at the start: the leader, then the lowest")
+    initial_leader = bound(0, low=0, high=4, meaning="initial leader; broker 0 is the preferred one")
+    initial_isr = bound(4, low=1, high=5, meaning="initial in-sync replicas: the leader, then the lowest-numbered ones")
     min_isr = bound(1, low=1, high=5, meaning="min.insync.replicas")
 
     # faults
-    loss = choice(Loss.OUTSIDE_ISR, meaning="whose crash may lose records: none, outside-isr, any")
+    loss = choice(Loss.OUTSIDE_ISR, meaning="brokers whose crash may lose records: none, outside-isr, any")
     partial_loss = switch(default=False, meaning="a crash may lose any suffix, not only the whole log")
     restart_high_watermark = choice(Checkpoint.LAST, meaning="high watermark after a restart: last, any, log-start")
 
@@ -192,10 +194,10 @@ class C(Constants):
     # follower and leader logs
     truncation = choice(Truncation.FETCH, meaning="how followers truncate: high-watermark, kip-101, kip-279, fetch")
     fetch_leader_epoch_check = switch(
-        default=True, meaning="leaders serve fetches of their own leader epoch only (KIP-320)"
+        default=True, meaning="leaders serve only fetches from their own leader epoch (KIP-320)"
     )
     fetch_broker_epoch_check = switch(
-        default=True, meaning="leaders refuse fetches of an older broker epoch (KAFKA-15221)"
+        default=True, meaning="leaders refuse fetches with an older broker epoch (KAFKA-15221)"
     )
     fenced_epoch_check = switch(
         default=False, meaning="leaders compare fetches with the broker epochs of fenced brokers too (HYP-9)"
@@ -214,16 +216,16 @@ class C(Constants):
         default=False, meaning="an empty answer drops the last fetched epoch (KAFKA-15510)"
     )
     answers_match_epoch = switch(
-        default=True, meaning="a follower takes answers to fetches of its own leader epoch only (KAFKA-18991)"
+        default=True, meaning="a follower accepts only answers to fetches from its own leader epoch (KAFKA-18991)"
     )
     divergence_judged_apart = switch(
-        default=False, meaning="a follower cuts its log some time after it has looked at the answer that says where"
+        default=False, meaning="a follower truncates its log some time after it has checked the answer that says where"
     )
     records_read_late = switch(
-        default=False, meaning="an answer's records are read from the log as it is when they are sent (KAFKA-18723)"
+        default=False, meaning="an answer's records are read from the log when they are sent (KAFKA-18723)"
     )
     later_epochs_skipped = switch(
-        default=True, meaning="of these a follower skips those of a later leader epoch than its own (KAFKA-18723)"
+        default=True, meaning="a follower skips such records if their leader epoch is later than its own (KAFKA-18723)"
     )
     epoch_start_recorded = switch(default=True, meaning="a new leader records where its epoch starts (KAFKA-7415)")
     fenced_answers = choice(
@@ -233,7 +235,8 @@ class C(Constants):
     fetches_report = choice(Field.ABSENT, meaning="the field HighWatermark in fetches (KIP-1166): absent, own, unknown")
 
     truncation_moves_checkpoint = switch(
-        default=False, meaning="a follower that cuts its log below the checkpoint of its start writes that too (HYP-23)"
+        default=False,
+        meaning="a follower that truncates its log below its checkpointed start updates the checkpoint too (HYP-23)",
     )
     deletion_needs_high_watermark = switch(
         default=True, meaning="no records are deleted at the high watermark or above it (KIP-107)"
@@ -241,7 +244,7 @@ class C(Constants):
 
     # leader
     maximal_isr = switch(default=True, meaning="proposed members count for the high watermark (KIP-497)")
-    rollback_on = choice(Rollback.INELIGIBLE, meaning="give up an ISR change on: ineligible, any-error, timeout, never")
+    rollback_on = choice(Rollback.INELIGIBLE, meaning="abandon an ISR change on: ineligible, any-error, timeout, never")
     epoch_start_check = switch(default=True, meaning="a replica joins the ISR only once it is past the epoch start")
     log_start_check = switch(
         default=False, meaning="a replica joins the ISR only once its log starts where the leader's does (HYP-22)"
@@ -253,14 +256,16 @@ class C(Constants):
     broker_epoch_from = choice(EpochSource.FETCH, meaning="broker epochs of ISR members come from: fetch, cache")
     atomic_expansion = switch(default=True, meaning="check and request of an ISR expansion are one step (KAFKA-15221)")
     one_request_in_flight = switch(default=True, meaning="one AlterPartition in flight per leader (KAFKA-12686)")
-    high_watermark_needs_min_isr = switch(default=True, meaning="below min ISR the high watermark stands (KAFKA-15583)")
+    high_watermark_needs_min_isr = switch(
+        default=True, meaning="the high watermark does not move while the ISR is below min ISR (KAFKA-15583)"
+    )
     high_watermark_only_rises = switch(default=True, meaning="a leader never lowers its high watermark")
     waits_for_joining = switch(
-        default=False, meaning="the high watermark waits for followers outside the ISR that were caught up of late"
+        default=False, meaning="the high watermark waits for followers outside the ISR that were caught up recently"
     )
     wait_needs_eligibility = switch(default=True, meaning="it waits only for followers that may join (KAFKA-15021)")
     reset_followers_on_reelection = switch(
-        default=False, meaning="a leader that is elected again forgets its followers' log ends (HYP-1)"
+        default=False, meaning="a re-elected leader forgets its followers' log ends (HYP-1)"
     )
     equal_partition_epoch_overwrites = switch(
         default=True, meaning="metadata with an equal partition epoch replaces a pending ISR change (HYP-3)"
@@ -269,10 +274,10 @@ class C(Constants):
         default=False, meaning="leaders answer fetches without records by their field HighWatermark, as in the quorum"
     )
     isr_from_metadata = switch(
-        default=True, meaning="leaders learn ISR changes from metadata too, not from answers alone (KRaft)"
+        default=True, meaning="leaders learn ISR changes from metadata too, not only from answers (KRaft)"
     )
     answers_are_lost = switch(
-        default=False, meaning="a request is sent again after its connection broke: an answer to the first is lost"
+        default=False, meaning="a request is resent after its connection broke, and an answer to the first copy is lost"
     )
     publishing = choice(
         Publishing.TOPICS_FIRST,
@@ -280,13 +285,13 @@ class C(Constants):
     )
     answers_carry_min_isr = switch(
         default=False,
-        meaning="with an ISR that it has asked for a leader gets the min ISR by which it was judged (HYP-11)",
+        meaning="the answer to an ISR change carries the min ISR that the controller applied (HYP-11)",
     )
     metadata_in_shutdown = switch(
         default=True, meaning="a broker that is shutting down applies metadata (KAFKA-13858, KAFKA-14296)"
     )
     acknowledge_after_leadership = switch(
-        default=False, meaning="writes are completed by a follower's high watermark (KAFKA-20634)"
+        default=False, meaning="a follower's high watermark completes writes (KAFKA-20634)"
     )
 
     # controller
@@ -294,15 +299,15 @@ class C(Constants):
         3,
         low=1,
         high=3,
-        meaning="refused in the ISR are: 1 none, 2 fenced members (KIP-841), 3 old broker epochs too (KIP-903)",
+        meaning="refused as ISR members: 1 none, 2 fenced brokers (KIP-841), 3 old broker epochs too (KIP-903)",
     )
     request_epoch_checks = switch(
         default=True, meaning="the controller refuses requests of an old broker, leader or partition epoch (KIP-497)"
     )
     repeats_answers = switch(
-        default=False, meaning="the controller answers a request again whose ISR is there already (KAFKA-14144)"
+        default=False, meaning="the controller confirms a repeated request for the committed ISR (KAFKA-14144)"
     )
-    election_opens_epoch = switch(default=True, meaning="a new leader leads in a new leader epoch (KIP-101)")
+    election_opens_epoch = switch(default=True, meaning="every new leader gets a new leader epoch (KIP-101)")
     registration_opens_epoch = switch(
         default=False, meaning="a registration opens a leader epoch (rejected by KIP-903)"
     )
@@ -321,18 +326,20 @@ class C(Constants):
             "added-unless-fewer (KAFKA-19975)"
         ),
     )
-    removal_opens_epoch = switch(default=True, meaning="who loses a replica learns it in a new leader epoch")
+    removal_opens_epoch = switch(
+        default=True, meaning="a broker that loses its replica learns this in a new leader epoch"
+    )
     any_preferred = switch(default=False, meaning="an operator may make any replica the preferred one")
     unclean_election = switch(default=False, meaning="unclean.leader.election.enable")
     elr = switch(default=False, meaning="eligible leader replicas (KIP-966)")
     elr_within_replicas = switch(
-        default=False, meaning="with ELR: who is removed from the replicas is not eligible any more (HYP-10)"
+        default=False, meaning="with ELR: a broker whose replica is removed is no longer eligible (HYP-10)"
     )
     elr_judged_by = choice(
         Judging.OWN, meaning="with ELR, the min ISR of the controller is: own, smaller, heartbeats (HYP-11)"
     )
     stale_elr_elects = switch(
-        default=True, meaning="with ELR turned off, who is left in an ELR from before may be elected (HYP-14)"
+        default=True, meaning="after ELR is turned off, remaining members of an ELR may still be elected (HYP-14)"
     )
     min_isr_opens_partition_epoch = switch(
         default=False, meaning="a change of min ISR opens a partition epoch, not only if it clears an ELR (HYP-11)"
@@ -347,18 +354,18 @@ class C(Constants):
         default=False, meaning="with ELR: a replica whose directory has failed is not eligible (HYP-16)"
     )
     fewer_directories_are_unclean = switch(
-        default=False, meaning="with ELR: a registration without a directory of the one before is unclean (HYP-16)"
+        default=False, meaning="with ELR: a registration that lacks a directory of the previous one is unclean (HYP-16)"
     )
     failed_directories_are_reported = switch(
         default=True, meaning="heartbeats report log directories that have failed (KAFKA-19289)"
     )
     assignment_keeps_elr = switch(
-        default=True, meaning="with ELR: the assignment of a directory leaves the ELR as it is (HYP-17)"
+        default=True, meaning="with ELR: the assignment of a directory does not change the ELR (HYP-17)"
     )
     offline_replica_is_ineligible = switch(
         default=False, meaning="a replica whose directory is offline may not join the ISR (HYP-18)"
     )
-    directory_check = switch(default=True, meaning="no replica is elected whose directory is not online (KIP-858)")
+    directory_check = switch(default=True, meaning="only a replica whose directory is online is elected (KIP-858)")
     last_known_leader = switch(default=True, meaning="with ELR: the last leader is elected when ISR and ELR are empty")
     last_known_leader_check = switch(default=True, meaning="the last known leader must be active (KAFKA-19522)")
     unclean_shutdown = choice(

@@ -28,9 +28,7 @@ from fencepost.model.cluster.state import State, initial
 from fencepost.model.language import Cast, Machine, Repair, Version
 
 REPAIRS = (
-    Repair(
-        "HYP-1", "a leader that is elected again forgets its followers' log ends", {"reset_followers_on_reelection": 1}
-    ),
+    Repair("HYP-1", "a re-elected leader forgets its followers' log ends", {"reset_followers_on_reelection": 1}),
     Repair(
         "HYP-2",
         "only a fenced broker registers again",
@@ -48,23 +46,25 @@ REPAIRS = (
     ),
     Repair(
         "HYP-12",
-        "a change of min ISR leaves partitions without a leader alone",
+        "a change of min ISR does not affect partitions without a leader",
         {"leaderless_elr_is_cleared": 0},
         {"elr": 1},
     ),
-    Repair("HYP-14", "an ELR elects nobody once ELR is turned off", {"stale_elr_elects": 0}, {"elr": 1}),
+    Repair("HYP-14", "no broker is elected from an ELR once ELR is turned off", {"stale_elr_elects": 0}, {"elr": 1}),
     Repair(
         "HYP-16",
-        "who loses its log directory leaves the ELR",
+        "a broker that loses its log directory leaves the ELR",
         {"failed_directory_leaves_elr": 1, "fewer_directories_are_unclean": 1},
         {"elr": 1},
     ),
-    Repair("HYP-17", "the assignment of a directory leaves the ELR as it is", {"assignment_keeps_elr": 1}, {"elr": 1}),
-    Repair("HYP-18", "no replica joins the ISR whose directory is offline", {"offline_replica_is_ineligible": 1}),
+    Repair("HYP-17", "the assignment of a directory does not change the ELR", {"assignment_keeps_elr": 1}, {"elr": 1}),
+    Repair(
+        "HYP-18", "a replica whose directory is offline does not join the ISR", {"offline_replica_is_ineligible": 1}
+    ),
     Repair("HYP-22", "a replica joins the ISR once its log starts where its leader's does", {"log_start_check": 1}),
     Repair(
         "HYP-23",
-        "a log that is cut below the checkpoint of its start writes that too",
+        "truncating a log below its checkpointed start updates the checkpoint too",
         {"truncation_moves_checkpoint": 1},
     ),
 )

@@ -17,7 +17,7 @@ VERSIONS = (
         {"design": Design.NEWER},
     ),
     Version(
-        "kafka-4.1", "KIP-392 as Kafka's code has it: the leader chooses, errors of followers end the preference", {}
+        "kafka-4.1", "KIP-392 as implemented in Kafka: the leader chooses, errors from followers end the preference", {}
     ),
     Version(
         "repaired",

@@ -26,9 +26,9 @@ class C(Constants):
     )
     max_epoch = capacity(2, low=1, high=5, room=4, meaning="last controller epoch; the first is 1")
     decisions = capacity(
-        2, low=0, high=6, room=4, meaning="records that controllers write in all, without control records"
+        2, low=0, high=6, room=4, meaning="records that controllers write in total, without control records"
     )
-    max_records = capacity(1, low=0, high=3, room=1, meaning="records that leaders of the partition append in all")
+    max_records = capacity(1, low=0, high=3, room=1, meaning="records that leaders of the partition append in total")
     initial_isr = bound(
         2, low=1, high=3, meaning="members of the ISR at the start: the leader and the lowest other brokers"
     )
@@ -44,20 +44,22 @@ class C(Constants):
 
     # controllers
     flush_lags = switch(
-        default=False, meaning="a controller that restarts may lose what it wrote in its epoch and nobody confirmed"
+        default=False, meaning="a controller that restarts may lose writes of its epoch that no other voter confirmed"
     )
     records_per_fetch = bound(16, low=1, high=16, meaning="records that a voter gets in answer to a fetch at most")
     commits_beyond_epoch_start = switch(
         default=True, meaning="the high watermark must be beyond the start of the epoch, not only at it (KAFKA-12619)"
     )
     fences_deposed_controllers = switch(
-        default=True, meaning="whoever knows of a later controller epoch takes nothing from a leader of an older one"
+        default=True, meaning="a node that knows a later controller epoch accepts nothing from a leader of an older one"
     )
     catches_up_before_deciding = switch(
         default=True,
         meaning="a new controller is active once its epoch's start is committed and everything before it applied",
     )
-    answers_after_commit = switch(default=True, meaning="answers wait until what they were made from is committed")
+    answers_after_commit = switch(
+        default=True, meaning="answers wait until the state that they are based on is committed"
+    )
     reverts_uncommitted = switch(
         default=True, meaning="a controller that is deposed reverts its state to what is committed"
     )

@@ -61,9 +61,9 @@ class C(Constants):
 
     # sizes
     nodes = shape(4, low=2, high=5, meaning="nodes: the voters first, then the observers")
-    voters = bound(3, low=1, high=5, meaning="nodes that vote at the start")
+    voters = bound(3, low=1, high=5, meaning="initial voters")
     max_records = capacity(
-        2, low=0, high=6, room=2, meaning="records that controllers write in all, without control records"
+        2, low=0, high=6, room=2, meaning="records that controllers write in total, without control records"
     )
     max_epoch = capacity(3, low=1, high=8, room=4, meaning="last epoch; the first is 1, with node 0 as its leader")
     no_ops = capacity(0, low=0, high=6, room=3, meaning="NoOp records that controllers write in all")
@@ -76,7 +76,9 @@ class C(Constants):
     restarts = bound(0, low=0, high=4, meaning="restarts of a node")
     disk_losses = bound(0, low=0, high=2, meaning="restarts of a node with an empty disk")
     losses = bound(0, low=0, high=4, meaning="answers to fetches that are lost")
-    fetch_timeouts = bound(0, low=0, high=2, meaning="times that an observer hears nothing of its leader for too long")
+    fetch_timeouts = bound(
+        0, low=0, high=2, meaning="times that an observer hears nothing from its leader for too long"
+    )
     removals = bound(0, low=0, high=1, meaning="leaders that remove themselves from the voters")
     additions = bound(0, low=0, high=1, meaning="observers that become voters")
     updates = bound(0, low=0, high=1, meaning="voters whose new endpoints no other node reaches")
@@ -96,7 +98,7 @@ class C(Constants):
         default=False, meaning="a follower that has not fetched from its leader yet grants a pre-vote (FollowerState)"
     )
     check_quorum = switch(
-        default=False, meaning="a leader whom no majority of the voters follows resigns (KAFKA-15489)"
+        default=False, meaning="a leader that no majority of the voters follows resigns (KAFKA-15489)"
     )
     lone_voter_resigns = switch(default=False, meaning="a leader that is the only voter resigns, too (KAFKA-16144)")
     changes_after_commit = switch(
@@ -107,7 +109,7 @@ class C(Constants):
     )
     vote_persisted = switch(default=True, meaning="a vote outlives a restart (KIP-595, quorum state file)")
     resumes_leadership = switch(
-        default=False, meaning="a leader that restarts leads on in the same epoch (KAFKA-10527)"
+        default=False, meaning="a leader that restarts continues to lead in the same epoch (KAFKA-10527)"
     )
     flush_lags = switch(
         default=False, meaning="a leader that restarts may lose what it appended after the last fetch it handled"
@@ -116,7 +118,7 @@ class C(Constants):
         default=True, meaning="the high watermark must be beyond the start of the epoch, not only at it (KAFKA-12619)"
     )
     leader_always_counted = switch(
-        default=False, meaning="a leader that is no voter any more counts as one (KAFKA-16530)"
+        default=False, meaning="a leader that is no longer a voter counts as one (KAFKA-16530)"
     )
     refuses_truncation_below_high_watermark = switch(
         default=True, meaning="a node stops rather than truncate below its high watermark (KAFKA-12460)"
@@ -129,7 +131,9 @@ class C(Constants):
     snapshot_epochs_compared = switch(
         default=True, meaning="a leader compares epochs where its log starts with a snapshot, too (KAFKA-10761)"
     )
-    logs_start_with_snapshots = switch(default=True, meaning="a log is cut only where a snapshot reaches (KAFKA-14238)")
+    logs_start_with_snapshots = switch(
+        default=True, meaning="a log is deleted only up to where a snapshot reaches (KAFKA-14238)"
+    )
 
     # changes of the voters
     auto_join = switch(default=False, meaning="observers add themselves as voters (controller.quorum.auto.join.enable)")
@@ -155,7 +159,7 @@ class C(Constants):
     # discovery
     bootstrap = bound(31, low=0, high=31, meaning="nodes that an observer asks for a leader, as a sum of powers of two")
     observers_return = switch(
-        default=True, meaning="an observer fetches again from a leader of which it heard nothing (KAFKA-19354)"
+        default=True, meaning="an observer fetches again from a leader from which it heard nothing (KAFKA-19354)"
     )
 
     # parking

@@ -99,7 +99,7 @@ class C(Constants):
         Endpoints.ALL, meaning="endpoints taken over: all of a response with an accepted hint, accepted, newer"
     )
     skips_backoff = choice(
-        SkipsBackoff.NEW_EPOCH, meaning="a batch is sent again at once after: new-epoch, any-news, never"
+        SkipsBackoff.NEW_EPOCH, meaning="a batch is resent immediately after: new-epoch, any-news, never"
     )
     metadata_epoch_check = switch(
         default=True, meaning="metadata with an older leader epoch leaves the leader as it is (KIP-320)"

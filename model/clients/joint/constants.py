@@ -47,7 +47,7 @@ class C(Constants):
     rejects_late = switch(default=False, meaning="metadata whose token is below the store's is dropped and read again")
     refuses_untokened = switch(default=False, meaning="metadata without token is dropped and read again")
     hints_by_token = switch(
-        default=False, meaning="a hint is accepted only if the token of its answer is there and not below the store's"
+        default=False, meaning="a hint is accepted only if its answer has a token that is not below the store's"
     )
 
 
