@@ -51,7 +51,7 @@ def one_leader_per_epoch(s: State, c: C) -> bool:
 def leader_knows_the_isr(s: State, c: C) -> bool:
     """A leader that the controller also considers leader knows the quorum's ISR.
 
-    Until it has learned that it leads, the ISR is the one in the decision.
+    Until the leader has learned that it leads, the quorum's ISR is the one in the decision that elected it.
     """
     return s.quorum_epoch < 0 or all(
         s.replica[leader].isr == s.quorum.isr

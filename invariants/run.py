@@ -73,7 +73,7 @@ class Case:
 
     @property
     def expect(self) -> str:
-        """The verdict that the property must get in this run."""
+        """The verdict expected for the property in this run."""
         if self.prop in self.run.violated:
             return "violated"
         return "unreached" if self.prop in self.run.unreached else "holds"

@@ -1,10 +1,11 @@
 """An idempotent producer without transactions, with several requests in flight across changes of the leader.
 
 Modelled on Sender, RecordAccumulator, TransactionManager, TxnPartitionEntry, ProducerAppendInfo and
-ProducerStateManager. Simplifications: There are one partition, two brokers that take turns as its leader, and batches
-of one record. The log is the leader's; the next leader has what is committed and possibly more. A broker handles the
-requests on a connection one after the other, and answers when the record is committed. A batch expires only while it
-waits to be resent. The two batches that a broker recognizes stand for Kafka's five, and `in_flight` for five requests.
+ProducerStateManager. Simplifications: There is one partition, with two brokers that take turns as its leader, and every
+batch has one record. The log is the leader's; the next leader has what is committed and possibly more. A broker handles
+the requests on a connection one after the other, and answers when the record is committed. A batch expires only while
+it waits to be resent. The two batches that a broker recognizes stand for Kafka's five, and `in_flight` for five
+requests.
 """
 
 from enum import IntEnum

@@ -75,6 +75,6 @@ def at_line(file: str, wanted: Sequence[str] | int, said: str) -> str:
 
 
 def path_shown(file: str) -> str:
-    """Return a file's path relative to the working folder, if it is inside."""
+    """Return a file's path, relative to the working folder if the file is inside it."""
     path = os.path.relpath(file)
     return file if path.startswith("..") else path

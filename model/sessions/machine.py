@@ -2,9 +2,9 @@
 
 Time is counted in ticks, eighths of broker.session.timeout.ms; a heartbeat that finds an active controller takes at
 most one tick. Modelled on BrokerLifecycleManager, BrokerHeartbeatManager, ClusterControlManager and
-ReplicationControlManager. Simplifications: There is one broker, since each has its own session. The quorum is a
-controller that is active or not, and its writes are committed immediately. A registration includes the heartbeat that
-unfences. A controlled shutdown is one step. The controller looks for expired sessions in every tick, as Kafka does
+ReplicationControlManager. Simplifications: There is one broker, since each has its own session. The quorum is reduced
+to a controller that is active or not, and its writes are committed immediately. A registration includes the heartbeat
+that unfences. A controlled shutdown is one step. The controller looks for expired sessions in every tick, as Kafka does
 eight times per session (maybeFenceStaleBrokerPeriodNs).
 """
 

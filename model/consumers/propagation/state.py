@@ -1,8 +1,8 @@
 """State of the model of propagation, and its initial state.
 
-There are one leader and one follower, both in the ISR, in one leader epoch; of another follower, only the log end is
-modelled. The follower always has one fetch in flight. Messages are counted, not timed: each takes half a round trip. A
-maximum wait is longer than any exchange of messages, so it ends only when nothing else can happen.
+A leader and a follower are both in the ISR, in one leader epoch. Another follower is reduced to its log end. The
+follower always has one fetch in flight. Messages are counted, not timed: each takes half a round trip. A maximum wait
+is longer than any exchange of messages, so it ends only when nothing else can happen.
 """
 
 from enum import IntEnum
