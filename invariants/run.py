@@ -128,6 +128,6 @@ class Evidence:
     harm: str = ""
     """For such a hypothesis: `lost`, `out` or `leaderless`, as reported by `fencepost reproduce`."""
     without_elr: str = ""
-    """For such a hypothesis: its harm without eligible leader replicas, if different."""
+    """The harm of such a hypothesis without eligible leader replicas, if different."""
     repair: str = ""
-    """For such a hypothesis: its fix."""
+    """The fix of such a hypothesis."""

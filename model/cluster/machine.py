@@ -172,32 +172,32 @@ def notes(c: C) -> tuple[str, ...]:
     if c.equal_partition_epoch_overwrites:
         found.append(
             "equal_partition_epoch_overwrites is on, as in Kafka's code: a violation may come from the conjecture "
-            "HYP-3; `equal_partition_epoch_overwrites=False` closes it."
+            "HYP-3; `equal_partition_epoch_overwrites=False` fixes it."
         )
     if not c.reset_followers_on_reelection:
         found.append(
             "reset_followers_on_reelection is off, as in Kafka's code: a violation may come from the conjecture "
-            "HYP-1; `reset_followers_on_reelection=True` closes it."
+            "HYP-1; `reset_followers_on_reelection=True` fixes it."
         )
     if not c.registration_leaves_isr and not c.fenced_before_registration:
         found.append(
             "registration_leaves_isr is off, as in Kafka's code before KAFKA-18106: a violation may come from the "
-            "conjecture HYP-2; `registration_leaves_isr=True` closes it."
+            "conjecture HYP-2; `registration_leaves_isr=True` fixes it."
         )
     if not c.fenced_epoch_check:
         found.append(
             "fenced_epoch_check is off, as in Kafka's code: a violation may come from the conjecture HYP-9; "
-            "`fenced_epoch_check=True` closes it."
+            "`fenced_epoch_check=True` fixes it."
         )
     if c.elr and c.reassignments > 0 and not c.elr_within_replicas:
         found.append(
             "elr_within_replicas is off, as in Kafka's code: a violation may come from HYP-10; "
-            "`elr_within_replicas=True` closes it."
+            "`elr_within_replicas=True` fixes it."
         )
     if c.elr_disables > 0 and c.stale_elr_elects:
         found.append(
             "stale_elr_elects is on, as in Kafka's code: a violation may come from the conjecture HYP-14; "
-            "`stale_elr_elects=False` closes it."
+            "`stale_elr_elects=False` fixes it."
         )
     if (
         c.elr
@@ -206,27 +206,27 @@ def notes(c: C) -> tuple[str, ...]:
     ):
         found.append(
             "failed_directory_leaves_elr or fewer_directories_are_unclean is off, as in Kafka's code: a violation "
-            "may come from HYP-16; both on close it."
+            "may come from HYP-16; setting both fixes it."
         )
     if c.elr and c.directories > 0 and not c.assignment_keeps_elr:
         found.append(
             "assignment_keeps_elr is off, as in Kafka's code up to 4.2: a violation may come from HYP-17; "
-            "`assignment_keeps_elr=True` closes it."
+            "`assignment_keeps_elr=True` fixes it."
         )
     if c.directory_failures > 0 and not c.offline_replica_is_ineligible:
         found.append(
             "offline_replica_is_ineligible is off, as in Kafka's code: a violation may come from HYP-18; "
-            "`offline_replica_is_ineligible=True` closes it."
+            "`offline_replica_is_ineligible=True` fixes it."
         )
     if c.deletions + c.expirations > 0 and not c.log_start_check:
         found.append(
             "log_start_check is off, as in Kafka's code: a violation may come from the conjecture HYP-22; "
-            "`log_start_check=True` closes it."
+            "`log_start_check=True` fixes it."
         )
     if c.early_starts > 0 and c.epochless_fetches != Epochless.REFUSED:
         found.append(
             "epochless_fetches is accepted or ineligible, and Kafka's code accepts them: a violation may come from the "
-            "conjecture HYP-15; `epochless_fetches='refused'` closes it."
+            "conjecture HYP-15; `epochless_fetches='refused'` fixes it."
         )
     if (
         c.elr
@@ -236,7 +236,7 @@ def notes(c: C) -> tuple[str, ...]:
     ):
         found.append(
             "publishing is not together, nor elr_judged_by=heartbeats, as in Kafka's code: a violation may come "
-            "from HYP-11; `elr_judged_by='heartbeats'` closes it."
+            "from HYP-11; `elr_judged_by='heartbeats'` fixes it."
         )
     return tuple(found)
 

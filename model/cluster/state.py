@@ -59,8 +59,8 @@ class Answer(IntEnum):
 class Move(IntEnum):
     """Whether the controller knows which directory contains the log.
 
-    It knows; or the broker is not registered with the previous directory; or the broker is still registered with it,
-    although it was replaced or removed.
+    ASSIGNED: it knows. REGISTERED: the broker has registered without the previous directory. BEGUN: the broker is still
+    registered with the previous directory, although that was replaced or removed.
     """
 
     ASSIGNED = 0

@@ -34,7 +34,7 @@ class Report(IntEnum):
 
 
 class Emptiness(IntEnum):
-    """Up to where a leader looks for records before it parks a consumer's fetch."""
+    """The offset up to which a leader looks for records before it parks a consumer's fetch."""
 
     LOG_END = 0
     HIGH_WATERMARK = 1

@@ -62,7 +62,7 @@ def told_epoch(l: Node, epoch: int, end: int) -> int:
     """Return the epoch for which a leader reported `end` when asked about this epoch; it may have truncated its log
     since.
 
-    If the log started later, the reported end was beyond the epoch's end in that log.
+    If the leader's log started after the end of the epoch, the leader reported its log start instead.
     """
     return epoch if log.start_above(l, epoch) < end else log.floor_epoch(l, epoch)
 
