@@ -348,10 +348,11 @@ def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Pat
     `folders` have the sources, and `more` are further folders of jars that they need.
     """
     sources = {source.relative_to(folder): source for folder in folders for source in sorted(folder.rglob("*.java"))}
-    digest = hashlib.sha256()
-    for path in sources.values():
-        digest.update(path.read_bytes())
-    digest.update(Path(__file__).read_bytes())
+    known, digest = classes_in(jars), hashlib.sha256()
+    texts = {
+        name: adapt_classes(select_lines(source.read_text("utf-8"), version), known) for name, source in sources.items()
+    }
+    digest.update("\0".join(texts.values()).encode())
     for jar in sorted(jars.glob("*.jar")):
         digest.update(f"{jar.name} {jar.stat().st_size} {jar.stat().st_mtime_ns}".encode())
     classes = cache_folder() / "kafka" / version / f"classes-{digest.hexdigest()[:16]}"
@@ -360,7 +361,10 @@ def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Pat
     classes.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=classes.parent) as work:
         made = Path(work) / "classes"
-        written = _written(sources, Path(work) / "java", version, classes_in(jars))
+        written = [Path(work) / "java" / name for name in texts]
+        for path, text in zip(written, texts.values(), strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
         among = os.pathsep.join(f"{where}{os.sep}*" for where in (jars, *more))
         command = [tool("javac"), "-nowarn", "-Xlint:none", "--release", str(JAVA), "-cp", among, "-d", str(made)]
         done = run([*command, *map(str, written)], COMPILER_SECONDS, "javac")
@@ -373,18 +377,6 @@ def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Pat
             )
         move_folder(made, classes)
     return classes
-
-
-def _written(sources: dict[Path, Path], folder: Path, version: str, classes: dict[str, set[str]]) -> list[Path]:
-    written = []
-    for name, source in sources.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(
-            adapt_classes(select_lines(source.read_text(encoding="utf-8"), version), classes), encoding="utf-8"
-        )
-        written.append(path)
-    return written
 
 
 def select_lines(text: str, version: str) -> str:
