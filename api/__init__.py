@@ -5,7 +5,7 @@
     found = f.check("kip320", replicas=2)
     found.verdict, found.distinct
 
-`docs/use/python.md` shows all of it. A name's module is imported when the name is used.
+`docs/use/python.md` shows every call. A module is imported when one of its names is first used.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Answers: results as frozen dataclasses, counterexamples and matrices, each with its JSON."""
+"""Answers: results as frozen dataclasses, counterexamples and matrices; each can be written as JSON."""

@@ -45,12 +45,12 @@ def pick(source: Any, names: str) -> dict[str, Any]:
 
 
 def actions_of(fired: Mapping[str, int]) -> list[Json]:
-    """Return how often each action happened, as JSON."""
+    """Return the number of times that each action happened, as JSON."""
     return [{"name": name, "fired": count} for name, count in fired.items()]
 
 
 def judged(verdict: object, expected: object | None) -> dict[str, Any]:
-    """Return the expected verdict as JSON; empty without one."""
+    """Return the expected verdict as JSON, or an empty object if no verdict is expected."""
     if expected is None:
         return {}
     return {"expected": {"verdict": str(expected)}, "as_expected": verdict is expected}

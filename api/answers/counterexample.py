@@ -1,4 +1,4 @@
-"""A path of a protocol with its finding: steps, states, other programs' formats, and archived traces."""
+"""A path through a protocol and what it shows: its steps and states, export formats, and archived traces."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a path: its action with parameters, and its changes."""
+    """One step of a path: its action with parameters, and the fields it changes."""
 
     number: int
     action: str
@@ -41,7 +41,7 @@ class Step:
 class State:
     """One state of a path; number 0 is the initial one.
 
-    Fields have names such as `replica[1].log`, and values as text.
+    Fields have names such as `replica[1].log`; their values are text.
     """
 
     number: int
@@ -90,12 +90,12 @@ class Counterexample:
 
     @property
     def prop(self) -> str:
-        """The name of its property; empty for a deadlock."""
+        """The name of the property; empty for a deadlock."""
         return self.trace.prop.name if self.trace.prop else ""
 
     @cached_property
     def plain(self) -> Interpreter:
-        """The semantics of the path."""
+        """The plain semantics that executes the path."""
         return self.trace.interpreter()
 
     @cached_property
@@ -105,14 +105,14 @@ class Counterexample:
 
     @cached_property
     def culprit(self) -> str:
-        """The values for which the property is violated: `leader=1, offset=0`; empty without any."""
+        """The values for which the property is violated, such as `leader=1, offset=0`, or an empty string."""
         from fencepost.counterexamples.violating_binding import violating_binding
 
         return self.trace.args_told or str(violating_binding(self.trace, self.path) or "")
 
     @cached_property
     def finding(self) -> str:
-        """Its finding as a clause: `weak-isr is violated for leader=1, offset=0`."""
+        """The finding as a clause: `weak-isr is violated for leader=1, offset=0`."""
         values = "" if self.trace.args else self.culprit
         return f"{self.trace.finding} for {values}" if values else self.trace.finding
 
@@ -145,11 +145,11 @@ class Counterexample:
         return follow(self.trace)
 
     def titled(self, title: str) -> Trace:
-        """Return the trace under another title, without its source and reason, for a page that shows these itself."""
+        """Return the trace with another title, without source and reason, for a page that shows these separately."""
         return replace(self.trace, title=title or self.trace.title, source="", why="")
 
     def render(self, form: str, model: str = "") -> str:
-        """Return it in a format: `text`, `mermaid`, `html`, `itf`, `pytest`, or `trace`, the file that `replay` reads.
+        """Return the path as `text`, `mermaid`, `html`, `itf`, `pytest`, or `trace` (the format that `replay` reads).
 
         The page contains the states within two steps of the path, so that other steps can be tried.
         """
@@ -167,21 +167,21 @@ class Counterexample:
         return render(form, self.replayed, model)
 
     def explorer(self) -> Explorer:
-        """Return the page of the path for a notebook: step through it, or try other steps."""
+        """Return a page for notebooks on which the user steps through the path or tries other steps."""
         return Explorer(self.render("html"))
 
     def save(self, file: str | File) -> None:
-        """Write it to a file that `replay` reads; raise UsageError if it cannot be written."""
+        """Write the path to a file that `replay` reads; raise UsageError if that fails."""
         from fencepost.counterexamples.replay import write
 
         write(file, self.trace)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return its finding and its steps as JSON."""
+        """Return the finding and the steps as JSON."""
         return {"property": self.prop or None, **pick(self, "finding length"), "steps": list(self.texts)}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each state: the step to it, and every field, even one named `step`."""
+        """Return one row per state: the step that leads to it, and every field, even one named `step`."""
         import pandas as pd
 
         made = pd.DataFrame([dict(state.fields) for state in self.states]).rename_axis("state")
@@ -200,7 +200,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Explorer:
-    """The page of a path in a frame of its own."""
+    """The page of a path, shown in its own frame."""
 
     page: str
 
@@ -242,7 +242,7 @@ def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path:
 
 
 def way_of(found: Protocol, constants: Constants, error: DomainError, *, normalize: bool) -> str:
-    """Return the path to the state in which a model left a domain, as text; empty if the error has no state."""
+    """Return the path to the state in which a value left its domain, as text; empty if there is no such state."""
     from fencepost.counterexamples.history import way_text
     from fencepost.counterexamples.trace import Trace
     from fencepost.model.language.interpreter import Path
@@ -269,7 +269,7 @@ def trace_text(trace: Trace, path: Path) -> str:
 
 
 def archived(run: Run, prop: str) -> str:
-    """Return the path in the repository of the archived trace of a run's violation; empty without one.
+    """Return the repository path of the archived trace of a run's violation, or an empty string.
 
     The archive has one trace for each protocol and property; it belongs to the run only if the constants are equal.
     """

@@ -1,8 +1,8 @@
-"""Growth: the bounds of a check raised one after the other, to see how stable its verdicts are.
+"""Growth: raise the bounds of a check one after the other to see how stable its verdicts are.
 
 One reached bound at a time is raised by one, and the search is repeated; if it finishes, the bound stays raised. Rounds
-continue until no bound that can be raised is reached, or time runs out. A bound of 0, which excludes a kind of step on
-purpose, is not raised; a value that the machine refuses is skipped.
+continue until no bound that can be raised is reached, or time runs out. A bound of 0 is not raised because it
+deliberately excludes a kind of step. Values that the machine refuses are skipped.
 
 The search covers a staircase of cells. Then a few cells beside it, below the last one, are searched, unless the typed
 program shows that their verdicts follow. Only with these, or if all cells were searched, is a verdict stable in the
@@ -35,7 +35,7 @@ MANY_CELLS = 4096
 
 @dataclass(frozen=True)
 class Raise:
-    """A raised bound with the findings of its search, and why the search did not finish, if so."""
+    """A raised bound, the findings of its search, and the reason if the search did not finish."""
 
     constant: str
     value: int
@@ -61,9 +61,9 @@ class Change:
 
 @dataclass(frozen=True)
 class StableVerdict:
-    """A verdict that is the same in `cells`, the last of which is `stable_up_to`.
+    """A verdict shared by all `cells`, the last of which is `stable_up_to`.
 
-    `box` says that it is the same in every cell between the first and the last that the machine does not refuse.
+    `box`: whether every cell between the first and the last that the machine accepts has this verdict.
     """
 
     name: str
@@ -78,9 +78,9 @@ class StableVerdict:
 class Growth:
     """The results of raising the bounds of a check.
 
-    `bounds` are the greatest for which a search finished. `settled` are no longer reached there, `open` still are,
-    `switched_off` are 0 and stayed 0. `why_stopped` is empty if nothing was left to raise. After an unfinished check,
-    `settled` and `properties` are empty.
+    `bounds` are the greatest for which a search finished. There, `settled` bounds are no longer reached, `open` bounds
+    still are, and `switched_off` bounds stayed 0. `why_stopped` is empty if nothing was left to raise. After an
+    unfinished check, `settled` and `properties` are empty.
     """
 
     complete: bool
@@ -195,7 +195,7 @@ class Growing:
         return self.question.protocol.machine.set_constants({**self.question.constants.values, **cell})
 
     def next_value(self, name: str) -> tuple[int, Constants | None]:
-        """Return the next larger value of a bound that the machine does not refuse, or None."""
+        """Return the next larger value of a bound that the machine accepts, or None."""
         value = self.bounds()[name] + 1
         passed = []
         for larger in range(value, int(self.question.constants.declared()[name].high) + 1):
@@ -298,7 +298,7 @@ class Growing:
         return {name: not is_open for name, is_open in uncovered.items()}
 
     def is_allowed(self, cell: Mapping[str, int]) -> bool:
-        """Return whether the machine does not refuse a cell."""
+        """Return whether the machine accepts a cell."""
         try:
             self.constants(cell)
         except UsageError:

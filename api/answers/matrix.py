@@ -1,4 +1,4 @@
-"""A matrix of necessity as data, from which text, JSON, HTML and documentation are made, and its suspicions."""
+"""The data of a matrix of necessity, from which text, JSON and HTML are made, and the suspicions it raises."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def meaning_for(data: Json) -> dict[str, str]:
 
 
 def not_run(data: Json) -> str:
-    """Return how many rows were not run, as a sentence; empty if all were."""
+    """Return how many rows were not run, as a sentence; an empty string if all were run."""
     left = len(data["not_run"])
     return f"Not run: {left:,} of {counted(left + len(data['rows']), 'row')}." if left else ""
 

@@ -1,4 +1,4 @@
-"""Outcome of a proof, as JSON and as a file: verdicts, their limits, and the step that breaks an induction."""
+"""Outcome of a proof, as JSON and as a file: verdicts, their limits, and the step that violates the induction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANY_STATE = "any state"
 
 @dataclass(frozen=True, repr=False)
 class ProveResult(Printed):
-    """A proof with its subject, and the exhaustive engine's answer about the state that breaks the induction.
+    """A proof with its subject, and whether the exhaustive engine reaches the state at which the induction fails.
 
     `lemmas` are the added conjuncts, in words.
     """
@@ -136,7 +136,7 @@ def values_text(report: ProveResult) -> str:
 
 
 def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
-    """Yield the lines on the reach of the verdicts: (label, text)."""
+    """Yield (label, text) lines that say how far the verdicts reach."""
     proof, settings = report.proof, report.settings
     yield "method", proof.method
     yield "unbounded", unbounded_of(settings)

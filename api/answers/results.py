@@ -1,8 +1,8 @@
 """Results of checks: typed, immutable, and available as JSON.
 
-Names have dashes in JSON; constants are spelt as they are set. A warning names a reason why an answer looks better than
-it is although no property is violated; some follow from the model's text, others only from a search. They are the same
-for every engine.
+Names have dashes in JSON; constants are spelt as they are set. A warning names a reason why an answer without
+violations looks better than it is. Some warnings follow from the model's text, others only from a search. They do not
+depend on the engine.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _without_witness(found: Protocol) -> Iterator[ModelWarning]:
 def _of_answer(
     question: Question, result: Result, translated: Callable[[], Program], *, normalize: bool
 ) -> Iterator[ModelWarning]:
-    """Yield warnings about an answer that is weaker than it looks."""
+    """Yield a warning for each reason why an answer is weaker than it looks."""
     by_name = {item.name: item for item in question.properties}
     ours = PROTOCOLS.get(question.protocol.machine.name) is question.protocol
     sent: Sent | None = None
@@ -173,7 +173,7 @@ class Answer(Printed):
 
 
 def frame(columns: str, rows: Iterable[Any], *, index: str = "", whole: str = "") -> pd.DataFrame:
-    """Return rows as a data frame with these columns, one of which has whole numbers or nothing."""
+    """Return rows as a data frame with these columns, one of which contains whole numbers or missing values."""
     import pandas as pd
 
     made = pd.DataFrame(list(rows), columns=columns.split()).astype({whole: "Int64"} if whole else {})
@@ -218,7 +218,7 @@ class CheckResult(Printed, Result):
 
     @property
     def exact(self) -> bool:
-        """Whether no state can have been missed."""
+        """Whether the search cannot have missed a state."""
         return not self.omission
 
     @cached_property
@@ -245,7 +245,7 @@ class CheckResult(Printed, Result):
 
     @property
     def trace(self) -> Counterexample | None:
-        """The path of the first violation, or else of the first worst case; None without either."""
+        """The path of the first violation, or else of the first worst case, or None."""
         if self.violated:
             return self.traces[self.violated[0].name]
         worst = (item.name for item in self.properties if item.is_worst_case)
@@ -344,7 +344,7 @@ def _bound(item: BoundCount) -> dict[str, Any]:
 
 
 def _of_behaviours(item: PropertyResult) -> dict[str, Any]:
-    """Return what a property of behaviours has in JSON besides its verdict."""
+    """Return the JSON keys of a property of behaviours other than its verdict."""
     found: dict[str, Any] = {}
     if item.path is not None:
         found = {"for": dict(item.values), "loop": item.path.loop}

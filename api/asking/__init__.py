@@ -1,1 +1,1 @@
-"""Questions: protocols, constants, arguments and quantities, from a caller's words to a question."""
+"""Questions: convert a caller's protocol names, constants, arguments and quantities to a question."""

@@ -62,9 +62,9 @@ _GIVEN: ContextVar[tuple[str, frozenset[str]]] = ContextVar("_GIVEN", default=("
 
 
 def call(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function a call of the API: its arguments are checked, and errors in a user's model get their source line.
+    """Make a function a call of the API: check its arguments, and add the source line to errors in a user's model.
 
-    The function's module must defer annotations (`from __future__`), so that each is text.
+    The function's module must import `annotations` from `__future__`, so that annotations are strings.
     """
     known = signature(function)
     name = function.__name__
@@ -117,7 +117,7 @@ def refuse_taken(machine: Machine, constants: object) -> None:
 
 
 def _looked_at(name: str, annotation: str, value: Any) -> Any:
-    """Return an argument in the form that the call uses; raise UsageError unless it has the annotated type."""
+    """Return an argument in the form that the call uses; raise UsageError if its type is not the annotated one."""
     kind = annotation.removesuffix(" | None")
     if value is None and kind != annotation:
         return value

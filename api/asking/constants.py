@@ -93,7 +93,7 @@ def require_own_record(machine: Machine, constants: Constants, beside: Iterable[
 
 
 def _find_name(machine: Machine, name: str) -> str:
-    """Return the constant of this name, its own or that of a Kafka setting; raise UsageError for others."""
+    """Return the constant with this name or for this Kafka setting; raise UsageError if it does not exist."""
     try:
         return machine.constant(name).name
     except UsageError as error:
@@ -124,7 +124,7 @@ def _by_meaning(machine: Machine, name: str, said: str) -> str:
 
 
 def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) -> Constants:
-    """Return the constants of a version with other values for some; raise UsageError if they are refused."""
+    """Return the constants of a version, some of them changed; raise UsageError if the machine refuses them."""
     base = dict(machine.version(version).values) if version else {}
     try:
         return machine.set_constants({**base, **read_values(machine, values)})
@@ -138,7 +138,7 @@ def make_constants(machine: Machine, version: str, values: Mapping[str, Any]) ->
 class Setting:
     """A point of a grid: its index on each axis, its differing values, and all its constants.
 
-    `refused` says why the machine refuses these constants; then `constants` is missing.
+    If the machine refuses these constants, `refused` says why, and `constants` is missing.
     """
 
     places: tuple[int, ...]
@@ -184,7 +184,7 @@ def axes_from(machine: Machine, grid: Mapping[str, Iterable[Value]]) -> dict[str
 
 
 def settings_of(machine: Machine, constants: Constants, axes: dict[str, list[int]]) -> Iterator[Setting]:
-    """Yield every point of a grid, the last axis moving fastest; points that the machine refuses are included."""
+    """Yield every point of a grid, including those that the machine refuses; the last axis varies fastest."""
     declared = machine.constants.declared()
     for places in product(*(range(len(values)) for values in axes.values())):
         chosen = {name: values[place] for (name, values), place in zip(axes.items(), places, strict=True)}

@@ -111,7 +111,7 @@ def _properties(path: Path, given: object) -> tuple[Property, ...]:
 
 
 def _run_file(path: Path) -> Loaded:
-    """Run a model file and the modules beside it."""
+    """Run a model file and import the modules beside it."""
     if path.suffix != ".py":
         raise UsageError(f"{path} is not a Python file: name a file that ends in .py.")
     _refuse_second_definitions(path)
@@ -126,7 +126,7 @@ def _run_file(path: Path) -> Loaded:
 
 
 def _refuse_second_definitions(path: Path) -> None:
-    """Raise ModelError for an action or a property that is defined twice: the first one would be lost."""
+    """Raise ModelError if an action or property is defined twice, which would silently drop the first definition."""
     try:
         body = module_of(path.read_bytes()).body
     except (OSError, SyntaxError, ValueError):

@@ -1,4 +1,4 @@
-"""The source line of an error in a model, which a user can correct, and what to write instead."""
+"""Errors in a user's model: the source line to correct, and what to write instead."""
 
 import linecache
 import re
@@ -80,7 +80,7 @@ def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
 def _text_at(trace: TracebackType, said: str) -> tuple[int, str, str]:
     """Return the number of the failing line, its text, and carets below the failing part.
 
-    Of a statement over several lines, it is the line with the word that the message quotes.
+    If a statement spans several lines, the result is the line with the word that the message quotes.
     """
     code, first = trace.tb_frame.f_code, trace.tb_lineno
     linecache.checkcache(code.co_filename)
@@ -106,7 +106,7 @@ def near(path: Path) -> str:
 
 
 def _is_model(frame: FrameType) -> bool:
-    """Return whether this is code of a model, not of Fencepost, a library or Python itself."""
+    """Return whether this code belongs to a model, not to Fencepost, a library or Python itself."""
     name = str(frame.f_globals.get("__name__", ""))
     foreign = name.split(".", maxsplit=1)[0] in sys.stdlib_module_names or "site-packages" in frame.f_code.co_filename
     return not foreign and not name.startswith(_OURS) and Path(frame.f_code.co_filename).is_file()
@@ -119,7 +119,7 @@ def _raised_by_user(error: Exception) -> bool:
 
 
 def told(error: BaseException) -> BaseException:
-    """Return an error of a file without the paths of this machine."""
+    """Return an error of a file with the paths of this machine removed."""
     if isinstance(error, ImportError) and error.path and error.path in str(error):
         said = str(error).replace(f" ({error.path})", "")
         return type(error)(said).with_traceback(error.__traceback__)

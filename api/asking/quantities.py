@@ -44,7 +44,7 @@ def listed(words: Sequence[str]) -> str:
 
 
 def show_size(size: float) -> str:
-    """Return a size in the largest unit of which it has at least 1."""
+    """Return a size in the largest unit that gives a number of at least 1."""
     for unit in ("B", "KiB", "MiB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
@@ -53,7 +53,7 @@ def show_size(size: float) -> str:
 
 
 def show_seconds(seconds: float) -> str:
-    """Return a duration with a useful precision."""
+    """Return a duration, rounded for a reader."""
     if seconds < 60:
         return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """A question: whether a protocol has these properties under these constants."""
+    """A question: whether a protocol satisfies these properties under these constants."""
 
     protocol: Protocol
     constants: Constants
@@ -83,13 +83,13 @@ def ask(
     more: Mapping[str, Any] | None = None,
     walks: bool = False,
 ) -> Question:
-    """Return the question; raise UsageError for what does not exist or cannot be combined.
+    """Return the question; raise UsageError if a name does not exist or arguments exclude each other.
 
     A question is returned unchanged.
 
     `what` is as in `find_subject`. Constants are given by name in `constants`, or `more`: numbers, booleans or words.
-    `only` limits the properties by name. With `walks`, which are finite, properties of behaviours are left out unless
-    named.
+    `only` limits the properties by name. With `walks`, properties of behaviours are left out unless named, because
+    walks are finite.
     """
     if isinstance(what, Question):
         return what
@@ -176,7 +176,7 @@ def find_protocol(name: str) -> Protocol:
 
 
 def lookup_in(model: str | None) -> Callable[[str], Protocol]:
-    """Return the function by which a trace finds its protocol: in the user's file if defined there, else by name."""
+    """Return the function that finds a trace's protocol: in the user's file if defined there, otherwise by name."""
     own = find_protocol(model) if model else None
 
     def find(name: str) -> Protocol:
@@ -202,7 +202,7 @@ STAGES = {
 
 
 def source_of(question: Question, options: Options, *, masked: bool = False) -> Source:
-    """Return the module compiled for a question; `masked`: its guards can be turned off."""
+    """Return the module compiled for a question; if `masked`, its guards can be turned off."""
     from fencepost.explorers.native.compile import generate
 
     found = question.protocol

@@ -35,7 +35,7 @@ class Event:
 
 
 class Watch:
-    """A watch of running work. This one ignores everything; the command line's prints to the terminal."""
+    """A watch of running work that ignores all events; the command line overrides it to print to the terminal."""
 
     live = False
     """Whether a spinner is visible immediately."""
@@ -65,16 +65,16 @@ class Watch:
         self.note(f"compiled {name} in {show_seconds(seconds)}{long}")
 
     def optimized(self, name: str, seconds: float) -> None:
-        """Receive the duration of background optimization, which is reported only if it was long."""
+        """Receive the duration of background optimization; only a long one is reported."""
         if seconds > LONG:
             self.compiled(name, seconds)
 
     def telling(self, title: str) -> Callable[[Progress], None] | None:  # noqa: ARG002
-        """Return the callback for a running search, or None if nothing would show it."""
+        """Return the progress callback for a search, or None if progress is not shown."""
         return None
 
     def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None] | None:  # noqa: ARG002
-        """Return the callback for running walks, or None if nothing would show it."""
+        """Return the progress callback for walks, or None if progress is not shown."""
         return None
 
 
@@ -102,7 +102,7 @@ class Listener(Watch):
 
 
 def watched(progress: Watch | Callable[[Event], None] | None) -> Watch:
-    """Return the watch: the given one, one for a function that takes events, or one that ignores them."""
+    """Return the given watch, a watch that calls the given function, or one that ignores all events."""
     if progress is None:
         return Watch()
     return progress if isinstance(progress, Watch) else Listener(progress)

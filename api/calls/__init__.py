@@ -1,1 +1,1 @@
-"""Calls: one module for each."""
+"""Calls of the API, one module each."""

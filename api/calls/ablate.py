@@ -45,7 +45,7 @@ TIMES = 4
 
 @dataclass(frozen=True)
 class Cell:
-    """A property in a row; `trace` is the file of its shortest violation, empty without one."""
+    """A property in a row; `trace` is the file of its shortest violation, or an empty string."""
 
     verdict: Verdict
     length: int | None = None
@@ -211,7 +211,7 @@ def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, 
 def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
     """Return the folder of finished rows; raise UsageError if there are none to continue from.
 
-    The question leaves out the limit of states that follows from the whole machine: the rest of it determines that.
+    The question omits the limit on states: it is derived from the whole machine, which the question already determines.
     """
     limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
     asked_for = [item.name for item in question.properties]
@@ -238,8 +238,8 @@ class _Matrix:
     ) -> tuple[Json, Result | None, tuple[Problem, ...]]:
         """Explore the whole machine, then every unfinished row, here or on a cluster; return the matrix.
 
-        If the whole machine's behaviours are judged, that comes first, and their result is returned too. A row that
-        cannot be saved is a problem, and ends the matrix.
+        If the whole machine's behaviours are judged, that comes first, and their result is returned too. If a row
+        cannot be saved, the matrix ends and reports the problem.
         """
         from fencepost.explorers.evidence.ablation import Ablation
 
@@ -275,14 +275,14 @@ class _Matrix:
         return data, judged, problems
 
     def _is_refused(self, row: Row) -> bool:
-        """Return whether the machine refuses a setting; such a row is not saved, as its answer takes no time."""
+        """Return whether the machine refuses a setting; such rows are not saved, being quick to repeat."""
         machine = self.question.protocol.machine
         if machine.refuse is None or isinstance(row, Guard):
             return False
         return bool(machine.refuse(machine.constants(**row.values(self.question.constants))))
 
     def _rest(self, ablation: Any, waiting: tuple[Row, ...], finished: dict[str, Json]) -> str:
-        """Explore the unfinished rows; return why that ended early, or an empty string."""
+        """Explore the unfinished rows; return why the exploration ended early, or an empty string."""
         from fencepost.explorers.evidence.ablation import explore_rows
 
         found, watch, of = self.question.protocol, self.watch, len(waiting) + len(finished)
@@ -320,6 +320,6 @@ class _Matrix:
 
 
 def _nothing_run(data: Json, rows: tuple[Row, ...], why: str) -> Json:
-    """Return a matrix without rows, and why none was started."""
+    """Return a matrix without rows, with the reason why none was started."""
     data["not_run"], data["why_stopped"] = [row.name for row in rows], why
     return data

@@ -82,7 +82,7 @@ def check(
 
 
 def _shortest(made: CheckResult) -> dict[str, Any] | None:
-    """Return the shortest violation as the steps of its path, which `why_not` accepts."""
+    """Return the steps of the shortest violation, in the form that `why_not` accepts."""
     found = [item for item in made.properties if str(item.verdict) == "violated" and item.path is not None]
     if not found:
         return None
@@ -109,7 +109,7 @@ def explain(name: str) -> dict[str, Any]:
 
 
 def _entry(kind: str, item: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry in short: its sentence, its verdict, and the runs behind it."""
+    """Return the summary of an entry: its sentence, its verdict, and the runs that support it."""
     known, seen = evidence().get(item["id"]), finding_of(entries()[item["id"]])
     picked = ("id", "protocol", "sentence", "source", "status", "standing", "verdict", "answer")
     runs = [
@@ -297,7 +297,7 @@ def mcp() -> None:
     from mcp.types import CallToolResult, TextContent
 
     class Served(MCPServer):  # type: ignore[misc]
-        """The server. It checks arguments itself, as its library answers mistakes with several lines."""
+        """The server. It validates arguments itself because the library reports a mistake in several lines."""
 
         async def call_tool(
             self,

@@ -51,7 +51,7 @@ VERDICTS = {
 
 @dataclass(frozen=True)
 class _Led:
-    """The partition whose history becomes a trace, the file for that, and the offset at which it ends."""
+    """The partition whose history becomes a trace, the trace's file, and the last offset of the history."""
 
     partition: str
     file: Path
@@ -207,9 +207,7 @@ def audit(
 
 
 def _wants_spark(cluster: Cluster, records: int, size: int) -> bool:
-    """Return whether this many records, and copies of this size, are processed on Spark: if there are many, or on
-    request.
-    """
+    """Return whether records and copies of this size are processed on Spark: on request, or if they are large."""
     large = records > SMALL or size > LARGE
     return bool(large or cluster.master or cluster.conf or "PYSPARK_GATEWAY_PORT" in os.environ)
 
@@ -282,7 +280,7 @@ def _started(cluster: Cluster, watch: Watch) -> Iterator[SparkSession]:
 def _judge(
     log: MetadataLog, start: Callable[[], SparkSession | None], severity: Severity, watch: Watch, led: _Led | None
 ) -> tuple[dict[str, Any], ControllerHistory | None]:
-    """Judge the log and sum up; return the findings, and the history to search for in the model."""
+    """Judge the log; return a summary of the findings, and the history to search for in the model."""
     from fencepost.kafka.audit.pipeline import history_of, judge
     from fencepost.kafka.audit.report import report
 

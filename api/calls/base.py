@@ -1,9 +1,9 @@
 """Comparison of a variant, made by `Machine.replacing`, with its base.
 
-A variant whose change never takes effect has the verdicts of its base, which say nothing about the change. Two complete
-searches under the same constants are the same if they have as many states in each level, as many steps of each action,
-and the same sum of the hashes of all states and of all steps of replaced actions, with their arguments. Their schema
-and constants are equal, so their layouts are too. An action is identified by the one it replaces, not by its name.
+If a variant's change never takes effect, its verdicts are those of its base and say nothing about the change. Two
+complete searches under the same constants are the same if they have as many states in each level, as many steps of each
+action, and the same sum of the hashes of all states and of all steps of replaced actions, with their arguments. Their
+schema and constants are equal, so their layouts are too. An action is identified by the one it replaces.
 """
 
 import ast
@@ -49,7 +49,7 @@ class Compared:
 
 
 def base_of(question: Question) -> Machine | None:
-    """Return the base of a user's variant; None for built-in protocols, and without a base."""
+    """Return the base of a user's variant; None for built-in protocols and for machines without a base."""
     machine = question.protocol.machine
     base = machine.base
     if base is None or _is_ours(machine) or (base.state, base.constants) != (machine.state, machine.constants):
@@ -58,7 +58,7 @@ def base_of(question: Question) -> Machine | None:
 
 
 def compare(question: Question, options: Options, found: Result, watch: Watch) -> Compared | None:
-    """Compare a finished search with the base of its machine; None if it is not a variant."""
+    """Compare a finished search with the base of its machine; return None if the machine is not a variant."""
     base = base_of(question)
     if base is None:
         return None
@@ -178,7 +178,7 @@ def _search(question: Question, base: Machine, options: Options, found: Result, 
 
 
 def further(options: Options, seconds: float) -> Options:
-    """Return the options of a search after the first one: it ends in time, and neither earlier nor with a file."""
+    """Return the options of a later search: limited in time, without files, and not ended by violations."""
     return replace(
         options, budget=seconds, checkpoint=None, resume=False, cross_check=0, deadlock=False, stop_on_violation=False
     )

@@ -77,7 +77,7 @@ class Runs:
         return found
 
     def check(self, run: Run) -> tuple[dict[str, Any], CheckResult]:
-        """Explore a run and compare it; return it as JSON and as a result; finished runs are saved."""
+        """Explore a run, compare it with its expectation, and save it if finished; return it as JSON and result."""
         from fencepost.explorers.native.checkpoint import discard
         from fencepost.explorers.search import judge
 
@@ -137,7 +137,7 @@ class Runs:
         return sources_of(run.protocol, values_of(run), run.properties, normalize=self.options.normalize, graph=graph)
 
     def _mark(self, run: Run) -> str:
-        """Return everything that the result of a run depends on."""
+        """Return all inputs on which the result of a run depends."""
         from fencepost.explorers.native.checkpoint import model_of
         from fencepost.explorers.search import is_compact
 
@@ -149,7 +149,7 @@ class Runs:
 
 
 def _of_behaviours(prop: Property) -> str:
-    """Return the text of a property of behaviours, which is in no module; an empty string for others."""
+    """Return the text of a property of behaviours, which no module contains; an empty string for others."""
     about = prop.eventual
     if about is None:
         return ""
@@ -177,7 +177,7 @@ class CatalogueResult(Printed):
 
     @property
     def differs(self) -> bool:
-        """Whether a finished run differs from its expectation."""
+        """Whether the result of a finished run differs from its expectation."""
         return any(item["complete"] and not item["as_expected"] for item in self.runs)
 
     @property

@@ -171,7 +171,7 @@ def larger(
 
 
 def choose_engine(name: str) -> None:
-    """Raise UsageError for an unknown engine."""
+    """Raise UsageError if the engine does not exist."""
     if name not in ENGINES:
         listed = "; ".join(f"{engine} ({meaning})" for engine, meaning in ENGINES.items())
         raise UsageError(f"there is no engine {name!r}.{nearest(name, list(ENGINES))} Engines are: {listed}.")
@@ -250,7 +250,7 @@ def with_ways(question: Question, options: Options, result: Result) -> Result:
 
 
 def _hanging(question: Question, options: Options, result: Result) -> Iterator[str]:
-    """Yield the violations of properties of behaviours that depend on a bound of the run."""
+    """Yield the violated properties of behaviours whose verdict depends on a bound of the run."""
     plain = Interpreter(question.protocol.machine, question.constants, normalize=options.normalize)
     for item, prop in ((item, prop) for item in result.properties for prop in question.properties):
         if prop.name == item.name and item.verdict is Verdict.VIOLATED and item.path is not None:
