@@ -1,4 +1,4 @@
-"""Paths as they are shown: with each fault as late as possible.
+"""Paths for display: each fault happens as late as possible.
 
 A search finds one of many shortest paths, which differ in the order of independent steps. That choice is arbitrary, but
 a reader looks for a fault next to its effect. So faults are moved as late as they can be.

@@ -50,7 +50,7 @@ def new(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
         )
     if keyword.iskeyword(module) or module in sys.stdlib_module_names:
         raise UsageError(
-            f"Python has a keyword or a module {module!r} of its own, which the file would hide: write another name."
+            f"{module!r} is a Python keyword or a standard module, which the file would shadow: write another name."
         )
     files = Path(folder) / f"{module}.py", Path(folder) / f"test_{module}.py"
     for file in files:

@@ -1,4 +1,4 @@
-"""The error behind a failed check of compiled code, as the plain semantics reports it."""
+"""The error that the plain semantics reports for a failed check of compiled code."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, Protocol

@@ -1,4 +1,4 @@
-"""A search of a machine without one of its guards, in compiled code that serves every choice of guard.
+"""A search of a machine with one guard removed, in compiled code that serves any choice of guard.
 
 The definition is `Interpreter(without(machine, guard), ..., bounded=True)`, which also rebuilds every trace.
 """

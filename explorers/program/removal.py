@@ -1,4 +1,4 @@
-"""Machines without one of their guards, explored to find the purpose of the guard.
+"""Machines with one guard removed, explored to find the purpose of the guard.
 
 Such a machine is an ordinary one. Explore it with `Interpreter(..., bounded=True)`: a step that the guard refused may
 leave the domain of a field, and then the domain refuses it instead.

@@ -4,8 +4,8 @@ In a state, messages are in the first slots in ascending order, as on the plain 
 messages: removing one leaves a hole, and each added one gets a slot of its own at the end. So a name keeps referring to
 the same message; `settle` restores the order and the size after the walk.
 
-A message with something endless in it (an array, or a set of any size) cannot be compared. If a bag has such messages,
-they are in any order, and anything that could depend on it is refused.
+A message that contains an unbounded array or set cannot be compared. If a bag has such messages, they are in any order,
+and anything that could depend on it is refused.
 """
 
 from collections.abc import Iterator

@@ -30,7 +30,7 @@ class MoveAnswer:
     seconds: float = 0.0
     queries: int = 0
     forgotten: tuple[str, ...] = ()
-    """Functions whose endless loops were havocked: a failure then need not be a step of the model."""
+    """Functions whose unbounded loops were havocked: a failure then need not be a step of the model."""
     small: bool = False
     """Whether this is about the given constants, and other values were not examined."""
 

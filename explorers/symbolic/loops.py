@@ -1,4 +1,4 @@
-"""Folds, and loops that `unbounded=` leaves without an end, which a proof may havoc.
+"""Folds, and loops that `unbounded=` makes unbounded, which a proof may havoc.
 
 After a havocked loop, everything that it may write has any value of its domain. That is more than can happen, so proofs
 are sound, but a counterexample to induction need not be a step of the model. The written places are found by walking
@@ -44,7 +44,7 @@ def _set(place: Cell | Slot, content: Any) -> None:
 
 
 def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
-    """Havoc an endless loop: if it runs at all, everything that it may write has any value after it.
+    """Havoc an unbounded loop: if it runs at all, everything that it may write has any value after it.
 
     Raises ModelError in an endless fold: one value for all of its numbers would be less than can happen.
     """

@@ -1,4 +1,4 @@
-"""The values of a symbolic state: cells, records, arrays, bags, and arrays without an end.
+"""The values of a symbolic state: cells, records, arrays, bags, and unbounded arrays.
 
 Storing under a condition keeps the old value if the condition fails, so no state is ever copied to follow a branch.
 """

@@ -40,7 +40,7 @@ class Settings:
     explain: bool = True
     """Whether counterexamples are made plain, and as small as possible."""
     havoc_loops: bool = False
-    """Whether endless loops are havocked instead of refused."""
+    """Whether unbounded loops are havocked instead of refused."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Proof:
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By action, the bounds that it may leave in a state of the invariant; such steps end with an error."""
     forgotten: tuple[str, ...] = ()
-    """The functions whose endless loops were havocked."""
+    """The functions whose unbounded loops were havocked."""
     pair: Pair | None = None
     history: History | None = None
     depth: int = 0

@@ -70,7 +70,7 @@ class Happening:
     raw: Rec | None = None
     """The state before `normalize`, if `after` is normalized; step properties judge it."""
     forgotten: tuple[str, ...] = ()
-    """The functions whose endless loops were havocked."""
+    """The functions whose unbounded loops were havocked."""
 
     @property
     def enabled(self) -> Flag:

@@ -1,4 +1,4 @@
-"""Several steps in a row: bounded model checking from the initial states, and induction over k steps.
+"""Several consecutive steps: bounded model checking from the initial states, and induction over k steps.
 
 A step is an action and then `normalize`, as on the plain semantics. Each state has its own variables, tied to the
 result of the chosen move from the state before.

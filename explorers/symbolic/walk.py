@@ -1,4 +1,4 @@
-"""A walk through one function of the typed program on a symbolic state, following both ways of every branch.
+"""A walk through one function of the typed program on a symbolic state, following both sides of every branch.
 
 Each store in a branch is under its condition. Guards are recorded one by one; so is every check of the plain semantics:
 an index inside its array, a value inside its domain, room in a bag.

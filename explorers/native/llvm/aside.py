@@ -1,4 +1,4 @@
-"""Compiling in a separate process, which is replaced now and then.
+"""Compilation in a separate process, which is replaced from time to time.
 
 llvmlite never frees the passes that it made for a module, some 50 kB. So this process compiles only a number of modules
 itself, and leaves the rest to another.

@@ -1,4 +1,4 @@
-"""Proof from the typed program that things declared interchangeable are so, or refusal with a line.
+"""Proof from the typed program that things are interchangeable as declared; otherwise an error names the line.
 
 A number is classified by the effect of renaming the things: it stays the same, it is a thing and is renamed with them,
 or it is a set of things. A thing may only be compared for equality, used as an index of an array, and put into a set;

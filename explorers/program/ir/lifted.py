@@ -1,4 +1,4 @@
-"""Generated helpers, which engines know as calls, in place of constructs that they do not know.
+"""Generated helper functions that replace constructs which the engines do not support.
 
 These are the greatest value of a generator, `in`, messages of a channel, and records and arrays compared field by
 field.

@@ -1,4 +1,4 @@
-"""An action as nested loops over its parameters, with each guard in the outermost loop that it can be in."""
+"""An action as nested loops over its parameters, with each guard in the outermost loop possible."""
 
 from dataclasses import dataclass
 
