@@ -171,6 +171,7 @@ class Side:
         self.pair.lines.clear()
         taken: list[Step] = []
         expected: tuple[Key, ...] = (initial,)
+        refused = False
         try:
             if self.execution.begin(initial) is not None:
                 return None
@@ -181,10 +182,16 @@ class Side:
                     return None
             if tries:
                 taken.append(steps[-1])
-                expected = (expected[-1], *self.bound.ablation.refused(expected[-1], steps[-1]))
-                self.execution.ask(self.execution.line(steps[-1]))
+                took = transitions(self.plain, expected[-1], taken[-1:])
+                refused = took is None
+                expected = (
+                    (took[0].raw, took[0].after)
+                    if took
+                    else (expected[-1], *self.bound.ablation.refused(expected[-1], taken[-1]))
+                )
+                self.execution.ask(self.execution.line(taken[-1]))
         except DepartsError as found:
-            return self._told(found, tuple(taken), expected, refused=tries and len(taken) == len(steps))
+            return self._told(found, tuple(taken), expected, refused=refused)
         except (FailedError, SetAsideError, ValueError):
             pass  # ValueError: the message of the last step is not in flight
         return None

@@ -101,8 +101,7 @@ def grounds(bound: Binding, model: str) -> list[Constants]:
 def suite(bound: Binding, release: Release, tell: Callable[[str], None], until: float | None = None) -> list[History]:
     """Return the histories of a release's line, cached; this release executes them the first time.
 
-    Those of further sets of constants Histories of further sets of constants are left to the next call after the time
-    `until`. `until` a time is over.
+    After the time `until`, those of further sets of constants are left to the next call.
     """
     known = (EDITION, release.model, release.classes.name, *texts(bound.machine, ()), *ends(bound.machine, ()))
     stem = f"suite-{hashlib.sha256(repr(known).encode()).hexdigest()[:16]}"
