@@ -231,13 +231,16 @@ public final class Repair {
     /** A directory's checkpoints have its current logs; a future log in the same directory does not replace one. */
     private static CtClass writeCurrentLogs() throws Exception {
         CtClass manager = logManager();
+        boolean edited = false;
         for (CtMethod method : manager.getDeclaredMethods()) {
-            if (method.getName().startsWith("addToDir$")) {
-                replaceCalls(method, named("put"), "{ $_ = null; if (!$0.contains($1)) { $_ = $proceed($$); } }");
-            } else if (method.getName().startsWith("lambda$logsByDir$") && method.getReturnType() == CtClass.voidType) {
-                replaceCalls(method, named("put"), "{ $_ = $0.putIfAbsent($1, $2); }");
+            boolean isScala = method.getName().startsWith("addToDir$");
+            if (isScala || method.getName().startsWith("lambda$logsByDir$") && method.getReturnType() == CtClass.voidType) {
+                replaceCalls(method, named("put"), isScala ? "{ $_ = null; if (!$0.contains($1)) { $_ = $proceed($$); } }"
+                    : "{ $_ = $0.putIfAbsent($1, $2); }");
+                edited = true;
             }
         }
+        requireEdited(edited, manager);
         return manager;
     }
 
@@ -281,9 +284,12 @@ public final class Repair {
                 }
             }
         });
-        if (replaced.get() == 0) {
-            String name = inside.getDeclaringClass().getName();
-            throw new IllegalStateException(name + " has changed: there is nothing to edit where it is expected");
+        requireEdited(replaced.get() > 0, inside.getDeclaringClass());
+    }
+
+    private static void requireEdited(boolean isEdited, CtClass owner) {
+        if (!isEdited) {
+            throw new IllegalStateException(owner.getName() + " has changed: there is nothing to edit where it is expected");
         }
     }
 }
