@@ -56,7 +56,7 @@ def right(question: str, said: Any) -> bool:
         1: lambda: said.startswith("Replace a disk: only with care, it can lose records"),
         2: lambda: rows["move"]["outcome"] == "impossible" and rows["move"]["instead"] == "remove, add again",
         3: lambda: entry["releases"] == ["4.0", "4.1", "4.2"],
-        4: lambda: "wait until the ISR is at min ISR again" in entry["avoid"],
+        4: lambda: "wait until the ISR has reached min ISR again" in entry["avoid"],
         5: lambda: said == "leader-has-acknowledged",
         6: lambda: said == "holds",
         7: lambda: said["property"] == "maximal-isr-covers-requests" and 0 < len(said["steps"]) <= MOST_STEPS,
