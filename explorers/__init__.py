@@ -1,1 +1,1 @@
-"""Explorers: each takes a machine and properties and returns verdicts."""
+"""Explorers: each takes a machine and its properties and returns verdicts."""

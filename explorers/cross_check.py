@@ -1,10 +1,11 @@
-"""Cross-check of a finished search: the plain semantics expands a sample of the stored states once more.
+"""Cross-check of a finished search: the plain semantics expands a sample of the stored states again.
 
-The sample is drawn uniformly, by a seed, from the states that a native search expanded. For each of them the plain
-semantics, which is the definition, must agree with the compiled code: the row decodes to the same state; every step
-leads to the same successor, and the successors are in the search's table; the same guards refuse equally often;
-properties that the search left undecided hold in the state; and the stored parent has a step to it, back to an initial
-state. The sample covers stored states only. A state that the search missed is noticed if a sampled state leads to it.
+The sample is drawn uniformly, with a seed, from the states that a native search expanded. For each sampled state, the
+compiled code must agree with the plain semantics, which is the definition. The stored row must decode to the same
+state. Both must find the same successors, and all of these must be in the search's table. Both must count the same
+refusals per guard. Properties that the search left undecided must hold in the state. The stored parent must have a step
+to the state, or the state must be initial. The sample covers stored states only: a state that the search missed is
+noticed only if a sampled state leads to it.
 """
 
 import random
@@ -30,52 +31,53 @@ Array = np.ndarray[Any, Any]
 
 LEAST_SECONDS = 0.2
 SHARE = 0.1
-"""By default the sample takes this share of the search's time, or the least seconds, whichever is more."""
+"""By default the sample takes this share of the search's time, but at least LEAST_SECONDS."""
 AIM = 0.9
-"""Share of that time that is planned: later states may take longer than earlier ones."""
+"""Share of that time to plan for, because later states may take longer than earlier ones."""
 BY_GUARD = 1.0
-"""Refusals are counted by guard from this many seconds on, as that needs the model's text; below, by action."""
+"""With at least this many seconds, refusals are counted per guard, which needs the model's text; otherwise per "
+"action."""
 FIRST_CHUNK = 4
 CHUNK = 256
 
 
 class Stored(Protocol):
-    """Stored states that a search expanded. What identifies a state is up to the class: `state` returns it."""
+    """Stored states that a search expanded. Each class chooses what identifies a state; `state` returns it."""
 
     expanded: int
     first_chunk: int
-    """Number of states in the first chunk, which shows how long a state takes."""
+    """Number of states in the first chunk, which is used to estimate the time per state."""
 
     @property
     def decided(self) -> Collection[str]:
-        """The properties that the search decided."""
+        """Return the names of the properties that the search decided."""
 
     def state(self, number: int) -> Any:
-        """Return the state of a number below `expanded`."""
+        """Return the state with this number, which is below `expanded`."""
 
     def keys(self, states: Sequence[Any]) -> list[Key]:
         """Return the keys of the states."""
 
     def are_stored(self, states: Sequence[Any], rows: Array) -> list[bool]:
-        """Return for each state whether this row is the stored one."""
+        """Return for each state whether its stored row equals the given row."""
 
     def find(self, rows: Array, hashes: Array) -> Array:
-        """Return for each row whether its state is stored."""
+        """Return for each row whether the search stored it."""
 
     def parents(self, states: Sequence[Any]) -> list[Key | None] | None:
-        """Return the stored parents, None for an initial state; None if `keys` has followed the whole path."""
+        """Return the stored parents (None for an initial state), or None if `keys` already followed the paths."""
 
     def way_to(self, state: Any) -> Path:
-        """Return a path to a state."""
+        """Return a path from an initial state to this state."""
 
 
 def cross_check(
     search: Search, result: Result, count: int | None = None, seed: int = 1, stored: Stored | None = None
 ) -> CrossCheck:
-    """Expand a sample of the stored states by the plain semantics; raise CrossCheckError at the first difference.
+    """Expand a sample of the stored states with the plain semantics; raise CrossCheckError at the first difference.
 
-    `result` is that of the search. `count` is the size of the sample; None: as many states as the allowed time permits.
-    The states are in the search's partitions unless `stored` is given.
+    `result` is the search's result. `count` is the size of the sample; None takes as many states as the allowed time
+    permits. The states come from the search's partitions unless `stored` is given.
     """
     began = time.perf_counter()
     allowed = max(LEAST_SECONDS, SHARE * result.seconds)
@@ -98,7 +100,7 @@ def cross_check(
 
 
 def draw(total: int, seed: int) -> Iterator[int]:
-    """Yield the numbers below `total` in random order; memory grows only with the numbers drawn."""
+    """Yield the numbers below `total` in random order. Memory grows only with the numbers already drawn."""
     chosen = random.Random(seed)  # noqa: S311 (a sample)
     moved: dict[int, int] = {}
     for left in range(total, 0, -1):
@@ -108,7 +110,7 @@ def draw(total: int, seed: int) -> Iterator[int]:
 
 
 class Partitions:
-    """Expanded states in the partitions of a search: of all levels if it is complete, else of all but the last."""
+    """Expanded states in a search's partitions: all levels of a complete search, otherwise all but the last."""
 
     first_chunk = FIRST_CHUNK
 
@@ -138,7 +140,7 @@ class Partitions:
     def _rows(self, states: Sequence[int]) -> Array:
         """Return the rows of states.
 
-        Rows of one partition are read together, since finding one may mean reading all of it.
+        Rows of one partition are read together, because finding a single row may mean reading the whole partition.
         """
         numbers, rows = np.array(states, np.int64), np.empty(len(states), self.search.layout.dtype)
         for owner in np.unique(numbers % self.search.owners):
@@ -175,7 +177,7 @@ class Partitions:
 
 
 class _Checker:
-    """Comparison of the compiled code and the plain semantics on states that a search expanded."""
+    """Comparison of the compiled code with the plain semantics, on states that a search expanded."""
 
     def __init__(self, search: Search, stored: Stored, *, by_guard: bool) -> None:
         self.search, self.stored, self.plain = search, stored, search.plain
@@ -185,7 +187,7 @@ class _Checker:
         self.open = [item for item in search.properties if item.name not in stored.decided]
 
     def check(self, states: Sequence[Any]) -> None:
-        """Compare these states: the search's code expands them as one batch, the plain semantics one by one."""
+        """Compare these states. The compiled code expands them as one batch, the plain semantics one at a time."""
         for first in range(0, len(states), self.search.batch):
             self._check(states[first : first + self.search.batch])
 
@@ -193,7 +195,7 @@ class _Checker:
         keys = self.stored.keys(states)
         rows = self.search.layout.encode(keys)
         for state, same in zip(states, self.stored.are_stored(states, rows), strict=True):
-            self._require(same, state, "its row reads back as another state")
+            self._require(same, state, "its row decodes to a different state")
         fired, refused, native = self._expand(rows)
         steps, refusals = [], Counter[tuple[str, int]]()
         for state, key in zip(states, keys, strict=True):
@@ -208,21 +210,21 @@ class _Checker:
             self._require(
                 ours == theirs,
                 state,
-                f"the plain semantics takes {len(found)} steps and the compiled code "
-                f"{theirs.total()}, or they lead elsewhere",
+                f"the plain semantics finds {len(found)} steps and the compiled code "
+                f"{theirs.total()}, or the steps lead to different states",
             )
             missing = [item for item, known in zip(found, stored[at : at + len(found)], strict=True) if not known]
             self._require(not missing, state, "a successor was never stored", missing)
             at += len(found)
         for state, key, parent in zip(states, keys, self.stored.parents(states) or [], strict=False):
-            self._require(self._leads(parent, key), state, "its stored parent has no step to it")
-        several = f"in one of {len(states)} states from here on the engines count"
+            self._require(self._leads(parent, key), state, "no step leads from its stored parent to it")
+        several = f"in one of {len(states)} states, beginning with this one, the engines count"
         taken = Counter(item.step.action.name for found in steps for item in found)
-        self._require(+Counter(fired) == taken, states[0], f"{several} the steps of an action differently")
-        self._require(+Counter(refused) == refusals, states[0], f"{several} the refusals of a guard differently")
+        self._require(+Counter(fired) == taken, states[0], f"{several} an action's steps differently")
+        self._require(+Counter(refused) == refusals, states[0], f"{several} a guard's refusals differently")
 
     def _steps(self, key: Key, refusals: Counter[tuple[str, int]]) -> list[Transition]:
-        """Return the steps from a state by the plain semantics, and count its refusals by action and guard."""
+        """Return a state's steps under the plain semantics, and count the refusals by action and guard."""
         found = []
         for item in self.search.machine.actions:
             for _, outcome in self.plain.attempts(item, key):
@@ -233,7 +235,7 @@ class _Checker:
         return found
 
     def _expand(self, rows: Array) -> tuple[dict[str, int], Counter[tuple[str, int]], list[Counter[int]]]:
-        """Return the compiled code's counts of steps and refusals, and the hashes of each row's successors."""
+        """Return what the compiled code counts as steps and refusals, and the hashes of each row's successors."""
         search, worker, buffers = self.search, self.worker, self.search._buffers
         worker.fired[:] = 0
         worker.refused[:] = 0
@@ -250,13 +252,13 @@ class _Checker:
         return fired, refusals, found
 
     def _leads(self, parent: Key | None, key: Key) -> bool:
-        """Return whether the plain semantics has a step from a parent to a state, or starts there without a parent."""
+        """Return whether the plain semantics has a step from the parent to the state, or starts there without one."""
         if parent is None:
             return key in self.firsts
         return any(item.after == key for item in self.plain.transitions(parent))
 
     def _judge(self, state: Any, key: Key, steps: list[Transition]) -> None:
-        """Compare the undecided properties: neither this state nor a step from it may decide one."""
+        """Require that neither this state nor a step from it decides a property that the search left undecided."""
         for item in self.open:
             wanted = item.kind is Kind.SOMETIMES
             decided = (
@@ -270,7 +272,9 @@ class _Checker:
             )
             said = "reached" if wanted else "violated"
             self._require(
-                not decided, state, f"by the plain semantics {item.name} is {said} here, which the search did not see"
+                not decided,
+                state,
+                f"under the plain semantics {item.name} is {said} here, but the search did not report it",
             )
 
     def _require(

@@ -1,10 +1,10 @@
-"""A model file and the modules beside it, loaded together and apart from every other load.
+"""Loading of a model file together with the modules beside it, independently of every other load.
 
-A model may be split into files: `from rules import step_of` finds `rules.py` beside it. Another model may have a
-`rules.py` too, and files may be edited while a process runs. So every load reads and runs each module of the model's
-folder again, under a name of its own. The text that was read is the text that runs: bytecode is neither written nor
-used, and `source_lines` gives engines that text. A model inside a package may use relative imports, such as `from
-.rules import step_of`. Folders and zip files that a model adds to `sys.path` belong to it too.
+A model may be split into files: `from rules import step_of` finds `rules.py` beside the model. Another model may also
+have a `rules.py`, and files may be edited while a process runs. So every load reads and runs each module of the model's
+folder again, under a unique name. The text that was read is the text that runs: bytecode is neither written nor used,
+and `source_lines` passes that text to engines. A model inside a package may use relative imports, such as `from .rules
+import step_of`. If a model adds folders or zip files to `sys.path`, their modules are treated as part of the model.
 """
 
 import linecache
@@ -26,20 +26,20 @@ from typing import Any, NamedTuple, NoReturn
 from fencepost.model.language.trees import TEXT, USER_MODULE
 
 Files = tuple[tuple[str, str], ...]
-"""The text of a model's files by their path below its folder; the model itself is the first."""
+"""The text of the model's files, by path relative to its folder. The model itself comes first."""
 _NUMBERS = count()
 _ONE_AT_A_TIME = RLock()
 
 
 class Loaded(NamedTuple):
-    """A model file that was run, and the text of all files that it used."""
+    """A loaded model file, and the text of all files that it used."""
 
     module: ModuleType
     files: Files
 
 
 def load(path: Path) -> Loaded:
-    """Run a model file; raise its errors."""
+    """Run a model file. Errors that it raises are passed on."""
     path = path.resolve()
     neighbours = _Neighbours(path.parent, f"{USER_MODULE}{next(_NUMBERS)}")
     stem = path.stem.encode("utf-8", "backslashreplace").decode().replace(".", "_")
@@ -56,7 +56,7 @@ def load(path: Path) -> Loaded:
 
 
 def load_sent(files: Files) -> ModuleType:
-    """Run a model whose files were sent from another machine, in a folder of its own."""
+    """Run a model whose files were sent from another machine, in a new folder."""
     folder = Path(tempfile.mkdtemp(prefix="fencepost-"))
     for name, text in files:
         file = folder / name
@@ -66,14 +66,14 @@ def load_sent(files: Files) -> ModuleType:
 
 
 class _AsRead(SourceFileLoader):
-    """Loader that reads a file as it is now: bytecode, matched by time and size only, may belong to an earlier text."""
+    """Loader that ignores bytecode, which is matched only by time and size and may belong to an earlier text."""
 
     def __init__(self, name: str, path: str, owner: "_Neighbours") -> None:
         super().__init__(name, path)
         self.owner = owner
 
     def path_stats(self, path: Any) -> NoReturn:
-        """Report that no bytecode is cached for the file, so none is read or written."""
+        """Report that no bytecode is cached, so that Python neither reads nor writes any."""
         raise OSError(path)
 
     def get_data(self, path: str) -> bytes:
@@ -84,7 +84,6 @@ class _AsRead(SourceFileLoader):
         return data
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the text that was read and store it with the module."""
         code = self.get_code(module.__name__)
         assert code is not None
         text = vars(module)[TEXT] = self.owner.decoded(self.path)
@@ -94,7 +93,7 @@ class _AsRead(SourceFileLoader):
 
 
 def _in_archive(path: Path) -> Path | zipfile.Path:
-    """Return a path into a zip file as one of `zipfile`; any other as it is."""
+    """Return a path inside a zip file as a `zipfile.Path`, and any other path unchanged."""
     archive = next((item for item in (path, *path.parents) if item.exists()), path)
     if archive.is_dir() or not zipfile.is_zipfile(archive):
         return path
@@ -103,7 +102,7 @@ def _in_archive(path: Path) -> Path | zipfile.Path:
 
 
 class _Neighbours(MetaPathFinder):
-    """Finder that looks in a model's folder first and remembers the modules that it found."""
+    """Finder that looks in the model's folder first and remembers the modules that it found."""
 
     def __init__(self, folder: Path, package: str) -> None:
         self.folder, self.root, self.package = folder, folder, package
@@ -114,12 +113,12 @@ class _Neighbours(MetaPathFinder):
         self.texts: dict[str, bytes] = {}
         self.modules: list[ModuleType] = []
         self.found: set[str] = set()
-        """The first parts of the module names that were found."""
+        """The top-level names of the modules that were found."""
         self.usual: list[str] = []
-        """The path of Python, to which the model may add."""
+        """Python's module path, which the model may extend."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return the spec of a module of the folder, or of a package in it."""
+        """Return the spec of a module in the folder, or in one of its packages."""
         *_, leaf = name.split(".")
         if name == self.package:
             return self._namespace(name, self.root)
@@ -156,7 +155,7 @@ class _Neighbours(MetaPathFinder):
 
     @contextmanager
     def found_first(self) -> Iterator[None]:
-        """Make imports find the folder's modules, and none that another load left under their names."""
+        """Make imports find the folder's modules, and not modules of the same name from another load."""
         hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if self._is_ours(name.partition(".")[0])}
         sys.meta_path.insert(0, self)
         self.usual = [*sys.path]
@@ -170,7 +169,7 @@ class _Neighbours(MetaPathFinder):
             sys.modules.update(hidden)
 
     def rename(self) -> None:
-        """Give the modules beside the model, and their definitions, names that no other load has."""
+        """Give the modules beside the model, and their definitions, names that no other load uses."""
         for module in self.modules:
             old = module.__name__
             if old.startswith(USER_MODULE):
@@ -195,7 +194,7 @@ class _Neighbours(MetaPathFinder):
         return tuple((Path(path).relative_to(root).as_posix(), self.decoded(path)) for path in self.texts)
 
     def _is_ours(self, name: str) -> bool:
-        """Return whether a module is in the model's folder and not one of Python's or Fencepost's."""
+        """Return whether a module is in the model's folder and belongs neither to Python nor to Fencepost."""
         if name in sys.stdlib_module_names or name == "fencepost" or not name.isidentifier():
             return False
         if (self.folder / f"{name}.py").is_file() or (self.folder / name / "__init__.py").is_file():

@@ -1,7 +1,7 @@
-"""Paths for display: each fault happens as late as possible.
+"""Paths for display, on which each fault happens as late as possible.
 
-A search finds one of many shortest paths, which differ in the order of independent steps. That choice is arbitrary, but
-a reader looks for a fault next to its effect. So faults are moved as late as they can be.
+A search finds one of many shortest paths, which differ in the order of independent steps. The order that it finds is
+arbitrary, but a reader expects a fault next to its effect. So faults are moved as late as possible.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,20 +17,20 @@ from fencepost.model.language.records import Key, Nested, Record, Scalar, Schema
 
 
 def holds_at_end(plain: Interpreter, prop: Property, states: Sequence[Key], last: Transition | None) -> bool | None:
-    """Return whether a property holds of a path's last state or step; None without the step that it needs."""
+    """Return whether a property holds of a path's last state or last step; None if it lacks that step."""
     if not prop.over_steps:
         return plain.holds(prop, states[-1])
     return None if last is None else plain.holds_step(prop, states[-2], last)
 
 
 def values_of(schema: Schema, domain: Domain) -> range:
-    """Return the values of a parameter: its domain without NONE."""
+    """Return a parameter's values: its domain without NONE."""
     _, high = schema.bounds(domain)
     return range(First(domain).value(schema.constants.values), high + 1)
 
 
 def with_way(plain: Interpreter, properties: Iterable[Property], path: Path, error: DomainError) -> DomainError:
-    """Return an error with the path to it; with symmetry, the error that the machine raises at its end."""
+    """Return an error with its path. With symmetry, return the error that the exact machine raises there."""
     found, end = error, path.states[-1]
     try:
         for prop in properties if plain.symmetry is not None else ():
@@ -47,18 +47,18 @@ def with_way(plain: Interpreter, properties: Iterable[Property], path: Path, err
 
 
 LEFT = "_left"
-"""Suffix of the names of budgets."""
+"""Suffix of budget names."""
 ORDINARY = -1
 """Rank of a step that is not a fault."""
 LONGEST = 100
-"""Longer paths are left as they are: the work grows with the square of the steps."""
+"""Longer paths are left unchanged, because the work grows with the square of the number of steps."""
 
 
 def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
     """Return a path of the same length and end on which faults (steps that spend a budget) come as late as possible.
 
-    Faults that may change places come in the order of the machine's actions. The step that decides a property of steps
-    stays last. `path` must be a shortest one: then no earlier state decides the property in any order.
+    Faults that can be swapped follow the order of the machine's actions. If the property is about steps, the step that
+    decides it stays last. `path` must be a shortest path: then no reordering decides the property earlier.
     """
     end = len(path.steps) - (1 if prop.over_steps else 0)
     if end > LONGEST or not budgets(plain.machine.state):
@@ -71,9 +71,9 @@ def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
 
 @lru_cache(64)
 def budgets(state: type[Record]) -> tuple[str, ...]:
-    """Return the fields that hold the rest of a budget: those of a record `budget`, and numbers named `..._left`.
+    """Return the fields that hold a remaining budget: the numbers in a record `budget`, and numbers named `..._left`.
 
-    Without such fields no step is a fault.
+    If the state has no such field, no step counts as a fault.
     """
     found: list[str] = []
     for name, field in fields(state):
@@ -85,7 +85,7 @@ def budgets(state: type[Record]) -> tuple[str, ...]:
 
 
 class _Order:
-    """Ordered steps, the states between them, and each step's rank. Lower ranks come first where possible."""
+    """Ordered steps, the states between them, and each step's rank. Steps of lower rank are moved forward."""
 
     def __init__(self, plain: Interpreter, path: Path) -> None:
         self.plain, self.steps, self.states = plain, list(path.steps), list(path.states)
@@ -98,7 +98,7 @@ class _Order:
         ]
 
     def improves(self, end: int) -> bool:
-        """Move forward each step that may precede a fault; return whether any moved."""
+        """Move forward each step that can precede a fault; return whether any moved."""
         place = 0
         changed = False
         while place < end:
@@ -110,7 +110,7 @@ class _Order:
         return changed
 
     def moves(self, later: int, place: int) -> bool:
-        """Move the step at `later` to `place` unless it depends on a step between them; return whether it moved."""
+        """Move the step at `later` to `place` unless it depends on a step in between; return whether it moved."""
         step, states = self.steps[later], self.states.copy()
         for at in reversed(range(place, later)):
             between = self._between(states[at], step, self.steps[at], states[at + 2])
@@ -123,7 +123,7 @@ class _Order:
         return True
 
     def _between(self, before: Key, first: Step, second: Step, after: Key) -> Key | None:
-        """Return the state between two steps that lead from `before` to `after`; None if they do not."""
+        """Return the state after `first` if both steps together lead from `before` to `after`, else None."""
         try:
             between = self.plain.apply(before, first).after
             return between if self.plain.apply(between, second).after == after else None

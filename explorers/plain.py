@@ -1,7 +1,7 @@
-"""The reference search: breadth first on the plain semantics, short enough to be checked by reading.
+"""The reference search: breadth-first on the plain semantics, short enough to be checked by reading.
 
-It is slow, and the standard for the others: counts, depths, verdicts and coverage of every engine are tested against
-it.
+It is slow, but it is the standard for the other engines: their counts, depths, verdicts and coverage are tested against
+its results.
 """
 
 import time
@@ -43,25 +43,25 @@ class PlainSearch(Stoppable):
         self.parents: dict[Key, Key | None] = {}
         self.decided: dict[str, tuple[Key, Transition | None]] = {}
         self.sure: dict[str, tuple[Key, Transition | None]] = {}
-        """Decisions before the current level."""
+        """Number of decisions made before the current level."""
         self.fired: Counter[str] = Counter({item.label: 0 for item in machine.actions})
         self.refused: Counter[tuple[str, int]] = Counter()
         self.reached: Counter[str] = Counter()
         self.counting: set[str] = set()
         self.together: set[str] = set()
-        """Bounds that alone refused steps, by number of states; those of this level; those that refused only with
-        others."""
+        """For each bound, the number of states in which it alone refused a step; then the bounds that did so in the "
+        "current\n    level, and those that refused a step only together with others."""
         self.generated = 0
         self.steps = dict.fromkeys(self.fired, 0)
-        """By action the sum of the hashes of its steps."""
+        """For each action, the sum of its steps' hashes."""
         self.ends: list[Key] = []
         self.levels: list[int] = []
         self.at: Key | None = None
-        """The state that is being expanded or judged."""
+        """The state being expanded or judged."""
         self.graph: dict[Key, list[Transition]] | None = None
 
     def run(self) -> verdict.Result:
-        """Search until every state is reached or a limit stops it; return the result."""
+        """Search until every state is reached or a limit stops the search; return the result."""
         began = time.perf_counter()
         try:
             with Signals(self.ask):
@@ -80,7 +80,7 @@ class PlainSearch(Stoppable):
         return self.result(why, time.perf_counter() - began)
 
     def levels_from(self, level: list[Key], began: float) -> str:
-        """Visit level after level; return why the search stopped, or an empty string."""
+        """Visit one level after another; return why the search stopped, or an empty string."""
         self.generated = len(level)
         self.parents = dict.fromkeys(level)
         why = ""
@@ -102,7 +102,7 @@ class PlainSearch(Stoppable):
         return why
 
     def expand(self, level: list[Key], began: float) -> tuple[list[Key], str]:
-        """Return the states of the next level, and why the search must stop, or an empty string."""
+        """Return the states of the next level, and why the search must stop (an empty string if it need not)."""
         reached: list[Key] = []
         self.counting = {name for name in self.guards.declared if self.reached[name] < ENOUGH}
         for state in level:
@@ -124,7 +124,7 @@ class PlainSearch(Stoppable):
         return reached, ""
 
     def transitions(self, state: Key) -> Iterator[Transition]:
-        """Yield the transitions from a state; count each refusal by its guard, and the bounds reached."""
+        """Yield the transitions from a state. Count each refusal by its guard, and the bounds reached."""
         self.at = state
         reached: set[str] = set()
         for item in self.machine.actions:
@@ -143,7 +143,7 @@ class PlainSearch(Stoppable):
         self.reached.update(reached & self.counting)
 
     def judge(self, state: Key) -> None:
-        """Evaluate the state properties that are not decided yet."""
+        """Evaluate the state properties that are still undecided."""
         self.at = state
         for item in self.properties:
             undecided = not item.over_steps and item.name not in self.decided
@@ -151,7 +151,7 @@ class PlainSearch(Stoppable):
                 self.decided[item.name] = (state, None)
 
     def judge_step(self, before: Key, transition: Transition) -> None:
-        """Evaluate the step properties that are not decided yet."""
+        """Evaluate the step properties that are still undecided."""
         for item in self.properties:
             if item.over_steps and item.name not in self.decided:
                 applies = item.on is None or item.on.name == transition.step.action.name
@@ -177,7 +177,7 @@ class PlainSearch(Stoppable):
         return path if prop is None else with_late_faults(self.plain.exact, self.plain.decided(path, prop), prop)
 
     def behaviour(self, prop: Property) -> verdict.PropertyResult:
-        """Judge a property of behaviours once every state is known."""
+        """Judge a property of behaviours, once every state is known."""
         from fencepost.explorers.liveness.reference import judge
 
         if self.graph is None:

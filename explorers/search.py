@@ -1,6 +1,6 @@
-"""The native engine's search with every kind of property: of states and steps, and of behaviours on its graph.
+"""Search with the native engine for every kind of property. Properties of behaviours are judged on its state graph.
 
-Catalogue runs are compared with their pins.
+Results of catalogue runs are compared with their pins.
 """
 
 import time
@@ -20,12 +20,12 @@ from fencepost.model.language.machine import Machine
 
 
 def refuse_compact_behaviours(properties: tuple[Property, ...], options: Options) -> None:
-    """Raise UsageError for properties of behaviours in a search that stores no states."""
+    """Raise UsageError for properties of behaviours if the search stores no states."""
     for item in properties:
         if item.kind.over_behaviours and options.compact:
             raise UsageError(
-                f"property {item.name!r} is about whole behaviours, which are judged on the graph of all states, and "
-                "`compact=True` keeps no states: leave it out, or name other properties in `only=`."
+                f"property {item.name!r} is about whole behaviours, which are judged on the graph of all states, but "
+                "`compact=True` stores no states: omit it, or name other properties in `only=`."
             )
 
 
@@ -41,11 +41,11 @@ def search(
     tell: Callable[[Progress], None] | None = None,
     summed: Summed | None = None,
 ) -> Result:
-    """Explore every reachable state of a machine and judge the properties; `watch` hears of each compilation.
+    """Explore every reachable state of a machine and judge the properties. `watch` is called for each compilation.
 
-    The `usual` properties are compiled together with the requested ones, so that asking for one of them later compiles
-    nothing. A complete search returns a digest of its states and of the steps of the actions in `summed`; None: no
-    digest.
+    The `usual` properties are compiled together with the requested ones, so that requesting one of them later needs no
+    compilation. A complete search returns a digest of its states and of the steps of the actions in `summed`; with None
+    there is no digest.
     """
     options = options or Options()
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
@@ -98,7 +98,7 @@ def digested(made: Search, result: Result, summed: Summed | None) -> Result:
 
 
 def _cross_checked(made: Search, result: Result, judged: Result) -> Result:
-    """Return a judged result with the cross-check of its search, unless an error of the model ended that."""
+    """Return a judged result with the cross-check of its search, unless a model error ended the search."""
     if made.options.cross_check == 0 or result.problems:
         return judged
     from fencepost.explorers.cross_check import cross_check
@@ -117,7 +117,7 @@ def source_of(name: str, values: Mapping[str, int], properties: tuple[str, ...],
 def sources_of(
     name: str, values: Mapping[str, int], properties: tuple[str, ...], *, normalize: bool, graph: bool
 ) -> list[Source]:
-    """Return every module that a run needs; `graph`: also for properties of behaviours."""
+    """Return every module that a run needs. With `graph`, include those for properties of behaviours."""
     found = protocol(name)
     sources = [source_of(name, values, properties, normalize=normalize)]
     behaviours = tuple(item for item in found.select(properties) if item.kind.over_behaviours)
@@ -131,7 +131,7 @@ def sources_of(
 
 
 def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = None) -> tuple[Result, tuple[str, ...]]:
-    """Search as a catalogue run says; return the result, and a sentence for each difference from its pins."""
+    """Search as a catalogue run specifies. Return the result, and a sentence for each difference from its pins."""
     found = protocol(run.protocol)
     constants = found.machine.set_constants(values_of(run))
     source = source_of(run.protocol, values_of(run), run.properties, normalize=options.normalize)
@@ -148,7 +148,7 @@ def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = 
 
 
 def is_compact(run: Run, options: Options) -> bool:
-    """Return whether a run keeps fingerprints; properties of behaviours need states, whatever the options say."""
+    """Return whether a run stores only fingerprints. Runs with properties of behaviours always store states."""
     over_behaviours = any(item.kind.over_behaviours for item in protocol(run.protocol).select(run.properties))
     return run.compact or (options.compact and not over_behaviours)
 
@@ -177,4 +177,4 @@ def _differences(run: Run, result: Result) -> Iterator[str]:
                 yield f"{item.name}: the worst case is {worst} where {run.worst[item.name]} is pinned"
     known = {item.name for item in result.properties}
     for name in {*run.violated, *run.unreached, *run.worst} - known:
-        yield f"{name}: expected, but not among the properties that were checked"
+        yield f"{name}: a verdict is expected, but the property was not checked"

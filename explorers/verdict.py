@@ -1,4 +1,4 @@
-"""Results of a run: verdicts and how far they reach."""
+"""Results of a run: verdicts, and how far they reach."""
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ from fencepost.model.language.interpreter import Path
 
 
 class Verdict(StrEnum):
-    """Verdict on one property; there is no bare "ok"."""
+    """Verdict on one property. There is no verdict "ok", because each verdict also says how far it reaches."""
 
     HOLDS = "holds"
-    """Holds in every reachable state (or step) under the given constants; a witness: it was reached."""
+    """Holds in every reachable state (or step) under the given constants. For a witness: it was reached."""
     PROVED = "proved"
-    """Proved by induction, for everything that the proof reports as unbounded."""
+    """Proved by induction, also for everything that the proof reports as unbounded."""
     NOT_FOUND = "not-found"
-    """Not violated in the part that was searched, which by design was not everything (random walks)."""
+    """Not violated in what was searched, which by design was not everything (random walks)."""
     VIOLATED = "violated"
     """Violated, with a trace."""
     UNREACHED = "unreached"
@@ -33,7 +33,7 @@ _SEVERITY = tuple(map(Verdict, ("violated", "unreached", "undetermined", "not-fo
 
 
 def worst(verdicts: list[Verdict], *, complete: bool) -> Verdict:
-    """Return the overall verdict: the worst of the properties; an unfinished search never holds."""
+    """Return the overall verdict, which is the worst of the properties' verdicts; an unfinished search never holds."""
     found = [item for item in _SEVERITY if item in verdicts]
     if found:
         top = found[0]
@@ -46,16 +46,17 @@ class Reach(StrEnum):
 
     BOUNDED = "bounded"
     UNBOUNDED = "unbounded"
-    """For every cost there is a path that costs more: a loop before `then` has a cost."""
+    """For every cost there is a more expensive path, because a loop before `then` has a cost."""
     NEVER = "never"
     """A fair behaviour never reaches `then`."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Costs found for an at-most property: the most and the least of a path from `when` to `then`.
+    """Costs found for an at-most property: the highest and the lowest cost of a path from `when` to `then`.
 
-    `worst` exists only if the cost is bounded, `best` if no path reaches `then`. Both are 0 where `then` already holds.
+    `worst` is set only if the cost is bounded. `best` is None if no path reaches `then`. Both are 0 if `then` already
+    holds.
     """
 
     reach: Reach
@@ -66,15 +67,15 @@ class Cost:
 
     @property
     def text(self) -> str:
-        """The worst case in words: `500 ms`, `unbounded`, `never`."""
+        """Return the worst case in words: `500 ms`, `unbounded`, `never`."""
         return f"{self.worst:,} {self.unit}".rstrip() if self.worst is not None else str(self.reach)
 
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """Verdict on one property; `path` leads to the violation or the witness, or is the worst path.
+    """Verdict on one property. `path` leads to the violation or the witness, or is the worst-case path.
 
-    `args` are the values of the property's parameters on that path, `values` the same by name. `note` is for the
+    `args` are the values of the property's parameters on that path, `values` the same values by name. `note` is for the
     reader.
     """
 
@@ -87,17 +88,17 @@ class PropertyResult:
     cost: Cost | None = None
     note: str = ""
     vacuous: bool = False
-    """Whether the property is one of behaviours, and no reachable state starts such a behaviour."""
+    """Whether the property is about behaviours and no reachable state starts such a behaviour."""
 
     @cached_property
     def is_worst_case(self) -> bool:
-        """Whether the property holds and the path is the worst one that it allows."""
+        """Whether the property holds and `path` is the worst path that it allows."""
         return self.cost is not None and self.path is not None and self.verdict is Verdict.HOLDS
 
 
 @dataclass(frozen=True)
 class GuardCount:
-    """Number of refusals in which a guard was the first of its action to refuse."""
+    """Number of steps that a guard refused, as the first of its action's guards to fail."""
 
     action: str
     condition: str
@@ -105,14 +106,14 @@ class GuardCount:
 
 
 ENOUGH = 10_000
-"""Count of states after which a reached bound is no longer counted, from the next level on."""
+"""Count of states after which a reached bound is no longer counted. It takes effect at the next level."""
 
 
 class BoundCount(NamedTuple):
     """Number of states in which a bound of the model alone refused a step or lost something.
 
-    From `ENOUGH` states on the number is `at_least`: counting stops with the level of the search that passed it.
-    `together`: the bound never refused alone, but together with other bounds while every other guard held.
+    Once the count passes `ENOUGH`, it is `at_least`: counting stops after the current level of the search. `together`
+    means that the bound never refused a step alone, but did so with other bounds while every other guard held.
     """
 
     constant: str
@@ -121,7 +122,7 @@ class BoundCount(NamedTuple):
     together: bool = False
     at_least: bool = False
     reached: bool = False
-    """Whether the search would have reached further without the bound."""
+    """Whether the search would have reached more without the bound."""
 
 
 def counted_bounds(
@@ -149,7 +150,7 @@ class Cause(StrEnum):
 
 
 class Reason(str):
-    """Why something stopped: a clause for readers, with its cause for programs."""
+    """Reason for a stop: a clause for readers, and its cause for programs."""
 
     __slots__ = ("cause",)
     cause: Cause
@@ -160,7 +161,7 @@ class Reason(str):
         return made
 
     def __getnewargs__(self) -> tuple[str, Cause]:  # type: ignore[override]
-        """Return the arguments that copy it in another process."""
+        """Return the constructor's arguments, from which another process rebuilds the reason."""
         return str(self), self.cause
 
     def on(self, more: str) -> "Reason":
@@ -184,26 +185,26 @@ def deep_enough(limit: int) -> Reason:
 
 
 def extended(why: str, more: str) -> str:
-    """Return a reason with words added; it keeps its cause."""
+    """Return a reason with words appended and the same cause."""
     return why.on(more) if isinstance(why, Reason) else f"{why}{more}"
 
 
 def cause_of(why: str) -> Cause | None:
-    """Return the cause of a reason; None if nothing stopped, or for another text."""
+    """Return the cause of a reason. Return None if nothing stopped, or if the text has no cause."""
     return why.cause if isinstance(why, Reason) else None
 
 
 def ended_by_signal(why: str) -> bool:
-    """Return whether a signal or the caller ended it."""
+    """Return whether a signal or the caller ended the search."""
     return cause_of(why) in (Cause.SIGNAL, Cause.CANCELLED)
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """Cost of compiling a machine: seconds, and the peak bytes of its process; 0 if it was cached."""
+    """Cost of compiling a machine: seconds, and the compiling process's peak bytes (0 if it was cached)."""
 
     tier: str
-    """`cheap`, which is ready at once, or `optimized`."""
+    """`cheap` (available at once) or `optimized`."""
     seconds: float = 0.0
     memory: int = 0
 
@@ -213,10 +214,10 @@ class Compiled:
 
 
 class ProblemKind(StrEnum):
-    """A problem that leaves the answer valid."""
+    """Kind of a problem that leaves the answer valid."""
 
     MODEL_ERROR = "model-error"
-    """The model raised an error, which ended the search; earlier findings stand."""
+    """The model raised an error, which ended the search. Earlier findings remain valid."""
     NOT_KEPT = "not-kept"
     """A requested checkpoint or file could not be written."""
     UNANSWERED = "unanswered"
@@ -225,7 +226,7 @@ class ProblemKind(StrEnum):
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem beside an answer; `text` is a message for people."""
+    """A problem reported beside an answer; `text` is a message for people."""
 
     kind: ProblemKind
     text: str
@@ -242,7 +243,7 @@ def not_kept(error: UsageError) -> Problem:
 
 
 SURE = 0.999
-"""Probability with which a cross-check would have shown the errors that it excludes."""
+"""Probability that a cross-check detects the share of errors that it excludes."""
 EVERY = 1 << 62
 """More states than any search stores."""
 
@@ -257,13 +258,13 @@ def judged(item: Property, path: Path | None, *, complete: bool) -> PropertyResu
 
 
 def undetermined(item: Property) -> PropertyResult:
-    """Return the result of a property on which nothing was decided."""
+    """Return the result of a property that was not decided."""
     return judged(item, None, complete=False)
 
 
 @dataclass(frozen=True)
 class CrossCheck:
-    """Number of stored states that were expanded once more, and of those that the search expanded."""
+    """Number of stored states that were expanded again (`states`), of those that the search expanded (`of`)."""
 
     states: int
     of: int
@@ -275,9 +276,7 @@ class CrossCheck:
 
     @property
     def excludes(self) -> float:
-        """The smallest share of wrong states that such a sample reveals with a probability of 0.999; 0 if all were
-        checked.
-        """
+        """The smallest share of wrong states that this sample detects with probability 0.999; 0 if it is complete."""
         if self.whole:
             return 0.0
         return 1.0 - (1.0 - SURE) ** (1.0 / self.states) if self.states else 1.0
@@ -296,7 +295,7 @@ class CrossCheck:
 
 
 class CrossCheckError(MismatchError):
-    """A stored state on which the compiled code and the plain semantics differ, and the path to it."""
+    """Error for a stored state on which compiled code and plain semantics differ, with the path to the state."""
 
     def __init__(self, message: str, path: Path | None) -> None:
         super().__init__(message)
@@ -322,27 +321,27 @@ class Result:
     guards: tuple[GuardCount, ...]
     deadlocks: int
     bounds: tuple[BoundCount, ...] = ()
-    """The bounds of the model, each with the number of states in which it was reached."""
+    """The model's bounds, each with the number of states in which it was reached."""
     deadlock: Path | None = None
     store_bytes: int = 0
     spilled_bytes: int = 0
     peak_memory_bytes: int = 0
-    """Peak memory of the whole process; 0 unless measured."""
+    """Peak memory of the whole process; 0 if not measured."""
     compiled: tuple[Compiled, ...] = ()
-    """The code that the search used, in order."""
+    """The code that the search used, in order of use."""
     levels: tuple[int, ...] = ()
     symmetry: str = ""
-    """The interchangeable things, if states were merged by symmetry."""
+    """The interchangeable values by which states were merged, if symmetry was used."""
     omission: float = 0.0
     notes: tuple[str, ...] = field(default=())
     problems: tuple[Problem, ...] = ()
     kept: bool = False
-    """Whether a checkpoint was written, from which the search can continue."""
+    """Whether a checkpoint was written from which the search can be resumed."""
     cross_check: CrossCheck | None = None
-    """The cross-check of stored states; None without one."""
+    """The cross-check of stored states; None if there was none."""
     digest: int | None = None
-    """A number that two searches share if they reached the same states and took the same steps of some actions; None
-    unless requested."""
+    """A number that is equal for two searches that reached the same states and took the same steps of some actions.
+    None unless requested."""
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -350,7 +349,7 @@ class Result:
 
     @property
     def model_error(self) -> DomainError | None:
-        """The error of the model that ended the search after a violation."""
+        """The model error that ended the search after a violation, or None."""
         return next((item.error for item in self.problems if isinstance(item.error, DomainError)), None)
 
     def of(self, name: str) -> PropertyResult:
@@ -358,11 +357,11 @@ class Result:
 
 
 Summed = Callable[[Result], tuple[str, ...] | None]
-"""Actions whose steps enter the digest of a complete search; None if no digest is requested."""
+"""Returns the actions whose steps are part of a complete search's digest, or None if no digest is requested."""
 
 
 def require_no_error(result: Result) -> Result:
-    """Return the result; raise the error of the model that ended the search, if one did."""
+    """Return the result; raise the model error that ended the search, if any."""
     if result.model_error is not None:
         raise result.model_error
     return result
@@ -374,7 +373,7 @@ def refuse_behaviours(properties: tuple[Property, ...], why: str) -> None:
         if item.kind.over_behaviours:
             raise UsageError(
                 f"property {item.name!r} is about whole behaviours, which never end: {why}. "
-                f"Leave it out here: `fencepost check` judges it, with `only=[{item.name!r}]`."
+                f"Omit it here: `fencepost check` judges it, with `only=[{item.name!r}]`."
             )
 
 
@@ -385,22 +384,22 @@ def refuse_symmetric_behaviours(properties: tuple[Property, ...], options: "Opti
 
 
 def refuse_replacing(folder: object) -> NoReturn:
-    """Raise UsageError for a folder that already holds a search, which a new one would replace."""
+    """Raise UsageError because the folder already contains a search, which a new search would overwrite."""
     raise UsageError(
-        f"{folder} keeps the checkpoint of a search: write `resume=True` to continue it, or name an empty folder."
+        f"{folder} contains the checkpoint of a search: write `resume=True` to continue it, or name an empty folder."
     )
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a search. Sizes are in bytes, times in seconds; None: no limit."""
+    """Options of a search. Sizes are in bytes, times in seconds; None means no limit."""
 
     workers: int = 0
-    """0: one per processor."""
+    """0 means one per processor."""
     compact: bool = False
     normalize: bool = True
     symmetry: bool = False
-    """Whether states that are equal up to renaming interchangeable things are merged."""
+    """Whether states that differ only by renaming interchangeable values are merged."""
     stop_on_violation: bool = False
     deadlock: bool = False
     max_depth: int | None = None
@@ -410,19 +409,19 @@ class Options:
     checkpoint: str | None = None
     resume: bool = False
     spill: str | None = None
-    """Folder for parents and levels under way; None: in memory."""
+    """Folder for parents and unfinished levels; None keeps them in memory."""
     cross_check: int | None = 0
-    """Number of stored states that the plain semantics expands once more; None: as many as a tenth of the time
-    allows."""
+    """Number of stored states that the plain semantics expands again; None takes as many as a tenth of the time "
+    "allows."""
 
     def __post_init__(self) -> None:
-        """Raise UsageError for an option that is not a number or too small."""
+        """Raise UsageError for an option that is not a number or is too small."""
         for name in ("workers", "max_depth", "max_states", "budget", "memory", "cross_check"):
             least = 1 if name.startswith("max_") else 0
             require_number(name, getattr(self, name), least, fractions=name in ("budget", "memory"))
 
     def limit(self, seconds: float, states: int, memory: int) -> str:
-        """Return why a search stops that has used this much; an empty string if it continues."""
+        """Return why a search that has used this much must stop, or an empty string."""
         if self.budget is not None and seconds > self.budget:
             return out_of_time(self.budget)
         if self.max_states is not None and states >= self.max_states:
@@ -433,7 +432,7 @@ class Options:
 
 
 def require_number(name: str, value: object, least: int, *, fractions: bool = False) -> None:
-    """Raise UsageError for an argument other than None or a number of at least `least`."""
+    """Raise UsageError unless an argument is None or a number of at least `least`."""
     kinds = (int, float) if fractions else (int,)
     if value is None or (isinstance(value, kinds) and value >= least):
         return

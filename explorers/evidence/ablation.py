@@ -1,7 +1,7 @@
-"""Ablation: each row removes one guard or sets one constant differently, and checks all properties.
+"""Ablation: each row removes one guard or changes one constant, and checks all properties.
 
-Removing a guard only adds behaviours, so every state of the whole machine stays reachable. If as many states are
-reached, they are the same ones.
+Removing a guard only adds behaviours, so every state of the original machine stays reachable. So if the number of
+reachable states does not change, the states are the same.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ from fencepost.model.language.machine import Machine
 
 @dataclass(frozen=True)
 class Setting:
-    """A constant with another value than in the rest of the matrix: a switch turned, another choice taken."""
+    """A constant whose value differs from the rest of the matrix: a switch that was turned, or another choice."""
 
     constant: str
     value: int
@@ -32,7 +32,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """The setting as the command line writes it: `elr=on`."""
+        """The setting in the command line's notation, such as `elr=on`."""
         return self.condition
 
     def values(self, constants: Constants) -> dict[str, int]:
@@ -44,12 +44,12 @@ Row = Guard | Setting
 
 
 def rows_of(machine: Machine, constants: Constants, more: Mapping[str, tuple[int, ...]]) -> tuple[Row, ...]:
-    """Return the rows: every guard, every switch turned, every other choice, and the values of constants in `more`."""
+    """Return the rows: every guard, every turned switch, every other choice, and the constants' values in `more`."""
     return (*guards(machine), *settings(constants, more))
 
 
 def settings(constants: Constants, more: Mapping[str, tuple[int, ...]]) -> tuple[Setting, ...]:
-    """Return the settings that differ in one constant: switches, choices, and the values in `more`."""
+    """Return the settings that change one constant: switches, choices, and the values in `more`."""
     found = []
     for name, constant in constants.declared().items():
         values = list(more.get(name, ()))
@@ -63,41 +63,42 @@ def settings(constants: Constants, more: Mapping[str, tuple[int, ...]]) -> tuple
 
 
 class Purpose(StrEnum):
-    """Purpose of a guard or a setting, as far as a search at some constants shows it."""
+    """Purpose of a guard or a setting, as far as a search with these constants shows it."""
 
     NEEDED = "needed"
-    """Without it a property is violated that holds with it."""
+    """A property that holds with it is violated without it."""
     BOUND = "bound"
-    """It keeps values in their domains: without it, the domains refuse the same steps."""
+    """It keeps values in their domains: without it, the domain checks refuse the same steps."""
     SAME = "same-states"
-    """Without it more steps are possible, all between states that are reachable anyway."""
+    """Without it more steps are possible, but only between states that are reachable anyway."""
     IMPLIED = "implied"
-    """It refuses only steps that another guard of the action refuses too."""
+    """Another guard of the action also refuses every step that it refuses."""
     IDLE = "not-exercised"
-    """It never refuses: it is not needed, or the constants or the model never reach it."""
+    """It never refuses a step: either it is not needed, or no reachable state exercises it under these constants."""
     DEAD = "never-fires"
-    """Its action is never enabled at these constants, with or without it."""
+    """Its action is never enabled under these constants, with or without it."""
     HARMLESS = "nothing-broke"
-    """Without it more states are reached, and no checked property is violated in them."""
+    """More states are reached without it, but they violate no checked property."""
     REFUSED = "refused"
-    """The machine refuses the setting together with the other constants."""
+    """The machine rejects the setting in combination with the other constants."""
     UNDETERMINED = "undetermined"
     """The search ended without a decision."""
 
 
 @dataclass(frozen=True)
 class RowOutcome:
-    """Result of a search without a guard or with a setting.
+    """Result of a search without a guard, or with a setting.
 
-    `refused` counts the steps that the guard is the first to refuse in the whole machine, `alone` those that only it
-    refuses (None: some, if other states are reached, but their number is unknown). `grown`: other states are reached.
+    `refused` counts the steps of the original machine for which this guard is the first to refuse; `alone` counts the
+    steps that only this guard refuses. If other states are reached, `alone` is None when there are such steps but their
+    number is unknown. `grown` means that other states are reached.
     """
 
     row: Row
     purpose: Purpose
     result: Result | None = None
     broken: tuple[str, ...] = ()
-    """The properties that hold in the whole machine and are violated here, the shortest trace first."""
+    """The properties that hold in the original machine and are violated here, shortest trace first."""
     departure: Departure | None = None
     grown: bool | None = None
     refused: int = 0
@@ -106,7 +107,7 @@ class RowOutcome:
 
 
 class Ablation(Stoppable):
-    """A machine to be explored whole, and then without each of its guards.
+    """A machine to be explored as it is, and then without each of its guards.
 
     Searches share compiled kernels with masks, so they may run in several threads.
     """
@@ -126,7 +127,7 @@ class Ablation(Stoppable):
         self.compiling = Lock()
 
     def explore_whole(self) -> Result:
-        """Search the whole machine, with which every row is compared; the search must be complete."""
+        """Search the original machine, with which every row is compared. The search must be complete."""
         options = replace(self.options, budget=None, max_states=None, stop_on_violation=False)
         self.whole = MaskedSearch(self.machine, self.constants, self.all_properties, options, kernels=self.kernels)
         self.base = require_no_error(self._run(self.whole))
@@ -134,7 +135,7 @@ class Ablation(Stoppable):
         return self.base
 
     def explore(self, row: Row) -> RowOutcome:
-        """Search without a guard, or with a setting, by one worker."""
+        """Search without one guard, or with one setting, in a single worker."""
         guard = row if isinstance(row, Guard) else None
         constants, kernels = self.constants, self.kernels
         if not isinstance(row, Guard):
@@ -190,7 +191,7 @@ class Ablation(Stoppable):
         return RowOutcome(guard, purpose, result, broken, search.departure(), grown, refused, alone, result.why_stopped)
 
     def _kernels_for(self, constants: Constants) -> Kernels:
-        """Return kernels large enough for these constants: the whole machine's, or others compiled now."""
+        """Return kernels that are large enough for these constants; compile new ones if the existing ones are not."""
         if self.kernels.serve(constants):
             return self.kernels
         source = self.kernels.source
@@ -200,7 +201,7 @@ class Ablation(Stoppable):
 
 
 def _purpose(broken: tuple[str, ...], *, grown: bool | None, complete: bool) -> Purpose | None:
-    """Return a row's purpose; None if it reaches the same states as the whole machine and violates nothing."""
+    """Return a row's purpose, or None if it reaches the same states as the original machine and violates nothing."""
     if broken:
         return Purpose.NEEDED
     if not complete:
@@ -209,7 +210,7 @@ def _purpose(broken: tuple[str, ...], *, grown: bool | None, complete: bool) -> 
 
 
 def explore_rows(ablation: Ablation, rows: tuple[Row, ...], workers: int, done: Callable[[RowOutcome], None]) -> None:
-    """Explore rows in parallel, one thread each; `done` is called in this thread, in the order of finishing."""
+    """Explore rows in parallel, one thread each. `done` is called in the calling thread, in order of completion."""
     from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
     waiting = list(reversed(rows))

@@ -1,9 +1,9 @@
-"""Comparison of two machines: their states, and the behaviours that an observer of part of the state sees.
+"""Comparison of two machines: their states, and the behaviours visible to an observer of part of the state.
 
 A behaviour is the sequence of observations along a path, without repetitions. Machine A has a behaviour that B lacks if
-no path of B has the same observations. Both machines are followed together: each sequence of observations has the set
-of states of A and of B that it may have led to. The first observation that only one side can make ends the shortest
-such behaviour.
+no path of B produces the same observations. Both machines are followed together: each sequence of observations is
+mapped to the set of states of A and of B that it can lead to. The first observation that only one machine can make ends
+the shortest such behaviour.
 """
 
 import ast
@@ -28,7 +28,7 @@ SIDES = ("a", "b")
 
 @dataclass(frozen=True)
 class OnlyOne:
-    """A behaviour of one side only, the shortest path that shows it, and its number of observations."""
+    """A behaviour of one machine only, the shortest path that shows it, and its number of observations."""
 
     side: str
     path: Path
@@ -37,11 +37,11 @@ class OnlyOne:
 
 @dataclass(frozen=True)
 class Difference:
-    """How two machines compare by one observation.
+    """Comparison of two machines under one observation.
 
-    `seen` counts the observations of A, of B, and of both. `state` leads to an observation that only one of them makes.
-    `behaviour` is a sequence that only one makes, of observations that both make. `why` says why the behaviours were
-    not fully compared.
+    `seen` counts the observations of A, of B, and of both. `state` is the path to an observation that only one machine
+    makes. `behaviour` is a sequence that only one machine produces, although both make each of its observations. `why`
+    is the reason why the behaviours were not fully compared.
     """
 
     seen: tuple[int, int, int]
@@ -51,7 +51,7 @@ class Difference:
 
     @property
     def same(self) -> bool | None:
-        """Whether there is no difference; None if that is unknown."""
+        """Whether there is no difference; None if this is unknown."""
         return False if self.state or self.behaviour else None if self.why else True
 
 
@@ -71,7 +71,7 @@ def compare(spaces: tuple[Space, Space], sights: tuple[Array, Array], most_pairs
 
 
 def _first_state(spaces: tuple[Space, Space], seen: tuple[Array, Array], both: Array) -> OnlyOne | None:
-    """Return the path to the nearest state of either side whose observation the other side lacks."""
+    """Return the path to the nearest state whose observation the other machine never makes."""
     found = []
     for place, (space, own) in enumerate(zip(spaces, seen, strict=True)):
         alone = np.flatnonzero(~np.isin(own, both))
@@ -99,7 +99,7 @@ def path_to(space: Space, state: int) -> Path:
 
 
 class _Watch:
-    """Two machines followed by their observable behaviour."""
+    """Two machines that are followed by their observable behaviour."""
 
     def __init__(self, spaces: tuple[Space, Space], seen: tuple[Array, Array], most_pairs: int) -> None:
         self.spaces, self.seen, self.most_pairs = spaces, seen, most_pairs
@@ -107,7 +107,7 @@ class _Watch:
         self.why = ""
 
     def run(self) -> OnlyOne | None:
-        """Return the shortest behaviour of one side only; None without one, or if it is unknown (`why`)."""
+        """Return the shortest behaviour of one machine only. None: there is none, or it is unknown (see `why`)."""
         if all(len(np.unique(own)) == len(own) for own in self.seen):
             return self._one_by_one()
         starts = [self._split(side, np.flatnonzero(space.firsts)) for side, space in enumerate(self.spaces)]
@@ -126,7 +126,7 @@ class _Watch:
         return found
 
     def _one_by_one(self) -> OnlyOne | None:
-        """Compare paths step by step when each state has its own observation."""
+        """Compare paths step by step, for observations that are unique to a state."""
         firsts = [np.flatnonzero(space.firsts) for space in self.spaces]
         for side, other in ((0, 1), (1, 0)):
             alone = firsts[side][~np.isin(self.seen[side][firsts[side]], self.seen[other][firsts[other]])]
@@ -158,7 +158,7 @@ class _Watch:
         waiting: deque[tuple[tuple[Array, Array], tuple[int, ...]]],
         known: set[tuple[bytes, ...]],
     ) -> OnlyOne | None:
-        """Continue with each observation of both sides; return the behaviour that ends in one of a single side."""
+        """Continue with each observation of both machines; return a behaviour that only one of them continues."""
         for side, other in ((0, 1), (1, 0)):
             for sight in sorted(set(sides[side]) - set(sides[other])):
                 return self._shown(side, (*behaviour, sight))
@@ -181,7 +181,7 @@ class _Watch:
         return np.unique(targets[np.repeat(first, count) + within])
 
     def _closed(self, side: int, states: Array, sight: int) -> Array:
-        """Return the states together with all that are reachable while the observation stays the same."""
+        """Return the states together with all that are reachable without a change of the observation."""
         found = fresh = np.unique(states)
         while len(fresh):
             following = self._next(side, fresh)
@@ -191,7 +191,7 @@ class _Watch:
         return found
 
     def _shown(self, side: int, behaviour: tuple[int, ...]) -> OnlyOne:
-        """Return the shortest path of a side with this behaviour."""
+        """Return one machine's shortest path with this behaviour."""
         space, seen, (offsets, targets) = self.spaces[side], self.seen[side], self.steps[side]
         before: dict[tuple[int, int], tuple[int, int] | None] = {
             (int(state), 0): None for state in np.flatnonzero(space.firsts) if seen[state] == behaviour[0]
@@ -207,7 +207,7 @@ class _Watch:
                 if seen[target] == behaviour[reached] and (target, reached) not in before:
                     before[target, reached] = node
                     waiting.append((target, reached))
-        raise AssertionError("a behaviour that was found has no history")
+        raise AssertionError("no path was found for a behaviour that only one side has")
 
     def _path(self, side: int, states: list[int]) -> Path:
         space = self.spaces[side]
@@ -216,7 +216,7 @@ class _Watch:
 
 
 def _back(before: dict[tuple[int, int], tuple[int, int] | None], node: tuple[int, int]) -> Iterator[int]:
-    """Yield the states on the path to a node, the first one first."""
+    """Yield the states on the path to a node, starting with the initial one."""
     chain: list[int] = []
     at: tuple[int, int] | None = node
     while at is not None:
@@ -227,7 +227,7 @@ def _back(before: dict[tuple[int, int], tuple[int, int] | None], node: tuple[int
 
 @dataclass(frozen=True)
 class Changed:
-    """An action whose text differs: guards of one machine only, and whether the effects differ."""
+    """An action whose text differs: the guards that only one machine has, and whether the effects differ."""
 
     action: str
     only_a: tuple[str, ...]
@@ -237,7 +237,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class Texts:
-    """Differences between the texts of two machines."""
+    """Differences between the model texts of two machines."""
 
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
@@ -245,7 +245,7 @@ class Texts:
 
 
 def texts_of(a: Machine, b: Machine) -> Texts:
-    """Return how the actions of two machines differ; helpers that they call are not compared."""
+    """Return how the actions of two machines differ. Helper functions that they call are not compared."""
     mine, others = ({item.label: item for item in machine.actions} for machine in (a, b))
     conditions = [_conditions(machine) for machine in (a, b)]
     changed = []

@@ -1,9 +1,9 @@
-"""The fewest faults that violate a property: searches with growing budgets.
+"""The fewest faults that violate a property, found by searches with growing budgets.
 
-Budgets are tried in the order of their cost, and none that covers one that violates the property. So each result is
-minimal, and there are no others up to the constants. If the typed program shows that more faults allow every behaviour
-of fewer, the largest budgets are searched first: if they violate nothing, smaller ones do not either. If it does not,
-because a property or another guard reads a budget, each smaller budget is searched.
+Budgets are tried in order of cost. A budget that includes one that already violates the property is skipped, so each
+result is minimal, and within the constants no minimal result is missing. If the typed program shows that more faults
+allow every behaviour of fewer, the largest budgets are searched first: if they violate nothing, smaller ones do not
+either. If a property or another guard reads a budget, this cannot be shown, and each smaller budget is searched.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,12 +26,12 @@ from fencepost.model.language.records import Nested, Scalar, Schema, fields
 Look = Callable[[Constants, Options], Result]
 
 Faults = tuple[int, ...]
-"""How many faults of each kind, in the order of the kinds."""
+"""The number of faults of each kind, in the order of the kinds."""
 
 
 @dataclass(frozen=True)
 class Breaking:
-    """Minimal faults that violate the property, and the search that allowed exactly these."""
+    """Minimal faults that violate the property, and the search that allowed exactly these faults."""
 
     faults: Faults
     cost: int
@@ -42,8 +42,8 @@ class Breaking:
 class Tolerance:
     """Faults that a property tolerates under given constants.
 
-    `front` holds all minimal violating faults, the cheapest first. `most` is the largest number of each kind that was
-    tried, `unknown` the faults that a search could not decide, with the reason.
+    `front` contains all minimal sets of faults that violate the property, cheapest first. `most` is the largest number
+    of each kind that was tried. `unknown` contains the faults that a search could not decide, with the reason.
     """
 
     constants: Constants
@@ -54,13 +54,14 @@ class Tolerance:
     searches: int
     states: int
     fewer: Mapping[str, str] = field(default_factory=dict)
-    """The kinds whose smaller numbers were searched separately, as larger ones do not cover them, with the reason."""
+    """The kinds whose smaller numbers were searched separately because larger ones do not cover them, with the "
+    "reason."""
     omission: float = 0.0
-    """Upper bound of the probability that a search with fingerprints missed a state."""
+    """Upper bound on the probability that a search with fingerprints missed a state."""
 
     @property
     def least(self) -> int | None:
-        """The cost of the cheapest violating faults; None without any."""
+        """The lowest cost of faults that violate the property; None if no faults do."""
         return self.front[0].cost if self.front else None
 
     @property
@@ -70,13 +71,13 @@ class Tolerance:
 
 
 def fault_kinds(machine: Machine) -> dict[str, str]:
-    """Return the kinds of faults that can be counted: the budget's field, and the constant that bounds it."""
+    """Return the kinds of faults that can be counted: the budget's field, and the constant that limits it."""
     ends = _ends(machine)
     return {name: next(iter(end.names)) for name, end in ends.items() if not _why_not(machine, name, ends)}
 
 
 def _ends(machine: Machine) -> dict[str, Linear]:
-    """Return the bounds of the budgets that depend on constants; raise UsageError if the state has no budgets."""
+    """Return the upper bounds of the budgets that depend on constants. Raise UsageError if the state has no budgets."""
     budget = dict(fields(machine.state)).get(BUDGET)
     if not isinstance(budget, Nested):
         raise UsageError(
@@ -93,11 +94,11 @@ def _ends(machine: Machine) -> dict[str, Linear]:
 
 
 def _why_not(machine: Machine, name: str, ends: Mapping[str, Linear]) -> str:
-    """Return why faults of this kind cannot be counted and what to write instead; an empty string if they can.
+    """Return why faults of this kind cannot be counted and what to write instead, or an empty string.
 
-    A constant must give their number, and may be 0.
+    To be counted, their number must be a constant that may be 0.
     """
-    instead = f"Give its budget a constant of its own, such as Range(0, C.{name})"
+    instead = f"Give its budget a separate constant, such as Range(0, C.{name})"
     end = ends[name]
     text = end.source()[1:-1]
     if (
@@ -105,14 +106,15 @@ def _why_not(machine: Machine, name: str, ends: Mapping[str, Linear]) -> str:
         or any(factor != 1 or isinstance(term, Extreme) for term, factor in end.terms.items())
         or len(end.terms) > 1
     ):
-        return f"its budget ends at {text}, which is not a constant alone. {instead}"
+        return f"its budget is limited by {text}, which is not a single constant. {instead}"
     shared = [other for other in ends if other != name and ends[other].names & end.names]
     if shared:
-        return f"its budget ends at {text}, as does that of {shared[0]!r}. {instead}"
+        return f"its budget is limited by {text}, as is that of {shared[0]!r}. {instead}"
     bound = next(iter(end.names))
     least = machine.constants.declared()[bound].low
     return (
-        f"its budget ends at {text}, which is {least} or more, so fewer are not tried. Declare {bound} with low=0"
+        f"its budget is limited by {text}, which is at least {least}, so fewer faults cannot be tried. Declare "
+        f"{bound} with low=0"
         if least > 0
         else ""
     )
@@ -138,7 +140,7 @@ def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -
 
 
 def with_faults(machine: Machine, constants: Constants, kinds: tuple[str, ...], faults: Faults) -> Constants:
-    """Return constants that allow at most these faults; raise UsageError if no initial state has as many."""
+    """Return constants that allow at most these faults. Raise UsageError if no initial state has this budget."""
     bounds = [fault_kinds(machine)[name] for name in kinds]
     limited = constants.replace(**dict(zip(bounds, faults, strict=True)))
     plain = Interpreter(machine, limited)
@@ -147,8 +149,8 @@ def with_faults(machine: Machine, constants: Constants, kinds: tuple[str, ...], 
         left = max((int(getattr(budget, name)) for budget in budgets), default=count)
         if left != count:
             raise UsageError(
-                f"fault {name!r} cannot be counted: with {bound} = {count}, the budget of the first states is {left}. "
-                f"Begin with s.{BUDGET}.{name} = c.{bound}."
+                f"fault {name!r} cannot be counted: with {bound} = {count}, the initial states have a budget of "
+                f"{left}. Start them with s.{BUDGET}.{name} = c.{bound}."
             )
     return limited
 
@@ -164,11 +166,10 @@ def tolerance(
 ) -> Tolerance:
     """Return all minimal faults that violate a property, by kind and cost; constants set all other budgets.
 
-    `look` searches with an engine, under `options`.
+    `look` searches with an engine under `options`. If the model raises an error with some faults, it raises it with any
+    larger budget too, so those are reported as unknown.
 
-    If the model raises an error with some faults, it also does with more that cover them: these are unknown.
-
-    Raises the DomainError if everything else is unknown too.
+    Raises that DomainError if nothing at all could be decided.
     """
     kinds = tuple(costs)
     bounds = [fault_kinds(machine)[name] for name in kinds]
@@ -218,7 +219,7 @@ def tolerance(
 
 
 def _why_fewer_matter(machine: Machine, prop: Property, bounds: Mapping[str, str]) -> dict[str, str]:
-    """Return the kinds for which fewer faults may violate what more do not, as far as shown, with the reason."""
+    """Return, with the reason, the kinds for which fewer faults may cause violations that more faults do not."""
     program = translate(machine, (prop,))
     found = {kind: why_fewer_matter(program, bound) for kind, bound in bounds.items()}
     return {kind: why for kind, why in found.items() if why}
@@ -229,18 +230,18 @@ def _tolerated(result: Result, prop: Property) -> bool:
 
 
 def natively(machine: Machine, prop: Property, kernels: Kernels) -> Look:
-    """Return a search by the native engine."""
+    """Return a function that searches with the native engine."""
     return lambda constants, options: search(machine, constants, (prop,), options, kernels=kernels)
 
 
 def _searched(constants: Constants, prop: Property, options: Options, look: Look) -> Result:
-    """Search up to the first violation; raise DomainError if the model raises an error before it."""
+    """Search up to the first violation. Raise DomainError if the model raises an error first."""
     result = look(constants, replace(options, stop_on_violation=True))
     return result if result.of(prop.name).verdict is Verdict.VIOLATED else require_no_error(result)
 
 
 def spent(machine: Machine, schema: Schema, path: Path) -> dict[str, int]:
-    """Return how many faults of each kind a path's steps took from the budgets."""
+    """Return how many faults of each kind a path's steps used up."""
     left = [getattr(schema.restore(key), BUDGET) for key in path.states]
     found = {
         name: sum(max(0, getattr(before, name) - getattr(after, name)) for before, after in pairwise(left))
@@ -250,7 +251,7 @@ def spent(machine: Machine, schema: Schema, path: Path) -> dict[str, int]:
 
 
 def in_order(most: Faults, costs: tuple[int, ...]) -> list[Faults]:
-    """Return all faults up to `most`, the cheapest first."""
+    """Return all combinations of faults up to `most`, cheapest first."""
     everything = product(*(range(count + 1) for count in most))
     return sorted(everything, key=lambda faults: (_cost(faults, costs), sum(faults), faults))
 
@@ -260,6 +261,6 @@ def _cost(faults: Faults, costs: Iterable[int]) -> int:
 
 
 def _covers(fewer: Faults, more: Faults, apart: Sequence[bool] = ()) -> bool:
-    """Return whether some faults cover others, with equal numbers of each kind that is searched separately."""
+    """Return whether some faults include others. Kinds that are searched separately must have equal numbers."""
     kept = apart or [False] * len(fewer)
     return all(one == other if same else one <= other for one, other, same in zip(fewer, more, kept, strict=True))

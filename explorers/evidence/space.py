@@ -1,6 +1,7 @@
 """A finished search as arrays: densely numbered states, their depths, the steps between them, and observations.
 
-An observation of a state is its fields, or numbers computed from it. States with equal observations count as one.
+An observation of a state consists of some of its fields, or of numbers computed from it. States with equal observations
+count as one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +29,7 @@ Array = np.ndarray[Any, Any]
 class Space:
     """The N states of a complete and exact search, sorted by owner.
 
-    `depths` (N) is 1 for initial states; `firsts` (N) marks them.
+    `depths` (N) is 1 for initial states, which `firsts` (N) marks.
     """
 
     def __init__(self, search: Search) -> None:
@@ -53,7 +54,7 @@ class Space:
         return owner + (state - int(self.bases[owner])) * self.search.owners
 
     def steps(self) -> tuple[Array, Array]:
-        """Return all steps by source: offsets (N + 1) and targets (one for each step), with repetition."""
+        """Return all steps grouped by source: offsets (N + 1) and targets (one per step, repetitions included)."""
         orders, hashes = self._sorted()
         sources, targets = [], []
         for source, words, hashed in self._expanded(self.search._worker().checks, self.search.c):
@@ -67,8 +68,8 @@ class Space:
     def following(self, constants: Constants | None = None, off: Iterable[int] = ()) -> Array:
         """Return for each state a hash (N) of its successors under other constants or with guards turned off.
 
-        `off` are slots of guards of a machine that was compiled with masks. If two machines differ in a state's
-        successors, the hashes differ except with a probability of 2^-64.
+        `off` are the slots of guards of a machine that was compiled with masks. If the successors of a state differ
+        between two machines, so do the hashes, except with a probability of 2^-64.
         """
         checks = self.search.kernels.checks(constants or self.search.constants)
         checks[list(off)] = 1
@@ -79,7 +80,7 @@ class Space:
         return found
 
     def _expanded(self, checks: Array, c: Array) -> Iterator[tuple[Array, Array, Array]]:
-        """Yield the steps of each batch of states: their sources, and the words and hashes of their targets."""
+        """Yield the steps of each batch of states: their sources, and their targets as rows of words and as hashes."""
         search = self.search
         worker, buffers = replace(search._worker(), checks=checks), search._buffers
         for first in range(0, self.states, search.batch):
@@ -91,13 +92,13 @@ class Space:
             )
 
     def _sorted(self) -> tuple[Array, Array]:
-        """Return the states in the order of their hashes, and the hashes in order."""
+        """Return the states ordered by hash, and their hashes."""
         hashes = np.concatenate([part.all_hashes() for part in self.search.partitions])
         order = np.argsort(hashes, kind="stable")
         return order, hashes[order]
 
     def _found(self, order: Array, hashes: Array, words: Array, wanted: Array) -> Array:
-        """Return the numbers of states given by their rows and hashes."""
+        """Return the numbers of states, given their rows and hashes."""
         place = np.searchsorted(hashes, wanted)
         known = self.rows.view(np.uint64).reshape(self.states, -1)
         found = order[np.minimum(place, self.states - 1)]
@@ -112,11 +113,11 @@ class Space:
 
 
 OWN = ("budget",)
-"""Fields that say what may still happen, not what has happened."""
+"""Fields that describe what may still happen, not what has happened."""
 
 
 def everything(state: type[Record]) -> tuple[str, ...]:
-    """Return the fields of the protocol: all but budgets and the ghosts of properties."""
+    """Return the fields of the protocol's state, except budgets and ghosts of properties."""
     return tuple(
         path
         for path in leaves_of(state)
@@ -125,12 +126,12 @@ def everything(state: type[Record]) -> tuple[str, ...]:
 
 
 def lengths_of(state: type[Record], values: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the length of every array under these constants, in the order of fields."""
+    """Return the length of every array under these constants, in field order."""
     return tuple(kind.length.value(values) for kind in every_field(state) if isinstance(kind, ArrayOf))
 
 
 def choose_fields(state: type[Record], named: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the leaves under the named fields, such as `replica.log`; raise UsageError for an unknown one."""
+    """Return the scalar fields under the named fields, such as `replica.log`. Raise UsageError for an unknown name."""
     leaves = list(leaves_of(state))
     found: list[str] = []
     for name in named:
@@ -161,7 +162,7 @@ def leaves_of(record: type[Record], above: str = "") -> Iterator[str]:
 
 
 def observe_fields(space: Space, paths: tuple[str, ...]) -> Array:
-    """Return the visible part of each state as one byte string."""
+    """Return the observed fields of each state as one byte string."""
     columns = []
     states = space.search.layout.unpack(space.rows)
     for path in paths:

@@ -1,1 +1,1 @@
-"""Running safely: files written in one step, the lock, Ctrl-C and signals, memory, and the private cache."""
+"""Safe execution: files written atomically, locks, Ctrl-C and signals, memory limits, and the private cache."""

@@ -1,7 +1,7 @@
-"""The cache between runs. It holds code that is executed, so only this user may have written it.
+"""The cache that persists between runs. Its code is executed, so only the current user may be able to write it.
 
-A user who can write a folder above a file can replace the file. So the folder is open to this user alone (0700), and
-every folder and link above it belongs to this user or to root and cannot be changed by others.
+Anyone who can write to a folder above a file can replace the file. So the folder is accessible to the current user
+alone (0700), and every folder and link above it belongs to this user or to root and is not writable by others.
 """
 
 import atexit
@@ -18,26 +18,27 @@ from fencepost.model.language.errors import UsageError
 
 NAMED = "FENCEPOST_CACHE"
 PRIVATE = "private"
-"""Name of the folder that is made inside a folder that others may read."""
+"""Name of the folder that is created inside a folder that others can read."""
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 MOST_LINKS = 40
 MOST = 1 << 28
-"""Most bytes of a file in the cache."""
+"""Maximum size of a cache file in bytes."""
 
 _temporary: list[Path] = []
-"""The temporary folder that replaces an untrusted cache, once it is made."""
+"""The temporary folder that replaces an untrusted cache, once it has been created."""
 
 
 class UntrustedError(Exception):
-    """Another user could write here; the message names the folder and the reason."""
+    """Error for a place that another user could write to; the message names the folder and the reason."""
 
 
 def cache_folder() -> Path:
-    """Return the cache's folder, which is open to this user alone.
+    """Return the cache's folder, which only the current user can access.
 
-    It is FENCEPOST_CACHE, else `fencepost` in XDG_CACHE_HOME or ~/.cache. If that cannot be trusted or written, a
-    temporary folder serves until this process ends. Raises UsageError if FENCEPOST_CACHE names such a folder.
+    The folder is FENCEPOST_CACHE if set, otherwise `fencepost` in XDG_CACHE_HOME or ~/.cache. If it cannot be trusted
+    or written, a temporary folder is used until this process ends. Raises UsageError if FENCEPOST_CACHE names such a
+    folder.
     """
     named = os.environ.get(NAMED)
     try:
@@ -48,17 +49,17 @@ def cache_folder() -> Path:
         reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
         if named:
             raise UsageError(
-                f"{NAMED}={named} cannot hold what Fencepost compiles and runs: {reason}. "
+                f"{NAMED}={named} cannot be used for the code that Fencepost compiles and runs: {reason}. "
                 "Name a folder that belongs to you and that no other user can write, or one that does not exist yet."
             ) from error
         return _stand_in(reason)
 
 
 def private_folder(path: Path) -> Path:
-    """Return a folder of this user alone at `path`, made if it is missing.
+    """Return a folder at `path` that only the current user can access; create it if it is missing.
 
-    Raises UntrustedError or OSError if that is impossible. If others may read the folder, the result is `private`
-    inside it: a group may be able to write the files of the folder.
+    Raises UntrustedError or OSError if that is impossible. If others can read the folder, a folder `private` inside it
+    is returned, because a group may be able to write files in the outer one.
     """
     folder = _resolve(path)
     found = folder.stat()
@@ -68,24 +69,24 @@ def private_folder(path: Path) -> Path:
         raise UntrustedError(_writable(folder, found))
     if found.st_mode & OTHERS:
         if folder.name == PRIVATE:
-            raise UntrustedError(f"{folder} is open to other users ({stat.filemode(found.st_mode)}): remove it")
+            raise UntrustedError(f"{folder} is accessible to other users ({stat.filemode(found.st_mode)}): remove it")
         return private_folder(folder / PRIVATE)
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise UntrustedError(f"{folder} cannot be written")
+        raise UntrustedError(f"{folder} is not writable")
     return folder
 
 
 def write_cached(path: Path, content: bytes) -> None:
-    """Write a file of the cache in one step, so that no process sees half of it; do nothing if the disk is full."""
+    """Write a cache file atomically, so that no process reads half of it. If the disk is full, do nothing."""
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_file(path, content, lasting=False, mode=0o600)
 
 
 def read_cached(path: Path) -> bytes:
-    """Return the content of a file of the cache; raise OSError for a link, and for a file that others own or may write.
+    """Return the content of a cache file. Raise OSError for a link, or for a file that others own or may write.
 
-    The folder keeps others out. This check is for files that came with their owners: in a copy, an archive, a
+    The folder already excludes other users. This check is for files that kept their owners in a copy, an archive or a
     container.
     """
     if path.parent.is_symlink():
@@ -93,12 +94,12 @@ def read_cached(path: Path) -> bytes:
     with open_regular(path) as file:
         found = os.fstat(file.fileno())
         if found.st_uid != os.getuid() or found.st_mode & OTHERS_WRITE:
-            raise OSError(f"{path} is not this user's alone")
+            raise OSError(f"{path} is accessible to other users")
         return read_all(file, MOST)
 
 
 def _resolve(path: Path) -> Path:
-    """Return `path` without links after checking every folder above it; make missing ones for this user alone."""
+    """Return `path` with links resolved. Check every folder above it, and create missing ones for this user alone."""
     at, links = Path("/"), 0
     _require_safe(at)
     waiting = list(reversed(path.absolute().parts[1:]))
@@ -123,7 +124,7 @@ def _resolve(path: Path) -> Path:
 
 
 def _require_safe(folder: Path) -> None:
-    """Raise UntrustedError if others could replace files in a folder; in a sticky folder they cannot replace ours."""
+    """Raise UntrustedError if others could replace files in a folder. A sticky folder protects our files from that."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
         raise UntrustedError(f"{folder} is not a folder")
@@ -134,44 +135,44 @@ def _require_safe(folder: Path) -> None:
 
 
 def _require_own_link(link: Path, links: int) -> None:
-    """Raise UntrustedError for a link that another user could have put there, and for a loop of links."""
+    """Raise UntrustedError for a link that another user could have created, and for a loop of links."""
     if links > MOST_LINKS:
-        raise UntrustedError(f"{link} is one of more than {MOST_LINKS} symbolic links on the way")
+        raise UntrustedError(f"{link} is one of more than {MOST_LINKS} consecutive symbolic links")
     if link.lstat().st_uid not in (0, os.getuid()) or link.parent.stat().st_mode & OTHERS_WRITE:
         raise UntrustedError(f"{link} is a symbolic link in a folder that other users can write")
 
 
 def _writable(folder: Path, found: os.stat_result) -> str:
-    return f"other users can write {folder} ({stat.filemode(found.st_mode)}): `chmod go-w {folder}` would change that"
+    return f"other users can write {folder} ({stat.filemode(found.st_mode)}): fix this with `chmod go-w {folder}`"
 
 
 def lasts() -> bool:
-    """Return whether compiled code lasts until the next run, as far as the cache was used."""
+    """Return whether compiled code is kept until the next run, judging by the use of the cache so far."""
     return not _temporary
 
 
 def _stand_in(reason: str) -> Path:
-    """Return a temporary folder for this process and its children; warn once."""
+    """Return a temporary folder for this process and its children. Print a warning the first time."""
     if not _temporary:
         made = Path(tempfile.mkdtemp(prefix="fencepost-"))
         atexit.register(_remove, made, os.getpid())
         _temporary.append(made)
         sys.stderr.write(
-            f"note: the cache cannot be used: {reason}. What is compiled now is not kept; "
-            f"{NAMED}=FOLDER names another place.\n"
+            f"note: the cache cannot be used: {reason}. Code compiled in this run is not kept; {NAMED}=FOLDER names "
+            f"another folder.\n"
         )
     try:
         folder = private_folder(_temporary[0])
     except (UntrustedError, OSError) as error:
         raise UsageError(
-            f"there is no safe place for what Fencepost compiles and runs: {reason}, and in the temporary folder "
-            f"{error}. Name a folder of your own: {NAMED}=FOLDER."
+            f"there is no safe place for the code that Fencepost compiles and runs: {reason}, and in the temporary "
+            f"folder {error}. Name a folder that belongs to you: {NAMED}=FOLDER."
         ) from error
     os.environ[NAMED] = str(folder)
     return folder
 
 
 def _remove(folder: Path, maker: int) -> None:
-    """Remove the temporary folder, unless this is a forked process that did not make it."""
+    """Remove the temporary folder, unless this is a forked process that did not create it."""
     if os.getpid() == maker:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,7 +1,7 @@
 """Writing and reading whole files, and locking folders.
 
-A file is whole or absent: it is written aside, synced to the disk, and then renamed. A process that is killed in
-between leaves the earlier file.
+A file is either complete or absent: it is written under another name, synced to disk, and then renamed. If a process is
+killed in between, the earlier file remains.
 """
 
 import errno
@@ -17,19 +17,19 @@ from typing import Any, Self
 from uuid import uuid4
 
 MOST = 1 << 26
-"""Most bytes of a file that is read whole."""
+"""Maximum size in bytes of a file that is read whole."""
 _IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
-"""System errors for a file that may be written but not replaced: because of its folder, or because it is a mount."""
+"""System errors for a file that is writable but not replaceable, because of its folder or because it is a mount."""
 LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.new")
-"""Names of files written aside."""
+"""Names of temporary files."""
 _RETRY = 0.05
 """Seconds between two attempts to get a lock."""
 
 
 def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True, mode: int | None = None) -> None:
-    """Replace a file in one step. If `lasting`, a crash of the machine leaves the old or the new one.
+    """Replace a file atomically. If `lasting`, the old or the new content survives a crash of the machine.
 
-    `mode` are its permissions; None: the user's default.
+    `mode` sets the permissions; None uses the user's default.
     """
     aside = path.with_name(f".{uuid4().hex}.new")
     try:
@@ -43,7 +43,7 @@ def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True,
 
 
 def write_named(path: Path, content: bytes) -> None:
-    """Write a file that a user named, in one step; an error leaves the old one. Pipes and devices are written in place.
+    """Write a file that a user named, atomically: an error leaves the old content. Write pipes and devices in place.
 
     A file that this user may not write is refused, even if its folder would allow replacing it.
     """
@@ -61,7 +61,7 @@ def write_named(path: Path, content: bytes) -> None:
 
 
 def _send(path: Path, content: bytes) -> None:
-    """Write to an open file; if that is our own output, after everything printed so far."""
+    """Write to an open file. If it is our own standard output, write after everything printed so far."""
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         if _is_open_as(path, number):
             stream.flush()
@@ -79,7 +79,7 @@ def _is_open_as(path: Path, number: int) -> bool:
 
 
 def create_file(path: Path, content: bytes | memoryview, *, lasting: bool = True, mode: int | None = None) -> None:
-    """Write a file that does not exist yet and sync it; do not follow a link in its place."""
+    """Create a file, write it and sync it. Raise an error if it exists, even as a link."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     with os.fdopen(descriptor, "wb") as file:
         if mode is not None:
@@ -91,14 +91,14 @@ def create_file(path: Path, content: bytes | memoryview, *, lasting: bool = True
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes left aside in a folder; no other process may be writing there."""
+    """Remove the temporary files of killed processes from a folder. No other process may be writing there."""
     for entry in folder.iterdir():
         if LEFTOVER.fullmatch(entry.name):
             entry.unlink()
 
 
 def settle(folder: Path) -> None:
-    """Sync the names in a folder to the disk."""
+    """Sync a folder's entries to disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -107,7 +107,7 @@ def settle(folder: Path) -> None:
 
 
 def open_regular(path: Path) -> Any:
-    """Open a regular file to read it; raise OSError for a link, a pipe or anything else."""
+    """Open a regular file for reading. Raise OSError for a link, a pipe or anything else."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -116,23 +116,23 @@ def open_regular(path: Path) -> Any:
 
 
 def read_file(path: Path) -> bytes:
-    """Return the content of a file of ours; raise OSError as `open_regular` does, and above `MOST` bytes."""
+    """Return the content of one of our files. Raise OSError as `open_regular` does, or if it exceeds `MOST` bytes."""
     with open_regular(path) as file:
         return read_all(file, MOST)
 
 
 def read_named(path: Path, most: int = MOST) -> bytes:
-    """Return the content of a file that a user named; raise OSError if it cannot be read or has over `most` bytes."""
+    """Return the content of a file that a user named. Raise OSError if it cannot be read or exceeds `most` bytes."""
     with path.open("rb") as file:
         return read_all(file, most)
 
 
 def read_all(file: Any, most: int) -> bytes:
-    """Return the content of an open file; raise OSError above `most` bytes."""
+    """Return the content of an open file. Raise OSError if it exceeds `most` bytes."""
     size = os.fstat(file.fileno()).st_size
     text: bytes = file.read(most + 1) if size <= most else b""
     if max(size, len(text)) > most:
-        raise OSError(errno.EFBIG, f"it has more than {most >> 20} MiB")
+        raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB")
     return text
 
 
@@ -153,7 +153,7 @@ class Lock:
 def lock_folder(folder: Path, *, shared: bool = False, patience: float | None = None) -> Lock | None:
     """Lock a folder against all other holders; if `shared`, only against exclusive ones.
 
-    Returns None if the folder is missing, or if others hold it for `patience` seconds (None: wait for ever).
+    Returns None if the folder is missing, or if it stays locked for `patience` seconds (None: wait forever).
     """
     import fcntl  # missing in browsers
 

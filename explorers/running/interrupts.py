@@ -1,7 +1,7 @@
 """Cancellation of running work by Ctrl-C, SIGTERM or the caller, for searches, walks, proofs and compilers alike.
 
-Work in rounds stops after the current round (`Signals`); other work is interrupted (`interruptible`). The memory that
-the process has used and may use is measured here too.
+Work in rounds stops after the current round (`Signals`); other work is interrupted (`interruptible`). This module also
+measures how much memory the process has used and may use.
 """
 
 import os
@@ -18,9 +18,9 @@ from typing import Any, NoReturn
 from fencepost.explorers.verdict import Cause, Reason
 
 AGAIN = 0.02
-"""Seconds until an interrupt that would be lost is tried again: a callback of LLVM takes less."""
+"""Seconds before an interrupt that would be lost is retried. An LLVM callback takes less time."""
 POLL = 0.05
-"""Seconds between two checks whether the caller cancels."""
+"""Seconds between two checks for cancellation by the caller."""
 CANCELLED = Reason("it was cancelled", Cause.CANCELLED)
 BY_KEYBOARD = Reason("SIGINT was received", Cause.SIGNAL)
 
@@ -37,7 +37,7 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def cancelled_by(cancel: Callable[[], bool] | None) -> Iterator[None]:
-    """End the block once `cancel` returns true, in whatever thread it runs."""
+    """End the block, in whatever thread it runs, once `cancel` returns true."""
     token = _CANCEL.set(cancel)
     try:
         yield
@@ -57,7 +57,7 @@ def _during(why: Reason, doing: str) -> Reason:
 
 
 class Stoppable:
-    """Work in rounds that can be asked to stop after the current one. The first reason counts."""
+    """Work in rounds that can be asked to stop after the current round. Only the first reason is kept."""
 
     stop_asked = ""
 
@@ -69,7 +69,7 @@ class Stoppable:
 
 
 class Signals:
-    """Make SIGINT, SIGTERM, SIGHUP and the caller ask work in rounds to stop; a second signal ends it at once."""
+    """Handler that lets SIGINT, SIGTERM, SIGHUP and the caller stop work in rounds; a second signal ends it at once."""
 
     def __init__(self, ask: Callable[[str], bool]) -> None:
         self.ask = ask
@@ -94,7 +94,6 @@ class Signals:
             signal.signal(number, handler)
 
     def take(self, number: int, frame: object) -> None:
-        """Handle a signal: ask to stop."""
         del frame
         if not self.ask(Reason(f"{signal.Signals(number).name} was received", Cause.SIGNAL)):
             raise KeyboardInterrupt
@@ -108,11 +107,11 @@ class Signals:
 
 @contextmanager
 def interruptible(doing: str = "") -> Iterator[None]:
-    """Make Ctrl-C raise Stopped inside, with the name of the work; a process forked there ignores it.
+    """Make Ctrl-C raise Stopped inside the block, with the name of the work. A process forked there ignores Ctrl-C.
 
-    An exception in a destructor, or in one of LLVM's callbacks, would be lost, so it is raised after that. A caller's
-    cancelling interrupts the main thread; other threads check before and after. No thread sends a signal once the
-    earlier handler is back, since it would interrupt whatever comes next.
+    An exception raised in a destructor, or in an LLVM callback, would be lost, so it is raised afterwards. A caller's
+    cancellation interrupts the main thread; other threads check before and after the block. No thread sends a signal
+    once the earlier handler is restored, because it would interrupt whatever runs next.
     """
     stop_if_cancelled(doing)
     if threading.current_thread() is not threading.main_thread():
@@ -158,7 +157,7 @@ def interruptible(doing: str = "") -> Iterator[None]:
 
 
 def _send(number: int) -> None:
-    """Send a signal to the main thread: sent elsewhere, it would not interrupt a blocking call there."""
+    """Send a signal to the main thread: only there does it interrupt the main thread's blocking call."""
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
@@ -166,7 +165,7 @@ def _send(number: int) -> None:
 
 
 def _would_be_lost(frame: FrameType | None) -> bool:
-    """Return whether an exception would only be printed: in a destructor (of z3's terms) or in a callback of LLVM."""
+    """Return whether an exception would only be printed: in a destructor (of z3 terms) or in an LLVM callback."""
     at = frame
     while at is not None:
         code = at.f_code
@@ -181,11 +180,11 @@ def _would_be_lost(frame: FrameType | None) -> bool:
 UNIT = 1 if sys.platform == "darwin" else 1024
 """Unit of the system's memory counts, in bytes."""
 DEFAULT_SHARE = 0.8
-"""Share of the available memory that a search takes by default."""
+"""Share of the available memory that a search uses by default."""
 
 
 def peak_memory() -> int:
-    """Return the peak memory of this process in bytes; 0 if the system does not report it, as in WebAssembly."""
+    """Return this process's peak memory in bytes, or 0 if the system does not report it (as in WebAssembly)."""
     try:
         import resource
     except ModuleNotFoundError:
@@ -194,7 +193,7 @@ def peak_memory() -> int:
 
 
 def default_memory() -> int:
-    """Return the bytes that a search may take by default: a share of the available memory."""
+    """Return how many bytes a search may use by default: a share of the available memory."""
     import psutil
 
     available = int(psutil.virtual_memory().available)
@@ -203,7 +202,7 @@ def default_memory() -> int:
 
 
 def _control_group_rest() -> int | None:
-    """Return the free memory below a container's limit, None without a limit. The system's own figure ignores it."""
+    """Return the free memory below a container's limit, or None without one; the system's figure ignores it."""
     folder = Path("/sys/fs/cgroup")
     try:
         return int((folder / "memory.max").read_text()) - int((folder / "memory.current").read_text())

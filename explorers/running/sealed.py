@@ -1,4 +1,4 @@
-"""JSON sealed with a digest of its content: damage is found before the content is used."""
+"""JSON sealed with a digest of its content, so that damage is detected before the content is used."""
 
 import hashlib
 import json
@@ -11,21 +11,21 @@ SUM = "sum"
 
 
 class BrokenSealError(ValueError):
-    """A text differs from the one that was written."""
+    """Error for a text that differs from what was written."""
 
 
 class DamagedError(UsageError):
-    """A file of a checkpoint is missing or damaged; the message names it."""
+    """Error for a missing or damaged file of a checkpoint; the message names the file."""
 
 
 def checksum(data: Any) -> str:
-    """Return the SHA-256 of data, independent of its layout as JSON."""
+    """Return the SHA-256 of data, independent of its JSON formatting."""
     read_back = json.loads(json.dumps(data))
     return hashlib.sha256(json.dumps(read_back, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def seal(data: dict[str, Any]) -> bytes:
-    """Return data as JSON with its digest."""
+    """Return data with its digest, as JSON."""
     return json.dumps({**data, SUM: checksum(data)}, allow_nan=False).encode()
 
 
@@ -33,12 +33,12 @@ def unseal(data: dict[str, Any]) -> dict[str, Any]:
     """Return data without its digest; raise BrokenSealError if the digest is wrong."""
     rest = {name: value for name, value in data.items() if name != SUM}
     if data.get(SUM) != checksum(rest):
-        raise BrokenSealError("the digest does not fit")
+        raise BrokenSealError("the digest does not match")
     return rest
 
 
 def parse_object(text: bytes) -> dict[str, Any]:
-    """Parse a JSON object, digest and all; raise BrokenSealError if the text is not one."""
+    """Parse a JSON object that includes its digest; raise BrokenSealError if the text is not a JSON object."""
     try:
         found = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
@@ -49,13 +49,13 @@ def parse_object(text: bytes) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
+    raise ValueError(f"{constant} is not valid JSON")
 
 
 def read_sealed(text: bytes, where: object, number: int) -> dict[str, Any]:
     """Return the content of a file of a checkpoint.
 
-    Raises UsageError if its format is not `number`, and DamagedError if it was changed after it was written.
+    Raises UsageError if its format is not `number`, and DamagedError if it was modified after it was written.
     """
     try:
         found = parse_object(text)
@@ -66,17 +66,17 @@ def read_sealed(text: bytes, where: object, number: int) -> dict[str, Any]:
 
 
 def require_format(found: dict[str, Any], where: object, number: int) -> None:
-    """Raise UsageError unless a file of a checkpoint has the format that this version reads."""
+    """Raise UsageError unless a checkpoint file has the format that this version reads."""
     if found.get("format") != number:
         raise UsageError(
             f"{where}: this file of the checkpoint has format {str(found.get('format', 'none'))[:20]}, and this "
-            f"version of Fencepost reads format {number}. Start afresh without `resume=True`, or continue with "
-            "the version that wrote it."
+            f"version of Fencepost reads format {number}. Start again without `resume=True`, or continue with the "
+            f"version that wrote it."
         )
 
 
 def damaged(where: object) -> DamagedError:
-    """Return the error for a file of a checkpoint that is missing or damaged."""
+    """Return the error for a checkpoint file that is missing or damaged."""
     return DamagedError(
-        f"{where}: this file of the checkpoint is missing or damaged. Start afresh without `resume=True`."
+        f"{where}: this file of the checkpoint is missing or damaged. Start again without `resume=True`."
     )

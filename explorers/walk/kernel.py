@@ -1,7 +1,7 @@
 """The kernel of walks: it takes enabled steps from an initial state, chosen at random or by a schedule.
 
-It is compiled once for all machines: the width of a row is that of its arrays, and a machine's kernels are called by
-their addresses. `explorers/native/llvm/` translates this text.
+The kernel is compiled once for all machines. It takes the width of a row from the arrays that it is given, and calls a
+machine's kernels by their addresses. `explorers/native/llvm/` translates this text.
 """
 # mypy: ignore-errors
 
@@ -17,7 +17,7 @@ DEPTH, STUCK, STOPPED = 0, 1, 2
 
 @helper
 def mix(z):
-    """Return a pseudo-random number: the output function of splitmix64."""
+    """Return a pseudo-random number, using the output function of splitmix64."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -25,13 +25,13 @@ def mix(z):
 
 @helper
 def below(z, count):
-    """Return a number from 0 to count - 1, from the upper half of a random number."""
+    """Return a number from 0 to count - 1, computed from the upper half of a random number."""
     return np.int64(((z >> np.uint64(32)) * np.uint64(count)) >> np.uint64(32))
 
 
 @helper
 def by_weight(z, enabled, weights):
-    """Return an enabled action, chosen by weight; -1 if no enabled action has a weight."""
+    """Return an enabled action, chosen by weight, or -1 if no enabled action has a weight."""
     total = 0
     for number in range(enabled.shape[0]):
         if enabled[number] > 0:
@@ -49,8 +49,8 @@ def by_weight(z, enabled, weights):
 
 @helper
 def sketch_in(sketch, h):
-    """Add a hash to the sketch: the register of its low bits keeps the longest run of leading zeros of the others, plus
-    one.
+    """Add a hash to the sketch: its low bits choose the register, which keeps the maximum of leading zeros + 1 in the
+    rest.
     """
     register = h & np.uint64(sketch.shape[0] - 1)
     run = np.uint8(1)
@@ -64,7 +64,7 @@ def sketch_in(sketch, h):
 
 @helper
 def decide(found, asked, decided, step):
-    """Record the step at which properties were decided and stop asking for them; return whether one is violated."""
+    """Record the step at which properties were decided and stop checking them; return whether one is violated."""
     bad = False
     for number in range(asked.shape[0]):
         if found[number] == 0:
@@ -84,15 +84,16 @@ def walk(
     begins: I64s, steps: I32s, ends: U8s, decided: I32ss, decided_steps: I32ss, fired: I32ss,
     final: U64ss, sketch: U8s, way: U64ss, kept: U64ss, keep_bits: U64,
 ) -> I64:  # fmt: skip
-    """Walk the walks first..last-1, as far as `depth` steps; return how many are complete.
+    """Walk the walks first..last-1, for at most `depth` steps each; return how many are complete.
 
-    Each walk has a seed of its own for splitmix64, so it is the same in every batch. With a `schedule`, a row of
-    numbers for each walk, the first number chooses the initial state, n > 0 the enabled step number (n - 1) modulo how
-    many there are, 0 none, and the walk ends with its row. `asked` is for each property 0 (no), 1 (must hold) or 2 (a
-    witness). A property over steps is judged on every step that is possible from a state of the walk, taken or not.
-    `here`, `successors`, `initial`, `final` and `way` are rows as words. `kept` gets, for each walk, the hashes of its
-    states whose lowest `keep_bits` bits are zero, and zeros behind them. After an error, whose code is `e[0]`,
-    `rows[0]` is the state in which it happened, and `steps` and `decided` of that walk tell what was so before it.
+    Each walk has its own seed for splitmix64, so it is the same in every batch. A `schedule` has a row of numbers per
+    walk. Its first number chooses the initial state. After that, n > 0 takes the enabled step with index (n - 1) modulo
+    the number of enabled steps, and 0 takes no step. The walk ends at the end of its row. `asked` is 0 (not checked), 1
+    (must hold) or 2 (a witness) for each property. A property over steps is judged on every possible step from a state
+    of the walk, taken or not. `here`, `successors`, `initial`, `final` and `way` are rows of words. For each walk,
+    `kept` receives the hashes of its states whose lowest `keep_bits` bits are zero, padded with zeros. After an error,
+    `e[0]` is its code, and `rows[0]` is the state in which it happened; `steps` and `decided` of that walk describe it
+    up to that point.
     """
     width = initial.shape[1]
     weighted = weights.shape[0] > 0

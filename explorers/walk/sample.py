@@ -1,4 +1,4 @@
-"""Random walks on several threads: the result is the same for any number of threads."""
+"""Random walks on several threads. The result does not depend on the number of threads."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -28,13 +28,13 @@ from fencepost.model.language.interpreter import Path
 from fencepost.model.language.machine import Machine
 
 BATCH_STEPS = 20_000
-"""Steps in one batch: about a tenth of a second between checks of budgets and signals."""
+"""Steps in one batch. Budgets and signals are checked between batches, about every tenth of a second."""
 NEVER = 1 << 40
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan of walks. Times are in seconds; None: no limit."""
+    """A plan for walks. Times are in seconds; None means no limit."""
 
     seed: int = 0
     walks: int = 10_000
@@ -48,12 +48,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Result of a property in walks: how many decided it, and the first of those with the fewest steps."""
+    """Result of a property in walks: the number of walks that decided it, and the first with the fewest steps."""
 
     result: PropertyResult
     walks: int = 0
     walk: int | None = None
-    """Number of the path's walk."""
+    """Number of the walk that the path belongs to."""
 
     @property
     def path(self) -> Path | None:
@@ -62,7 +62,7 @@ class Sampled:
 
 @dataclass(frozen=True)
 class Sample:
-    """Result of a number of random walks. Walks without a violation do not show that a property holds."""
+    """Result of a number of random walks. Even if no walk violates a property, the property need not hold."""
 
     protocol: str
     constants: Mapping[str, Any]
@@ -81,7 +81,7 @@ class Sample:
     most_faults: int = 0
     deepest_log: int = 0
     distinct: int = 0
-    """Estimated number of different states reached."""
+    """Estimated number of distinct states reached."""
     notes: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
@@ -91,7 +91,7 @@ class Sample:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of the properties' verdicts; without properties, that no violation was found."""
+        """The worst of the properties' verdicts; if there are no properties, that no violation was found."""
         found = worst([item.result.verdict for item in self.properties], complete=True)
         return found if found in (Verdict.VIOLATED, Verdict.HOLDS) and self.properties else Verdict.NOT_FOUND
 
@@ -100,13 +100,13 @@ class Sample:
 
 
 class _Tally:
-    """Totals of one or several batches of walks."""
+    """Totals over one or more batches of walks."""
 
     def __init__(self, properties: int, actions: int) -> None:
         self.walks = self.steps = self.stuck = self.longest = self.faults = self.log = 0
         self.count = np.zeros(properties, np.int64)
         self.first = np.full((properties, 2), NEVER, np.int64)
-        """For each property the fewest deciding steps, and the first walk with that many."""
+        """For each property, the fewest steps that decided it, and the first walk with that number."""
         self.fired = np.zeros(actions, np.int64)
         self.sketch = np.zeros(REGISTERS, np.uint8)
 
@@ -134,7 +134,7 @@ class _Tally:
 
 
 def nothing(machine: Machine, constants: Constants, properties: tuple[Property, ...], plan: Plan, why: str) -> Sample:
-    """Return the sample without walks that ended before the first one, and why."""
+    """Return the empty sample of walks that ended before the first one started, and why."""
     found = tuple(Sampled(PropertyResult(item.name, item.kind, Verdict.NOT_FOUND)) for item in properties)
     fired = {item.label: 0 for item in machine.actions}
     return Sample(machine.name, constants.shown, plan, plan.workers, 0, 0, 0.0, why, found, fired)
@@ -156,11 +156,11 @@ class _Sampling(Stoppable):
         self.done: dict[int, _Tally] = {}
         self.failed: dict[int, Exception] = {}
         self.violating: set[int] = set()
-        """The batches with a violation, if one ends the run."""
+        """The batches with a violation, if violations end the run."""
         self.seen = [0, 0]
 
     def run(self) -> Sample:
-        """Walk batch after batch, in the order of their numbers, and add up those that are done."""
+        """Walk one batch after another, in the order of their numbers, and add up the completed ones."""
         self.began = time.perf_counter()
         workers = self.plan.workers or processors()
         batches = iter(range(0, self.plan.walks, self.batch))
@@ -190,7 +190,7 @@ class _Sampling(Stoppable):
                 self.failed[first] = error
 
     def batch_from(self, first: int) -> None:
-        """Walk and record one batch: if a walk fails, the walks before it count, and the first error is kept."""
+        """Walk and record one batch. If a walk fails, the walks before it count, and the first error is kept."""
         walker, plan = self.walker, self.plan
         at, last = first, min(first + self.batch, plan.walks)
         tally = self.nothing()
@@ -210,16 +210,16 @@ class _Sampling(Stoppable):
 
     @property
     def violated_in(self) -> int | None:
-        """The first batch with a violation, if violations end the run."""
+        """The first batch with a violation, if a violation ends the run."""
         return min(self.violating.copy(), default=None)
 
     @property
     def first_failed(self) -> int:
-        """The first batch with a failed walk; without one, a number above all batches."""
+        """The first batch with a failed walk; if there is none, a number higher than any batch."""
         return min(self.failed.copy(), default=self.plan.walks)
 
     def limit(self) -> str:
-        """Return why no further batch starts, or an empty string."""
+        """Return why no further batch is started, or an empty string."""
         if not self.stop_asked and self.violated_in is not None:
             return VIOLATED
         if self.failed:

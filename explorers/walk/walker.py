@@ -1,4 +1,4 @@
-"""Walks of one machine at native speed: random ones, each given by a seed and a number, or along a schedule."""
+"""Walks of one machine at native speed: random walks, each identified by a seed and a number, and scheduled ones."""
 
 import pathlib
 from collections.abc import Mapping, Sequence
@@ -23,35 +23,35 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 REGISTERS = 4096
-"""Registers of the sketch that counts different states; its error is 1.04 / sqrt(4096) = 1.6 %."""
+"""Registers of the sketch that counts distinct states. Its error is 1.04 / sqrt(4096) = 1.6 %."""
 KEPT = 16
-"""One of this many different states is kept by its hash if hashes are requested; a power of two."""
+"""If hashes are requested, one in this many distinct states keeps its hash. A power of two."""
 MOST_STEPS = 1_000_000
-"""Most steps of one walk: a recorded walk is in memory."""
+"""Maximum number of steps of one walk, because a recorded walk is kept in memory."""
 
 NO_SCHEDULE: np.ndarray[Any, Any] = np.zeros((0, 0), np.uint64)
 
 
 class End(IntEnum):
-    """Why a walk ended, numbered as in kernel.py."""
+    """Reason why a walk ended, with the same numbers as in kernel.py."""
 
     DEPTH = 0
-    """It has the requested number of steps."""
+    """The walk has the requested number of steps."""
     STUCK = 1
-    """No action is enabled, or none that has a weight."""
+    """No action is enabled, or no enabled action has a weight."""
     STOPPED = 2
-    """A property is violated, and the walk was to stop there."""
+    """A property is violated, and the walk was asked to stop there."""
 
 
 @dataclass(frozen=True)
 class Walks:
-    """Arrays over the walks `first`, `first + 1`, ...: one element or row each.
+    """Arrays over the walks `first`, `first + 1`, ... with one element or row for each walk.
 
     `begins` (int64) is the number of the walk's initial state, `steps` (int32) the number of steps, `ends` (uint8) an
-    `End`. `decided` (int32, a column for each property) is the number of steps after which a property was violated or a
-    witness reached, -1 otherwise; for a property over steps it includes the deciding step. `fired` (int32, a column for
-    each action) counts the steps of each action; `finals` are the last states as rows. `sketch` (uint8) belongs to all
-    walks together: the registers of a HyperLogLog of the states reached; sketches are merged by their maximum.
+    `End`. `decided` (int32, one column per property) is the number of steps after which a property was violated or a
+    witness reached, or -1. For a property over steps it includes the deciding step. `fired` (int32, one column per
+    action) counts the steps of each action. `finals` contains the last states as rows. `sketch` (uint8) is shared by
+    all walks: the registers of a HyperLogLog of the states reached. Sketches are merged by their maximum.
     """
 
     first: int
@@ -63,9 +63,10 @@ class Walks:
     finals: np.ndarray[Any, Any]
     sketch: np.ndarray[Any, Any]
     kept: np.ndarray[Any, Any]
-    """If requested: for each walk the hashes (uint64) of its states that are a multiple of KEPT, then zeros."""
+    """If requested: for each walk, those hashes (uint64) of its states that are multiples of KEPT, padded with "
+    "zeros."""
     code: int = 0
-    """Code of the failed check that ended the last of these walks; 0: none. See `Walker.error`."""
+    """Code of the failed check that ended the last of these walks, or 0. See `Walker.error`."""
 
     def upto(self, count: int, code: int) -> "Walks":
         """Return the first `count` of these walks, with the sketch of all and the code that ended them."""
@@ -86,7 +87,7 @@ class Walker:
         normalize: bool = True,
         kernels: Kernels | None = None,
     ) -> None:
-        refuse_behaviours(properties, "a walk has an end")
+        refuse_behaviours(properties, "every walk has an end")
         self.machine, self.constants, self.properties = machine, constants, properties
         self.kernels = kernels or compiled(machine, constants, properties, normalize=normalize)
         self.kernels.must_judge(properties)
@@ -100,7 +101,7 @@ class Walker:
         places = {item.name: (False, place) for place, item in enumerate(self._of_states)}
         places |= {item.name: (True, place) for place, item in enumerate(self._of_steps)}
         self._columns = [places[item.name] for item in properties]
-        """Where the kernel decides each property: whether over steps, and its number there."""
+        """Where the kernel decides each property: whether the property is over steps, and its number among those."""
         self._kernel = partial(walk_kernel(), self.module.expand, self.module.judge)
         """kernel.py describes the other arguments."""
 
@@ -115,44 +116,44 @@ class Walker:
         keep: bool = False,
         broken: bool = False,
     ) -> Walks:
-        """Walk the random walks first..last-1 of `depth` steps each.
+        """Walk the random walks first..last-1 with `depth` steps each.
 
-        Raises the DomainError that ends a walk; with `broken` it returns the walks up to that one instead. Each enabled
-        step is equally likely. With `weights`, one for each action, first an action is drawn by weight, then one of its
-        enabled steps. The same seed and number always give the same walk.
+        Raises the DomainError that ends a walk; with `broken` it returns the walks up to that one instead. Every
+        enabled step is equally likely. With `weights`, one per action, an action is drawn by weight first, and then one
+        of its enabled steps. The same seed and number always produce the same walk.
         """
         made = self._run(first, last, seed, depth, weights, NO_SCHEDULE, stop=False, keep=keep)[0]
         return made if broken else self._whole(made)
 
     def follow(self, schedules: np.ndarray[Any, Any]) -> Walks:
-        """Walk along schedules: each row of unsigned numbers is one.
+        """Walk along schedules. Each schedule is a row of unsigned numbers.
 
-        The first number of a row chooses the initial state; then 0 takes no step, and n > 0 takes the enabled step with
-        the number (n - 1) modulo the number of enabled steps. A walk ends where it violates a property.
+        The first number of a row chooses the initial state. After that, 0 takes no step, and n > 0 takes the enabled
+        step with index (n - 1) modulo the number of enabled steps. A walk ends when it violates a property.
         """
         return self._whole(
             self._run(0, len(schedules), 0, schedules.shape[1], (), schedules.astype(np.uint64), stop=True)[0]
         )
 
     def way(self, number: int, *, seed: int, steps: int, weights: Sequence[int] = ()) -> list[Key]:
-        """Return the states of a random walk: the initial one and those after each of its first `steps` steps."""
+        """Return the states of a random walk: the initial one, and the one after each of its first `steps` steps."""
         made = self._run(number, number + 1, seed, steps, weights, NO_SCHEDULE, stop=False, recorded=True)
         return self._states(*made, steps)
 
     def way_along(self, schedule: Sequence[int] | np.ndarray[Any, Any], *, steps: int = MOST_STEPS) -> list[Key]:
-        """Return the states along a schedule, after its first `steps` steps at most."""
+        """Return the states along a schedule, for at most its first `steps` steps."""
         row = np.asarray(schedule, np.uint64).reshape(1, -1)
         return self._states(*self._run(0, 1, 0, min(steps, row.shape[1]), (), row, stop=False, recorded=True), steps)
 
     def _states(self, walks: Walks, rows: np.ndarray[Any, Any], steps: int) -> list[Key]:
-        """Return the states of a walk, without checking whether the last of them is an error."""
+        """Return a walk's states, without checking whether the last one raises an error."""
         taken = int(walks.steps[0])
         if taken < steps:
             self._whole(walks)
         return [self.layout.decode(row) for row in rows[: taken + 1]]
 
     def confirm(self, way: list[Key], prop: Property) -> Path:
-        """Return the path along these states to where a property is decided, confirmed by the plain semantics."""
+        """Return the path along these states up to the decision of a property, confirmed by the plain semantics."""
         return self.plain.decided(self.plain.retrace(way), prop)
 
     def weights(self, given: Mapping[str, int]) -> tuple[int, ...]:
@@ -176,7 +177,7 @@ class Walker:
     ) -> tuple[Walks, np.ndarray[Any, Any]]:
         if depth > MOST_STEPS:
             raise UsageError(
-                f"walks of {depth:,} steps were asked for, which are too long: ask for at most {MOST_STEPS:,}."
+                f"walks of {depth:,} steps were requested, which is too long: request at most {MOST_STEPS:,}."
             )
         source, count = self.kernels.source, last - first
         room = max(1, source.most_successors)
@@ -213,7 +214,7 @@ class Walker:
         return made, way
 
     def error(self, walks: Walks) -> DomainError:
-        """Return the error that ended the last of these walks: that of a step, or of a property still undecided."""
+        """Return the error that ended the last of these walks: in a step, or in a property that was still undecided."""
         decided = {item.name for item, at in zip(self.properties, walks.decided[-1], strict=True) if at >= 0}
         try:
             explain(self, walks.finals[-1:], decided)
@@ -222,24 +223,24 @@ class Walker:
             return error
 
     def _whole(self, walks: Walks) -> Walks:
-        """Return the walks; raise the error that ended one of them."""
+        """Return the walks; raise the error that ended the last one, if any."""
         if walks.code:
             raise self.error(walks)
         return walks
 
     def faults(self, made: Walks) -> np.ndarray[Any, Any]:
-        """Return for each walk how much of all budgets it has spent; int64."""
+        """Return for each walk the sum of all budgets that it spent; int64."""
         return faults_used(self.machine, self.states(made.finals), self.states(self.initial[made.begins]))
 
     def states(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return rows as states in memory, with fields by name."""
+        """Return rows as states in memory, whose fields can be read by name."""
         return self.layout.unpack(rows)
 
     def _words(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return rows.view(np.uint64).reshape(len(rows), self.layout.words)
 
     def _asked(self, compiled_properties: tuple[Property, ...]) -> np.ndarray[Any, Any]:
-        """Return for each compiled property 0 (not requested), 1 (must hold) or 2 (a witness)."""
+        """Return for each compiled property 0 (not checked), 1 (must hold) or 2 (a witness)."""
         names = {item.name for item in self.properties}
         codes = [(item.name in names) * (2 if item.kind is Kind.SOMETIMES else 1) for item in compiled_properties]
         return np.array(codes or [0], np.int64)
@@ -252,18 +253,17 @@ def walk_kernel() -> Kernel:
 
 
 def weights_of(machine: Machine, given: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the weight of each action, by default 1; raise UsageError for an unknown one."""
+    """Return the weight of each action (1 by default). Raise UsageError for an unknown action."""
     known = [item.label for item in machine.actions]
     chosen = {machine.action(name).label: weight for name, weight in given.items()}
     for name, weight in chosen.items():
         if not 0 <= weight < 1 << 16:
             raise UsageError(
-                f"action {name!r} was given the weight {weight}, which is out of range: "
-                "write a whole number from 0 to 65535."
+                f"action {name!r} has the weight {weight}, which is out of range: write a whole number from 0 to 65535."
             )
     found = tuple(chosen.get(name, 1) for name in known)
     if not any(found):
         raise UsageError(
-            "every action was given the weight 0, so no walk could take a step: give one of them a weight."
+            "every action has the weight 0, so no walk could take a step: give at least one action a positive weight."
         )
     return found if chosen else ()

@@ -359,7 +359,7 @@ def test_a_damaged_file_is_refused_by_its_name(context: SparkContext, stopped: P
     path.write_bytes(text)
     with pytest.raises(
         ValueError,
-        match=name.replace(".", r"\.") + r": this file of the checkpoint is missing or damaged\. Start afresh",
+        match=name.replace(".", r"\.") + r": this file of the checkpoint is missing or damaged\. Start again",
     ):
         resumed(context, tmp_path / "kept")
 
@@ -384,5 +384,5 @@ def test_only_blocks_of_the_level_that_was_cut_short_are_removed(
 def test_a_checkpoint_serves_no_other_question_and_no_new_search(context: SparkContext, stopped: Path) -> None:
     with pytest.raises(ValueError, match="is of another search: "):
         resumed(context, stopped, log_size=3)
-    with pytest.raises(ValueError, match="keeps the checkpoint of a search: write `resume=True`"):
+    with pytest.raises(ValueError, match="contains the checkpoint of a search: write `resume=True`"):
         explored(context, "kip320", {"replicas": 2}, checkpoint=str(stopped))

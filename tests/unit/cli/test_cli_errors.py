@@ -55,8 +55,8 @@ constant 'replicas' was given two values, by --set replicas=2 and by --set repli
 $ check replication --version kafka-4.1 --version kafka-3.5
 --version was given 2 times, but it takes one value: write it once. `fencepost --help` lists all options.
 $ check replication --set brokers=2 --property follower-rejoins --compact
-property 'follower-rejoins' is about whole behaviours, which are judged on the graph of all states, and `--compact`
-keeps no states: leave it out, or name other properties in `--property`.
+property 'follower-rejoins' is about whole behaviours, which are judged on the graph of all states, but `--compact`
+stores no states: omit it, or name other properties in `--property`.
 $ check kip320 --with replicas
 --with replicas: constant 'replicas' is not a switch but a number or a choice: write --set replicas=VALUE.
 $ check kip320 --with elr
@@ -435,7 +435,7 @@ def test_a_search_that_was_kept_is_not_replaced(counter: Any, tmp_path: Path) ->
     first, again, on = (fencepost(*asked, *more) for more in ([], [], ["--resume"]))
     assert [first.exit_code, again.exit_code, on.exit_code] == [3, 2, 3]
     assert again.stderr == (
-        f"fencepost: {folder} keeps the checkpoint of a search: "
+        f"fencepost: {folder} contains the checkpoint of a search: "
         "write `--resume` to continue it, or name an empty folder.\n"
     )
 

@@ -141,7 +141,7 @@ def test_diagrams_tell_the_loop(tmp_path: Path) -> None:
 
 def test_what_judges_finite_runs_refuses_whole_behaviours() -> None:
     chosen = constants(ROUND, [0], [4])
-    with pytest.raises(UsageError, match="'comes' is about whole behaviours, which never end: a walk has an end"):
+    with pytest.raises(UsageError, match="'comes' is about whole behaviours, which never end: every walk has an end"):
         Walker(MACHINE, chosen, (COMES,))
     with pytest.raises(UsageError, match="induction is about states and single steps"):
         prove(MACHINE, chosen, (COMES,), None)

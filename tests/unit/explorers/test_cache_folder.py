@@ -74,7 +74,7 @@ def test_in_a_folder_that_others_may_read_a_private_one_is_used(
     assert [mode(folder), mode(tmp_path / "mine")] == [0o700, 0o755]
     assert named(monkeypatch, tmp_path / "mine") == folder
     folder.chmod(0o755)
-    with pytest.raises(UsageError, match="is open to other users"):
+    with pytest.raises(UsageError, match="is accessible to other users"):
         named(monkeypatch, tmp_path / "mine")
 
 
@@ -126,7 +126,7 @@ def test_a_link_is_followed_only_where_nobody_else_could_have_put_it(
     with pytest.raises(UsageError, match="symbolic link in a folder that other users can write"):
         named(monkeypatch, tmp_path / "sticky" / "link")
     (tmp_path / "round").symlink_to("round")
-    with pytest.raises(UsageError, match="symbolic links on the way"):
+    with pytest.raises(UsageError, match="consecutive symbolic links"):
         named(monkeypatch, tmp_path / "round")
 
 
@@ -192,7 +192,7 @@ def test_a_read_only_folder_is_refused_if_it_was_named_and_replaced_otherwise(
     monkeypatch.setattr(
         os, "access", lambda path, wanted: may(path, wanted) and not (Path(path) == folder and wanted & os.W_OK)
     )
-    with pytest.raises(UsageError, match="fencepost cannot be written"):
+    with pytest.raises(UsageError, match="fencepost is not writable"):
         named(monkeypatch, folder)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -201,6 +201,6 @@ def test_a_read_only_folder_is_refused_if_it_was_named_and_replaced_otherwise(
     assert found != folder
     assert mode(found) == 0o700
     assert capsys.readouterr().err == (
-        f"note: the cache cannot be used: {folder} cannot be written. What is compiled now is not kept; "
-        "FENCEPOST_CACHE=FOLDER names another place.\n"
+        f"note: the cache cannot be used: {folder} is not writable. Code compiled in this run is not kept; "
+        "FENCEPOST_CACHE=FOLDER names another folder.\n"
     )

@@ -167,7 +167,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     assert problem.text == f"the checkpoint could not be written to {file}: File exists. Name a folder with free space."
 
 
-DAMAGED = "this file of the checkpoint is missing or damaged. Start afresh without `resume=True`."
+DAMAGED = "this file of the checkpoint is missing or damaged. Start again without `resume=True`."
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +207,7 @@ def test_a_checkpoint_of_another_format_is_refused_by_name(tmp_path: Path, numbe
     (tmp_path / "manifest.json").write_text(f'{{"format": {number}}}')
     assert refusal(tmp_path) == (
         f"{tmp_path}/manifest.json: this file of the checkpoint has format {number}, and this version of Fencepost "
-        "reads format 2. Start afresh without `resume=True`, or continue with the version that wrote it."
+        "reads format 2. Start again without `resume=True`, or continue with the version that wrote it."
     )
 
 

@@ -176,11 +176,11 @@ def test_an_action_without_weight_never_happens() -> None:
         ({"left": 1}, "protocol 'grid' has no action 'left'. Did you mean 'rest'?"),
         (
             {"right": 70_000},
-            "action 'right' was given the weight 70000, which is out of range: write a whole number from 0 to 65535.",
+            "action 'right' has the weight 70000, which is out of range: write a whole number from 0 to 65535.",
         ),
         (
             {"right": 0, "down": 0, "rest": 0, "go-back": 0},
-            "every action was given the weight 0, so no walk could take a step: give one of them a weight.",
+            "every action has the weight 0, so no walk could take a step: give at least one action a positive weight.",
         ),
     ],
 )
@@ -373,7 +373,7 @@ def test_an_error_of_a_walk_is_told_beside_the_violations() -> None:
 
 
 def test_walks_that_are_too_long_are_refused() -> None:
-    with pytest.raises(UsageError, match="which are too long: ask for at most 1,000,000"):
+    with pytest.raises(UsageError, match="which is too long: request at most 1,000,000"):
         walker("grid").walk(0, 1, seed=0, depth=2_000_000)
 
 
