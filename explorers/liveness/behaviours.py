@@ -1,8 +1,8 @@
-"""Behaviours of a graph stored as rows: whether a fair one avoids `then`, and the cost of reaching it.
+"""Analysis of a graph stored as rows: whether a fair behaviour avoids `then`, and what it costs to reach `then`.
 
-Strong fairness is Streett's condition. Each round finds components (linear in the edges). Of a component that breaks a
-strong promise it keeps only the states that do not enable that promise; from then on no round breaks it again. So no
-state is examined in more rounds than there are strong promises, plus one.
+Strong fairness is Streett's condition. Each round computes the strongly connected components, in time linear in the
+edges. If a component breaks a strong promise, only its states that do not enable the promise are kept; no later round
+can break that promise there. So each state is examined in at most one round more than there are strong promises.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ WORD = 64
 
 @dataclass(frozen=True)
 class Rows:
-    """A graph of N states and E edges, by source: offsets (N + 1), targets (E), the class of each edge (E)."""
+    """A graph of N states and E edges, sorted by source: offsets (N + 1), targets (E), and each edge's class (E)."""
 
     offsets: Array
     targets: Array
@@ -37,10 +37,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class Terms:
-    """A question about a graph: which steps are fair and allowed, by class of edges, and what they cost.
+    """A question about a graph: for each class of edges, which steps are fair and allowed, and what they cost.
 
-    `masks` (classes, words) has a bit for each promise of an edge, `strong` (words) the strong promises. `costs` is by
-    class, `by_edge` by edge unless it is empty. A leads-to property has no `costs`.
+    `masks` (classes, words) has a bit for each promise that an edge is part of; `strong` (words) marks the strong
+    promises. `costs` is by class. If `by_edge` is not empty, it gives the costs by edge instead. A leads-to property
+    has no `costs`.
     """
 
     masks: Array
@@ -51,12 +52,13 @@ class Terms:
 
 
 class FairAnswer(NamedTuple):
-    """The answer to a question.
+    """The answer to a question about a graph.
 
-    The path is edges: from the state `begin`, with `when`, along `stem`, then around `loop` for ever.
+    The path consists of edges: from the state `begin`, in which `when` holds, along `stem`, and then around `loop`
+    forever.
 
-    `worst` and `best` are MOST_COST if the cost is at least that. `stuck`: there is no loop, as all steps may stop at
-    the end of the stem. `begin` is -1 without a path. `near` is as in `BehaviourFinding`.
+    `worst` and `best` are MOST_COST if the cost is at least that. `stuck` means that there is no loop, because all
+    steps may stop at the end of the stem. `begin` is -1 if there is no path. `near` is as in `BehaviourFinding`.
     """
 
     reach: Reach
@@ -69,10 +71,10 @@ class FairAnswer(NamedTuple):
 
 
 class Analysis:
-    """A question about a graph whose states have these marks (bits WHEN and THEN).
+    """A question about a graph whose states have these marks (the bits WHEN and THEN).
 
-    `begins` are the states with `when` and without `then`; `depth` is their number of steps from an initial state.
-    `pause` is called between parts of the work, and may raise to end it.
+    `begins` are the states in which `when` holds and `then` does not; `depth` is their number of steps from an initial
+    state. `pause` is called between parts of the work, and may raise an exception to end the analysis.
     """
 
     def __init__(
@@ -102,7 +104,7 @@ class Analysis:
         self.nodes = queue[:size].copy()
 
     def wrong(self) -> int | None:
-        """Return an edge that counts and has a negative cost, or None."""
+        """Return an edge between `when` and `then` whose cost is negative, or None."""
         costs = self.terms.costs
         below = np.flatnonzero(self.by_edge < 0)
         if costs is not None and (costs < 0).any():
@@ -112,10 +114,9 @@ class Analysis:
         return int(below[counts][0]) if counts.any() else None
 
     def run(self, refuse: Callable[[int], None] = lambda _: None) -> FairAnswer:
-        """Find a fair behaviour that avoids `then`, else a loop with a cost, else the most expensive path.
+        """Find a fair behaviour that avoids `then`, otherwise a loop with a cost, otherwise the most expensive path.
 
-        `refuse` is called with an edge whose cost is negative, if it counts: outside of behaviours between `when` and
-        `then` a step costs nothing.
+        `refuse` is called with an edge between `when` and `then` whose cost is negative. Other steps cost nothing.
         """
         wrong = self.wrong()
         if wrong is not None:
@@ -137,9 +138,7 @@ class Analysis:
         return self.dearest(inside, best)
 
     def fair_parts(self) -> Array | None:
-        """Return for each state the part that a fair behaviour may visit for ever, or -1; None if there is no such
-        part.
-        """
+        """Return for each state the part in which a fair behaviour may stay forever (or -1); None if there is none."""
         count = self.rows.states
         fair = np.full(count, -1, np.int32)
         component, order = np.full(count, -1, np.int32), np.zeros(count, np.int32)
@@ -155,7 +154,7 @@ class Analysis:
     # -- ways
 
     def stems(self, inside: Array) -> tuple[Array, Array]:
-        """Return each state's distance from an initial state, -1 outside the region, and its incoming edge."""
+        """Return each state's distance from an initial state (-1 outside the region) and its incoming edge."""
         depth = self.depth(self.begins)
         order = np.argsort(depth[self.begins], kind="stable")
         distance, via = np.full(self.rows.states, -1, np.int32), np.full(self.rows.states, -2, np.int64)
@@ -185,7 +184,7 @@ class Analysis:
         return FairAnswer(Reach.NEVER, None, best, begin, stem, self.around(fair, int(nearest)), near)
 
     def around(self, fair: Array, entry: int) -> tuple[int, ...]:
-        """Return edges from a state of a fair part back to it that fulfil every promise."""
+        """Return edges from a state of a fair part back to it that together fulfil every promise."""
         masks, strong = self.terms.masks, self.terms.strong
         own = np.flatnonzero(fair == fair[entry])
         pending = np.bitwise_or.reduce(self.enabled[own], axis=0)
@@ -203,7 +202,7 @@ class Analysis:
         return tuple(loop)
 
     def step(self, part: Array, at: int, goal: int, pending: Array, via: Array, loop: list[int]) -> tuple[Array, int]:
-        """Extend a loop until it fulfils a pending promise or reaches the goal; return its last state."""
+        """Extend a loop until it fulfils a pending promise or reaches the goal; return the loop's last state."""
         last = calls.walk(self.graph, self.fairness, part, (at, goal), pending, via)
         assert last >= 0, "a component is not connected"
         _, edges = self.chain(via, self.rows.source(last))
@@ -217,7 +216,7 @@ class Analysis:
         return None if found < 0 else found
 
     def dearest(self, inside: Array, best: int | None) -> FairAnswer:
-        """Return a loop with a cost, or else the most expensive path."""
+        """Return a loop with a cost, or otherwise the most expensive path."""
         count = self.rows.states
         component = np.full(count, -1, np.int32)
         found = calls.components(self.graph, self.nodes, inside, component, np.zeros(count, np.int32))

@@ -1,8 +1,8 @@
-"""Graphs of a liveness question: numbered steps, and the compiled kernels with their working memory.
+"""Graphs for a liveness question: numbered steps, and the compiled kernels with their working memory.
 
-A step is an action with the values of its parameters, so that a graph stores one number per edge. A message is
-identified by the fields that some fairness promise names, `each="m"` by all of them. `kernels.py` says what each kernel
-does, and what it returns.
+A step is an action together with the values of its parameters, so that a graph stores one number per edge. A message is
+identified by the fields that some fairness promise names; `each="m"` names all of them. `kernels.py` documents what
+each kernel does and returns.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -46,7 +46,7 @@ class StepMeaning(NamedTuple):
     values: Mapping[str, int]
 
     def of(self, name: str) -> tuple[int, ...]:
-        """Return the value of a parameter or message field, or those of all fields of a message."""
+        """Return the value of a parameter or message field; for a message, return those of all of its fields."""
         if name in self.values:
             return (self.values[name],)
         return tuple(value for key, value in self.values.items() if key.startswith(f"{name}."))
@@ -57,12 +57,12 @@ class TransitionIds:
     """Numbering of a machine's steps."""
 
     parts: Mapping[str, tuple[Part, ...]]
-    """Parts by action."""
+    """The parts of each action's numbers."""
     first: Mapping[str, int]
-    """The least number of each action."""
+    """The smallest number of each action."""
 
     def value(self, build: Builder, module: Module, action: Action, values: Mapping[Slot, Value]) -> Value:
-        """Return a step's number in compiled code, computed from the action's parameters."""
+        """Return the compiled code's number of a step, computed from the action's parameters."""
         slots = {slot.name: slot for slot in module.program.of(action).parameters}
         found = number(0)
         for part in self.parts[action.name]:
@@ -95,10 +95,10 @@ RADIX = 0x2545F4914F6CDD1D
 
 
 def hashed_ids_of(machine: Machine, layout: Layout) -> TransitionIds:
-    """Return a numbering of a machine's steps by their action's position and all of their arguments.
+    """Return a numbering of a machine's steps by action position and all arguments.
 
-    It does not depend on domains, so machines with other domains number their common steps alike. Different steps with
-    several arguments share a number with the probability of a hash collision.
+    The numbering does not depend on domains, so machines with different domains assign equal numbers to equal steps.
+    Steps with several arguments collide with the probability of a hash collision.
     """
     parts: dict[str, tuple[Part, ...]] = {}
     for item in machine.actions:
@@ -116,7 +116,7 @@ def _parts(machine: Machine, name: str, domain: Domain | InFlight, layout: Layou
 
 
 def transition_ids_of(machine: Machine, properties: tuple[Property, ...], layout: Layout) -> TransitionIds:
-    """Return a numbering of a machine's steps that distinguishes what these properties need."""
+    """Return a numbering of a machine's steps that distinguishes everything these properties need."""
     parts: dict[str, tuple[Part, ...]] = {}
     first: dict[str, int] = {}
     total = 0
@@ -147,21 +147,21 @@ def transition_ids_of(machine: Machine, properties: tuple[Property, ...], layout
         total += count
         if total > MOST:
             raise ModelError(
-                f"action {item.label}: its parameters and messages have more than 2**62 values, too many to tell its "
-                "steps apart for fairness: name the fields of the message that matter, as in each='m.to'."
+                f"action {item.label}: its parameters and messages have more than 2**62 values, too many to "
+                f"distinguish its steps for fairness: name the fields of the message that matter, as in each='m.to'."
             )
     return TransitionIds(parts, first)
 
 
 def _inner(build: Builder, value: Value, place: int) -> tuple[str, Memory]:
-    """Return the address and the type of a part of a message, by its place."""
+    """Return the address and type of a part of a message, by its position."""
     if isinstance(value.type, Struct):
         return build.field(value, list(value.type.fields)[place])
     return build.element(value, number(place))
 
 
 def _at(value: Any, way: tuple[int, ...]) -> int:
-    """Return the number at the end of a path in a message; 0 beyond the end of an array, as in compiled code."""
+    """Return the number at the end of a path in a message, or 0 beyond the end of an array, as compiled code does."""
     for place in way:
         if place >= len(value):
             return 0
@@ -197,10 +197,10 @@ Array = np.ndarray[Any, Any]
 
 
 class Graph:
-    """A graph and a question as kernel arguments: the addresses of its arrays, which it keeps alive.
+    """A graph and a question as kernel arguments: the addresses of arrays, which this object keeps alive.
 
-    By state `offsets` (and one more) and `marks`; by edge `targets`, `classes` and, if not empty, the cost `by_edge`;
-    by class whether it is `allowed`, and its cost.
+    For each state there are `offsets` (one more than states) and `marks`; for each edge `targets`, `classes` and, if
+    not empty, the cost `by_edge`; for each class whether it is `allowed`, and its cost.
     """
 
     def __init__(
@@ -215,8 +215,8 @@ class Graph:
 
 @dataclass(frozen=True)
 class Fairness:
-    """The promises of a graph: by class those that an edge is part of, which are strong, and by state which are
-    enabled.
+    """The promises of a graph: for each class, those that an edge is part of; which are strong; for each state, which
+    are enabled.
     """
 
     masks: Array
@@ -279,8 +279,8 @@ def stems(graph: Graph, inside: Array, begins: Array, depth: Array, distance: Ar
 
 
 def walk(graph: Graph, fairness: Fairness, part: Array, ends: tuple[int, int], pending: Array, via: Array) -> int:
-    """Return the last of the fewest edges between `ends`, or (-1) to one that fulfils a pending promise; -1 without
-    any.
+    """Return the last edge of a shortest walk between `ends`, or (-1) to one that fulfils a pending promise; -1 if none
+    exists.
     """
     queue = np.empty(max(2, len(part)), np.int32)
     queue[:2] = ends

@@ -23,7 +23,7 @@ from fencepost.model.language.interpreter import Path
 
 Array = np.ndarray[Any, Any]
 CHUNK = 1 << 16
-"""Edges whose costs are computed at a time: the rows on both sides of them are copied."""
+"""Number of edges whose costs are computed at a time. The rows on both sides of each edge are copied."""
 
 
 class Engine(Stoppable):
@@ -35,7 +35,7 @@ class Engine(Stoppable):
         self.search, self.properties, self.began = search, properties, began
 
     def judge(self, result: Result, order: tuple[Property, ...]) -> Result:
-        """Return the result with these properties judged, in `order`; any left when time runs out are undetermined."""
+        """Return the result with these properties judged, in `order`. If time runs out, the rest are undetermined."""
         if not result.complete:
             return with_behaviours(result, order, undetermined)
         found: dict[str, PropertyResult] = {}
@@ -59,7 +59,7 @@ class Engine(Stoppable):
 
     @property
     def compile_seconds(self) -> float:
-        """Seconds that compiling took."""
+        """Seconds spent on compiling."""
         return self.compiled.seconds if hasattr(self, "compiled") else 0.0
 
     def prepare(self) -> None:
@@ -94,13 +94,13 @@ class Engine(Stoppable):
         if MOST_COST in (answer.worst, answer.best):
             raise DomainError(
                 f"property {prop.name!r}: a path costs 2**63 - 1 or more, which the native engine cannot add up in 64 "
-                "bits. Keep costs small, or ask with `engine='plain'`."
+                f"bits. Keep costs small, or use `engine='plain'`."
             )
         path = self.path(prop, args, answer) if answer.begin >= 0 else None
         return BehaviourFinding(args, answer.reach, answer.worst, answer.best, path, not whens.any(), answer.near)
 
     def predicate(self, name: str) -> tuple[Any, Array]:
-        """Return a kernel of the properties, and a fresh check array for it."""
+        """Return a kernel of the properties, and a new check array for it."""
         kernels = self.compiled.predicates
         return getattr(kernels.module, name), kernels.checks(self.search.constants)
 
@@ -118,7 +118,7 @@ class Engine(Stoppable):
         return found
 
     def explain(self, prop: Property, key: Any, args: tuple[int, ...]) -> None:
-        """Raise the plain semantics' error for a check that failed natively."""
+        """Raise the error that the plain semantics gives for a check that failed in compiled code."""
         self.search.plain.says(prop, prop.behaviour.when, key, args)
         self.search.plain.says(prop, prop.behaviour.then, key, args)
 
@@ -130,7 +130,7 @@ class Engine(Stoppable):
     # -- questions
 
     def terms(self, number: int, prop: Property) -> Terms:
-        """Return which edges are fair, allowed, and have a cost, by class."""
+        """Return for each class of edges whether they are fair and allowed, and what they cost."""
         about, plain = prop.behaviour, self.search.plain
         gone = {item.name for item in about.without}
         numbers: dict[tuple[int, tuple[Any, ...]], int] = {}
@@ -161,7 +161,7 @@ class Engine(Stoppable):
         return Terms(masks, strong, allowed, np.array(by_class, np.int64))
 
     def costs(self, number: int) -> Array:
-        """Return the cost of each edge by the property's function; -1 for an error, which matters only if the edge
+        """Return each edge's cost by the property's function, or -1 for an error, which matters only if the edge
         counts.
         """
         cost, checks = self.predicate(f"cost_{number}")
@@ -183,7 +183,7 @@ class Engine(Stoppable):
         return before, self.graph.gather(self.rows.targets[edges].astype(np.int64))
 
     def check_failed(self, number: int, edge: int) -> int:
-        """Return the check that fails when an edge's cost is computed, 0 without one."""
+        """Return the check that fails while an edge's cost is computed, or 0."""
         cost, checks = self.predicate(f"cost_{number}")
         cost(checks, *self.both_sides(np.array([edge])), 1, self.c, np.empty(1, np.int64))
         return int(checks[0])
@@ -200,7 +200,7 @@ class Engine(Stoppable):
     # -- what is shown
 
     def path(self, prop: Property, args: tuple[int, ...], answer: FairAnswer) -> Path:
-        """Return the loop as a path that the plain semantics confirms."""
+        """Return the loop as a path that the plain semantics has confirmed."""
         prefix = self.search.way_to(self.graph.in_search(answer.begin))
         steps, states = list(prefix.steps), list(prefix.states)
         for edge in (*answer.stem, *answer.loop):
@@ -214,8 +214,8 @@ class Engine(Stoppable):
                     break
             else:
                 raise MismatchError(
-                    f"property {prop.name!r}: a path was found whose step {len(states)} the plain semantics cannot "
-                    "take. Carriers disagree: please report this."
+                    f"property {prop.name!r}: the plain semantics cannot take step {len(states)} of a path that the "
+                    f"engine found. The engines disagree: please report this."
                 )
         loop = None if answer.reach is Reach.BOUNDED else len(states) - 1 - len(answer.loop)
         made = Path(prefix.start, tuple(steps), tuple(states), loop)
@@ -224,7 +224,7 @@ class Engine(Stoppable):
     # -- limits
 
     def pause(self) -> None:
-        """Stop if time is over or a stop was requested."""
+        """Raise an exception if time is over or a stop was requested."""
         if self.stop_asked:
             raise Stopped(self.stop_asked)
         budget = self.search.options.budget
@@ -232,7 +232,7 @@ class Engine(Stoppable):
             raise Stopped(out_of_time(budget))
 
     def _limit_memory(self) -> None:
-        """Stop before the work if the graph will not fit in memory."""
+        """Stop before the work starts if the graph will not fit in memory."""
         search = self.search
         edges = search.generated - search.position.initial
         needed = search.store_bytes + PER_EDGE * edges + PER_STATE * search.distinct
@@ -246,4 +246,4 @@ class Engine(Stoppable):
 
 
 PER_EDGE, PER_STATE = 8, 120
-"""Most bytes of the graph and its analysis for each step and each state, with up to 64 promises."""
+"""Maximum memory in bytes of the graph and its analysis, per step and per state, with up to 64 promises."""

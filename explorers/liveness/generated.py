@@ -1,6 +1,7 @@
 """The graph of a finished search, and the code compiled for it: numbered steps, and predicates.
 
-The code is two modules: the machine's takes long to compile and serves all properties; the other is for the properties.
+The code consists of two modules. The machine's module takes long to compile and serves all properties; the other one
+contains the properties.
 """
 
 import math
@@ -51,7 +52,7 @@ class Compiled:
 
 
 def family(machine: Machine, properties: tuple[Property, ...]) -> tuple[Property, ...]:
-    """Return the properties to compile together: all of a known protocol, so that others need no compiling later."""
+    """Return the properties to compile together: all of a built-in protocol, so that none needs compiling later."""
     known = PROTOCOLS.get(machine.name)
     if known is None or known.machine is not machine:
         return properties
@@ -65,7 +66,7 @@ _WRITTEN: Shapes[tuple[Source, Source, TransitionIds]] = Shapes()
 def sources(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool
 ) -> tuple[Source, Source, TransitionIds]:
-    """Return the two modules that judging these properties needs, and the numbering of steps."""
+    """Return the two modules needed to judge these properties, and the numbering of steps."""
     properties = family(machine, properties)
 
     def write() -> tuple[Source, Source, TransitionIds]:
@@ -84,7 +85,7 @@ def sources(
 def prepare(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], watch: Watching, *, normalize: bool
 ) -> None:
-    """Compile what judging these properties needs, so that `compiled` is immediate after the search."""
+    """Compile what is needed to judge these properties, so that `compiled` returns at once after the search."""
     steps, predicates, _ = sources(machine, constants, properties, normalize=normalize)
     for what, source in (("the graph", steps), ("the conditions", predicates)):
         compile_watched(f"{what} of {machine.name}", constants, source, watch, begins=True)
@@ -98,7 +99,7 @@ def compiled(
     normalize: bool,
     searched: float = math.inf,
 ) -> Compiled:
-    """Return the code that judges these properties, cached or compiled now; `searched`: seconds of the search."""
+    """Return the code that judges these properties, cached or compiled now. `searched` are the search's seconds."""
     began = time.perf_counter()
     steps, predicates, codes = sources(machine, constants, properties, normalize=normalize)
     return Compiled(begin(steps, searched), begin(predicates, searched), codes, time.perf_counter() - began)
@@ -151,7 +152,7 @@ class Graph:
                     self._append(number, *piece)
         if self._edges != len(self.targets):
             raise MismatchError(
-                f"the search took {len(self.targets)} steps, its graph has {self._edges}. Please report this."
+                f"the search took {len(self.targets)} steps, but its graph has {self._edges}. Please report this."
             )
         self.codes = self.codes[: self._known].copy()
         return Rows(self.offsets, self.targets, self.classes)
@@ -173,7 +174,7 @@ class Graph:
         self._count[batch] = count
 
     def _append(self, batch: int, owner: int, first: int, last: int) -> None:
-        """Add the successors of a batch, ordered by state."""
+        """Add the successors of a batch, sorted by state."""
         count = self._count[batch]
         degrees, place = self._degrees[: last - first], self._place[:count]
         parents = self.search._buffers.parents[batch, :count] // np.uint32(self.search.owners)
@@ -183,7 +184,7 @@ class Graph:
         found = self._found[batch, :count]
         if count and found.min() < 0:
             raise MismatchError(
-                "a state of the finished search has a successor that the search never saw. Please report this."
+                "a state of the finished search has a successor that the search never reached. Please report this."
             )
         numbers = np.empty(count, np.int32)
         done = 0
@@ -218,7 +219,7 @@ class Graph:
         return owner + (number - int(self.bases[owner])) * self.search.owners
 
     def parents(self) -> Array:
-        """Return for each state the one from which it was first reached, -1 for an initial one."""
+        """Return for each state the state from which it was first reached, or -1 for an initial state."""
         found = np.empty(int(self.bases[-1]), np.int32)
         for owner, part in enumerate(self.search.partitions):
             raw = part.parents[: part.count]
@@ -236,17 +237,16 @@ class Graph:
 
 
 MIXED = np.uint64(0x9E3779B97F4A7C15)
-"""Factors of a successor's hash and of its step's number, so that a step back hashes differently."""
+"""Factors of a successor's hash and of its step's number, chosen so that the reverse step has another hash."""
 
 
 def digest_of(
     machine: Machine, constants: Constants, kernels: Kernels, names: tuple[str, ...], blocks: Iterable[Array],
     normalize: bool,  # noqa: FBT001 (as a search has it)
 ) -> int:  # fmt: skip
-    """Return the sum modulo 2^64 of the hashes of states and of their steps by these actions, independent of order.
+    """Return the sum modulo 2^64 of the hashes of states and of their steps by these actions, in any order.
 
-    An action counts by its position among the names, a step with all of its arguments. `kernels` are those of the
-    search.
+    An action is identified by its position among the names, a step by all of its arguments. `kernels` are the search's.
     """
     some = replace(machine, actions=tuple(machine.action(name) for name in names))
     steps = _numbered(some, constants, normalize=normalize) if names else kernels

@@ -1,13 +1,13 @@
 """Kernels on a graph stored as rows: reachability, components and their fairness, and the shortest, most expensive and
-cheapest paths. All are linear in the edges but for one heap.
+cheapest paths. All are linear in the edges, except for one that uses a heap.
 
-A graph of N states and E edges is `offsets` (N + 1), `targets` (E) and `classes` (E): the edges from state v are those
-from offsets[v] to offsets[v + 1]. The class of an edge says which promises of fairness it is part of (`masks`, as bits
-in W words) and whether it is `allowed`. `group` is -1 outside of the examined part; only edges inside one group count.
-Kernels get graphs and promises as addresses of arrays.
+A graph of N states and E edges consists of `offsets` (N + 1), `targets` (E) and `classes` (E): the edges from state v
+are at offsets[v] to offsets[v + 1] - 1. An edge's class determines which fairness promises it is part of (`masks`, as
+bits in W words) and whether it is `allowed`. `group` is -1 for states that are not examined; only edges within one
+group count. Kernels take graphs and promises as addresses of arrays.
 
-`calls.py` gives the kernels working memory: `queue` and `trail` hold all states. `explorers/native/llvm/` translates
-this text.
+`calls.py` provides the kernels' working memory: `queue` and `trail` have room for all states. `explorers/native/llvm/`
+translates this text.
 """
 # mypy: ignore-errors
 
@@ -19,21 +19,21 @@ from fencepost.explorers.native.llvm.types import helper, i32s, i64s, kernel, u8
 FAIR, BROKEN, UNFAIR = 0, 1, 2
 FAR = 1 << 62
 MOST_COST = 0x7FFFFFFFFFFFFFFF
-"""The largest number of 64 bits; it stands for every cost that is as large or larger."""
+"""The largest 64-bit number, which stands for every cost that is at least as large."""
 OFFSETS, TARGETS, CLASSES, ALLOWED, MARKS, COSTS, BY_EDGE, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
-"""Addresses of a graph's arrays: `marks` of its states, costs by class and by edge, and the number of edges with a
-cost."""
+"""Addresses of a graph's arrays, with `marks` by state, costs by class and by edge, and the number of edges with a "
+"cost."""
 MASKS, ENABLED, STRONG, HAPPENS, SOMEWHERE, EVERYWHERE, VERDICTS, FIRST, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""Addresses of the arrays of promises: by class, by state, in words, four by component; the first number, and the
-words."""
+"""Addresses of the arrays of promises: by class, by state, in words, and four by component; then the first component's
+number, and the number of words."""
 
 
 @kernel
 def intern(codes: I64s, done: I64, out: I32s, keys: I64s, numbers: I32s, known: I64s, counts: I64s) -> None:
-    """Number codes in the order of their first appearance, from position `done` on, until the table is half full.
+    """Number codes in order of first appearance, starting at position `done`, until the table is half full.
 
-    `keys` and `numbers` are a table with open addressing, its length a power of two, `keys` -1 where it is empty;
-    `known` gets the codes by number. `counts` = [codes known, codes numbered].
+    `keys` and `numbers` form a table with open addressing, whose length is a power of two; empty slots have the key -1.
+    `known` receives the codes by number. `counts` = [codes known, codes numbered].
     """
     last = np.uint64(len(keys) - 1)
     for n in range(done, len(codes)):
@@ -54,7 +54,7 @@ def intern(codes: I64s, done: I64, out: I32s, keys: I64s, numbers: I32s, known: 
 
 @kernel
 def by_source(parents: U32s, first: I64, count: I64, degrees: I64s, starts: I64s, place: I64s) -> None:
-    """Write the number of successors of each of `count` states, and each successor's position in a stable order by
+    """Write the number of successors of each of `count` states, and each successor's position in a stable sort by
     state.
     """
     for n in range(len(degrees)):
@@ -72,10 +72,10 @@ def by_source(parents: U32s, first: I64, count: I64, degrees: I64s, starts: I64s
 
 @kernel
 def reach(graph: I64s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s, count: I64) -> I64:
-    """Find the region: from the `count` states in `queue`, through allowed edges and states without `then`.
+    """Find the region: from the `count` states in `queue`, through allowed edges and states in which `then` fails.
 
-    `group` becomes 0 inside. `enabled` gets the promises of each state's allowed edges to other states. The region is
-    left in `queue`; its size is returned.
+    `group` becomes 0 inside the region. `enabled` receives the promises of each state's allowed edges to other states.
+    On return, `queue` contains the region; its size is returned.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, marks = u8s(graph[ALLOWED], 0), u8s(graph[MARKS], 0)
@@ -162,9 +162,9 @@ def components(graph: I64s, nodes: I32s, group: I32s, component: I32s, order: I3
 def promises(graph: I64s, judging: I64s, nodes: I32s, component: I32s, group: I32s, found: I64, fair: I32s) -> I64:
     """Judge components: write to `fair` the number of those that fulfil every promise, and to `group` the rest.
 
-    Of a component that breaks a strong promise, the states that do not enable it form a new group; they move to the
-    front of `nodes`, and their number is returned. All others get -1. `happens` and `somewhere` are zero for each
-    component, `everywhere` is all bits, `verdicts` are FAIR.
+    If a component breaks a strong promise, its states that do not enable the promise form a new group; they move to the
+    front of `nodes`, and their number is returned. All other states get -1. On entry, `happens` and `somewhere` are
+    zero for each component, and `everywhere` has all bits set. `verdicts` are FAIR.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     words = judging[WORDS]
@@ -210,13 +210,13 @@ def promises(graph: I64s, judging: I64s, nodes: I32s, component: I32s, group: I3
 
 @helper
 def total(cost, rest):
-    """Return the sum of two costs, at most MOST_COST."""
+    """Return the sum of two costs, capped at MOST_COST."""
     return MOST_COST if cost > MOST_COST - rest else cost + rest
 
 
 @kernel
 def depths(parents: I32s, wanted: I32s, depth: I32s, trail: I32s) -> None:
-    """Write the number of steps from an initial state to each wanted state along `parents` (-1 for an initial one)."""
+    """Write the number of steps from an initial state to each wanted state along `parents` (-1 if initial)."""
     for n in range(len(wanted)):
         v, steps = wanted[n], 0
         while v >= 0 and depth[v] < 0:
@@ -233,9 +233,9 @@ def depths(parents: I32s, wanted: I32s, depth: I32s, trail: I32s) -> None:
 def stems(
     graph: I64s, inside: I32s, begins: I32s, depth: I32s, distance: I32s, via: I64s, queue: I32s
 ) -> None:
-    """Write the fewest steps from an initial state through one of `begins` to each state inside, and its incoming edge.
+    """Write for each state inside its incoming edge, and the fewest steps from an initial state through a begin.
 
-    `begins` are in the order of their `depth`; `via` is -1 for a begin itself.
+    `begins` are sorted by `depth`; `via` is -1 for a state of `begins`.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)
@@ -268,11 +268,12 @@ def stems(
 
 @kernel
 def walk(graph: I64s, part: I32s, masks: U64ss, enabled: U64ss, pending: U64ss, via: I64s, queue: I32s) -> I64:
-    """Find the fewest edges inside a part from queue[0] that end at queue[1], or (-1) fulfil a pending promise.
+    """Find the fewest edges inside a part from queue[0] that end at queue[1] or, if that is -1, fulfil a pending
+    promise.
 
-    `pending` has a row for the pending promises, and one for the weak ones among all. An edge fulfils the promises that
-    it is part of, a state the weak ones that it does not enable. Returns the last edge; `via` leads back from its
-    source, or -1.
+    `pending` has one row for the pending promises and one for the weak ones among all. An edge fulfils the promises
+    that it is part of; a state fulfils the weak ones that it does not enable. Returns the last edge, or -1; `via` leads
+    back from its source.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)
@@ -324,8 +325,7 @@ def spin(graph: I64s, nodes: I32s, component: I32s, inside: I32s, distance: I32s
 def dearest(graph: I64s, nodes: I32s, component: I32s, worst: I64s) -> None:
     """Write for each component the cost of the most expensive path from it to `then`, or -1.
 
-    `nodes` are ordered by component, so that a component comes after those that it leads to. Inside a component no edge
-    has a cost.
+    `nodes` are sorted so that each component comes after those that it leads to. Inside a component no edge has a cost.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)
@@ -346,7 +346,7 @@ def dearest(graph: I64s, nodes: I32s, component: I32s, worst: I64s) -> None:
 
 @kernel
 def dear_way(graph: I64s, component: I32s, worst: I64s, start: I64, via: I64s, queue: I32s) -> I64:
-    """Find the fewest edges from `start` to `then` among the most expensive paths; return the last one."""
+    """Find, among the most expensive paths from `start` to `then`, one with the fewest edges; return its last edge."""
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)
     priced = graph[PRICED]
@@ -389,7 +389,7 @@ def push(spent, states, count, cost, state):
 
 @helper
 def pop(spent, states, count):
-    """Pop the first state of a heap of `count`: the last one sinks from its place."""
+    """Pop the first state of a heap of `count`; the last one takes its place and sinks."""
     cost, state = spent[count - 1], states[count - 1]
     at, below = 0, 1
     while below < count - 1:
@@ -407,9 +407,9 @@ def pop(spent, states, count):
 
 @kernel
 def cheapest(graph: I64s, begins: I32s, done: U8s, spent: I64s, states: I32s) -> I64:
-    """Return the least cost of a path from one of `begins` to `then` (Dijkstra), or -1.
+    """Return the lowest cost of a path from one of `begins` to `then` (Dijkstra's algorithm), or -1.
 
-    `done` is zero for all states; `spent` and `states` are a heap, with capacity for all of `begins` and all edges.
+    On entry, `done` is zero for all states. `spent` and `states` form a heap with room for `begins` and all edges.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)

@@ -1,4 +1,4 @@
-"""The reference: leads-to and at-most on the plain semantics and networkx, short enough to be checked by reading."""
+"""The reference for leads-to and at-most: plain semantics and networkx, short enough to be checked by reading."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ def _is_at(place: Key, at: Key, _: "Edge") -> bool:
 
 
 class Edge(NamedTuple):
-    """A step inside the region, or from it into a state with `then`."""
+    """A step inside the region, or from it to a state in which `then` holds."""
 
     step: Step
     after: Key
@@ -35,14 +35,14 @@ class Edge(NamedTuple):
 
 @dataclass
 class Region:
-    """The states between `when` and `then`: reached from a `when` without `then`, by steps that are not excluded."""
+    """The states between `when` and `then`: reached from a state with `when` and without `then`, by included steps."""
 
     begins: list[Key]
     edges: dict[Key, list[Edge]] = field(default_factory=dict)
     enabled: dict[Key, frozenset[Instance]] = field(default_factory=dict)
 
     def components(self, states: set[Key] | None = None) -> list[set[Key]]:
-        """Return the strongly connected components of the steps between these states, or between all."""
+        """Return the strongly connected components of the steps between these states, or between all states."""
         from networkx import DiGraph, strongly_connected_components
 
         found: DiGraph[Key] = DiGraph()
@@ -54,7 +54,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Way:
-    """Steps from an initial state, and steps that then repeat for ever."""
+    """Steps from an initial state, followed by steps that repeat forever."""
 
     start: Key
     stem: tuple[Step, ...] = ()
@@ -135,7 +135,7 @@ class Reference:
     # -- fair behaviours that stay in the region
 
     def fair_parts(self) -> Iterator[set[Key]]:
-        """Yield all sets of states that a fair behaviour may visit for ever."""
+        """Yield all sets of states in which a fair behaviour may stay forever."""
         waiting = self.region.components()
         while waiting:
             part = waiting.pop()
@@ -151,7 +151,7 @@ class Reference:
                 yield part
 
     def lassos(self) -> Iterator[Way]:
-        """Yield a path to each state where all steps may stop, and to each part with a loop in it."""
+        """Yield a path to each state at which all steps may stop, and to each part that has a loop."""
         stems = self.stems
         yield from (stems[key] for key in self.region.edges if not self.region.enabled[key])
         for part in self.fair_parts():
@@ -159,7 +159,7 @@ class Reference:
             yield stems[entry].around(self.around(part, entry))
 
     def around(self, part: set[Key], entry: Key) -> tuple[Step, ...]:
-        """Return steps from a state back to it that fulfil every promise."""
+        """Return steps from a state back to it that together fulfil every promise."""
         open_promises = frozenset().union(*(self.region.enabled[key] for key in part))
         loop: list[Step] = []
         at = entry
@@ -174,14 +174,14 @@ class Reference:
         return tuple(loop)
 
     def kept(self, left: set[Instance], key: Key, edge: Edge) -> bool:
-        """Return whether a step to a state fulfils one of these promises: it takes part, or disables a weak one."""
+        """Return whether a step fulfils one of these promises, by taking part in it or by disabling a weak one."""
         return any(
             item in edge.promises or (not self.strong[item[0]] and item not in self.region.enabled[key])
             for item in left
         )
 
     def walk(self, part: set[Key], start: Key, wanted: Callable[[Key, Edge], bool]) -> tuple[list[Edge], Key]:
-        """Return the fewest steps inside a part that end as wanted, and the state after them."""
+        """Return the fewest steps inside a part to a wanted state, and that state."""
         ways: dict[Key, list[Edge]] = {start: []}
         waiting = [start]
         for key in waiting:
@@ -193,12 +193,12 @@ class Reference:
                 if edge.after not in ways:
                     ways[edge.after] = [*ways[key], edge]
                     waiting.append(edge.after)
-        raise AssertionError(f"no such step in a part of {len(part)} states")
+        raise AssertionError(f"there is no such step in a part of {len(part)} states")
 
     # -- costs
 
     def spins(self) -> Iterator[Way]:
-        """Yield a path to each loop of the region that has a cost, and around it."""
+        """Yield a path to each loop in the region that has a cost, and once around it."""
         stems = self.stems
         for part in self.region.components():
             for key in part:
@@ -222,7 +222,7 @@ class Reference:
         return found
 
     def dearest(self, worst: Mapping[Key, int], most: int) -> Way:
-        """Return the path with the fewest steps among the most expensive."""
+        """Return, among the most expensive paths, the one with the fewest steps."""
         prefixes = self.prefixes
         begin = min((key for key in self.region.begins if worst[key] == most), key=lambda key: len(prefixes[key]))
         ways: dict[Key, tuple[Step, ...]] = {begin: ()}
@@ -252,7 +252,7 @@ class Reference:
 
     @cached_property
     def stems(self) -> dict[Key, Way]:
-        """The fewest steps to each state of the region, from an initial state and through one with `when`."""
+        """The fewest steps from an initial state, through a state with `when`, to each state of the region."""
         found: dict[Key, Way] = {}
         order = count()
         waiting = [(len(self.prefixes[key]), next(order), self.prefixes[key], key) for key in self.region.begins]
@@ -284,9 +284,9 @@ class BehaviourFinding(NamedTuple):
     best: int | None
     path: Path | None
     vacuous: bool
-    """No reachable state has `when`."""
+    """`when` holds in no reachable state."""
     near: int = 0
-    """The fewest steps from an initial state through one with `when` to the start of the finding: the nearest state
+    """The fewest steps from an initial state, through one with `when`, to the start of the finding: the nearest state
     that a fair behaviour may visit for ever, the nearest step with a cost in a loop, or the nearest state with the
     worst cost."""
 
@@ -295,10 +295,10 @@ _WORSE = (Reach.NEVER, Reach.UNBOUNDED, Reach.BOUNDED)
 
 
 def summary(prop: Property, constants: Constants, findings: list[BehaviourFinding]) -> PropertyResult:
-    """Return the verdict of the worst combination; among equals the nearest, then the first in declared order.
+    """Return the verdict of the worst combination. Ties go to the nearest finding, then to the first declared.
 
-    The nearest one depends on the graph alone, so every engine names the same combination. The length of an engine's
-    loop is not returned, as the loop need not be the shortest.
+    Which finding is nearest depends on the graph alone, so every engine names the same combination. The loop's length
+    is not compared, because an engine's loop need not be the shortest.
     """
     chosen = min(
         findings,
@@ -306,7 +306,7 @@ def summary(prop: Property, constants: Constants, findings: list[BehaviourFindin
         default=BehaviourFinding((), Reach.BOUNDED, 0, 0, None, vacuous=True),
     )
     vacuous = all(item.vacuous for item in findings)
-    note = "no reachable state satisfies `when`, so this says nothing" if vacuous else ""
+    note = "no reachable state satisfies `when`, so the property is vacuous" if vacuous else ""
     values = {name: value for (name, _), value in zip(prop.behaviour.params, chosen.args, strict=False)}
     if prop.kind is Kind.LEADS_TO:
         verdict = Verdict.HOLDS if chosen.reach is Reach.BOUNDED else Verdict.VIOLATED
@@ -326,7 +326,7 @@ def summary(prop: Property, constants: Constants, findings: list[BehaviourFindin
 def with_behaviours(
     result: Result, properties: tuple[Property, ...], judge: Callable[[Property], PropertyResult]
 ) -> Result:
-    """Return the result with the properties of behaviours judged too, in the requested order.
+    """Return the result with the properties of behaviours also judged, in the requested order.
 
     They are judged on the graph of all states; if the search is unfinished they are undetermined.
     """
@@ -343,9 +343,9 @@ def with_behaviours(
 def beside_error(
     error: DomainError, result: Result, properties: tuple[Property, ...], known: Mapping[str, PropertyResult]
 ) -> Result:
-    """Return the result with the `known` properties and the error of a property of behaviours that comes after them.
+    """Return the result with the `known` properties and the error that a property of behaviours raised after them.
 
-    Raises the error if nothing is violated.
+    If nothing is violated, raise the error.
     """
     found = {item.name: undetermined(item) for item in properties}
     found |= {item.name: item for item in result.properties} | dict(known)

@@ -1,6 +1,6 @@
-"""Whether a path shows a violation of a property of behaviours, read literally on the plain semantics.
+"""Check whether a path shows a violation of a property of behaviours, read literally on the plain semantics.
 
-Every engine's finding is checked here before it is shown, and so is every trace file that is replayed.
+Every engine's finding is checked here before it is shown, and so is every replayed trace file.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,21 +16,21 @@ from fencepost.model.language.interpreter import Interpreter, Path, Step, Transi
 from fencepost.model.language.records import Key, Scalar, fields
 
 Instance = tuple[int, tuple[Any, ...]]
-"""One promise of fairness: its position in `fair`, and the values of its `each`."""
+"""One fairness promise: its position in `fair`, and the values of its `each`."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """From the state at `begin`, `then` is never reached (NEVER), or the path there has this cost."""
+    """Violation on a path: from the state at `begin`, `then` is never reached (NEVER), or is reached at this cost."""
 
     begin: int
     reach: Reach
     cost: int = 0
-    """The cost of the steps from `begin` to the end of the path; of a loop, one round."""
+    """The cost of the steps from `begin` to the end of the path, or of one round of a loop."""
 
 
 def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transition], before: Key) -> set[Instance]:
-    """Return the promises of the steps from a state: those steps that change it and are not excluded."""
+    """Return the promises of the steps from a state: steps that change the state and are not excluded."""
     gone = {item.name for item in prop.behaviour.without}
     found: set[Instance] = set()
     for transition in transitions:
@@ -44,7 +44,7 @@ def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transiti
 
 
 def every_instance(plain: Interpreter, fair: Fairness) -> list[tuple[Any, ...]]:
-    """Return the values of `each` for which a promise is made; none if it is about each message."""
+    """Return the values of `each` for which a promise is made. The result is empty if each message has a promise."""
     every: dict[tuple[Any, ...], None] = {}
     for action in fair.actions:
         found = [(item, _domain_of(plain, action, item)) for item in fair.each]
@@ -54,7 +54,7 @@ def every_instance(plain: Interpreter, fair: Fairness) -> list[tuple[Any, ...]]:
 
 
 def of_which(plain: Interpreter, fair: Fairness, values: tuple[Any, ...]) -> str:
-    """Return the values of `each` as a trace shows them: `leader=1, m.kind=vote`."""
+    """Return the values of `each` in a trace's notation: `leader=1, m.kind=vote`."""
     pairs = zip(fair.each, values, strict=True)
     return ", ".join(
         f"{item}={plain.show_argument(_domain_with(plain, fair, item, value), value)}" for item, value in pairs
@@ -62,7 +62,7 @@ def of_which(plain: Interpreter, fair: Fairness, values: tuple[Any, ...]) -> str
 
 
 def _domain_with(plain: Interpreter, fair: Fairness, item: str, value: Any) -> Domain | InFlight:
-    """Return the domain of a parameter or field in the first action of a group that has the value."""
+    """Return the domain of a parameter or field in the first of a group's actions that has the value."""
     found = [_domain_of(plain, action, item) for action in fair.actions]
     for domain in found:
         if isinstance(domain, InFlight):
@@ -74,7 +74,7 @@ def _domain_with(plain: Interpreter, fair: Fairness, item: str, value: Any) -> D
 
 
 def _domain_of(plain: Interpreter, action: Action, item: str) -> Domain | InFlight:
-    """Return the domain of a parameter, or of a message field, by which promises are distinguished."""
+    """Return the domain of a parameter or message field that distinguishes promises."""
     param, _, field = item.partition(".")
     domain = dict(action.params)[param]
     if not field:
@@ -86,7 +86,7 @@ def _domain_of(plain: Interpreter, action: Action, item: str) -> Domain | InFlig
 
 
 def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path) -> Shown | str:
-    """Return how a path violates a leads-to or at-most property, or as text why it does not."""
+    """Return how a path violates a leads-to or at-most property, or a text that says why it does not."""
     about = prop.behaviour
     whens = [
         number == 0 if about.when is None else plain.says(prop, about.when, key, args)
@@ -98,9 +98,9 @@ def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path)
     last = len(path.states) - 1
     costs_end = path.loop is None and prop.kind is Kind.AT_MOST
     if path.loop is None and not costs_end:
-        return "it has no loop, and what comes after its end is not known"
+        return "it has no loop, and its continuation is unknown"
     if path.loop is not None and path.states[path.loop] != path.states[last]:
-        return "its loop does not close: the last state differs from the one at which the loop begins"
+        return "its loop is not closed: the last state differs from the state where the loop begins"
     first = max(
         [number + 1 for number in left_out]
         + [number + 1 for number in range(last + (not costs_end)) if thens[number]]
@@ -108,14 +108,14 @@ def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path)
     )
     begin = next((number for number in range(first, last + 1) if whens[number]), None)
     if begin is None:
-        return "there is no state with `when` after which neither `then` holds nor an action happens that is left out"
+        return "no state satisfies `when` such that afterwards `then` does not hold and no excluded action happens"
     if path.loop is not None and any(number >= path.loop for number in left_out):
-        return "an action happens in the loop that is left out"
+        return "an excluded action happens in the loop"
     if path.loop is not None and any(thens[path.loop :]):
         return "`then` holds in the loop"
     if costs_end:
         if not thens[last]:
-            return "`then` does not hold at its end"
+            return "`then` does not hold in its last state"
         return Shown(begin, Reach.BOUNDED, sum(_costs(plain, prop, path, begin)))
     assert path.loop is not None
     unfair = _unfair(plain, prop, path, path.loop)
@@ -126,7 +126,7 @@ def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path)
 
 
 def _unfair(plain: Interpreter, prop: Property, path: Path, loop: int) -> str:
-    """Return which promise the loop breaks, as text; empty if it fulfils all."""
+    """Return which promise the loop breaks, as text, or an empty string."""
     happened: set[Instance] = set()
     for before, step in zip(path.states[loop:], path.steps[loop:], strict=False):
         happened |= instances(plain, prop, [plain.apply(before, step)], before)
@@ -149,7 +149,7 @@ def _costs(plain: Interpreter, prop: Property, path: Path, first: int) -> Iterat
 
 
 def retrace(plain: Interpreter, start: Key, steps: Iterable[Step], loop: int | None) -> Path:
-    """Return the path of these steps on the plain semantics."""
+    """Return the path that these steps take on the plain semantics."""
     states, taken = [start], tuple(steps)
     for step in taken:
         states.append(plain.apply(states[-1], step).after)
@@ -159,15 +159,16 @@ def retrace(plain: Interpreter, start: Key, steps: Iterable[Step], loop: int | N
 def confirmed(
     plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path, reach: Reach, cost: int | None
 ) -> Path:
-    """Return the path of an engine's finding; raise MismatchError if it does not show the finding."""
+    """Return the path of an engine's finding; raise MismatchError if the path does not show the finding."""
     found = shown(plain, prop, args, path)
     if isinstance(found, str):
         raise MismatchError(
-            f"property {prop.name!r}: a behaviour was found that does not show it: {found}. Please report this."
+            f"property {prop.name!r}: the behaviour that was found does not show a violation: {found}. Please report "
+            f"this."
         )
     if found.reach is not reach or (cost is not None and found.cost != cost):
         raise MismatchError(
-            f"property {prop.name!r}: the engine says {reach} {cost}, the plain semantics {found.reach} "
+            f"property {prop.name!r}: the engine reports {reach} {cost}, but the plain semantics {found.reach} "
             f"{found.cost}. Please report this."
         )
     return path

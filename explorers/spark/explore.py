@@ -1,9 +1,9 @@
-"""Exhaustive breadth-first search on Spark: native until a level is worth sharing, then level by level.
+"""Exhaustive breadth-first search on Spark: native until a level is worth distributing, then level by level.
 
 Each level is one job. A partition expands its share of the level (a block of the store), sends each successor to the
 partition that owns it, and keeps the new ones as its block of the next level. Between two jobs all state is in the
-store and the manifest: Spark's lineage is never longer than one level, a lost executor rebuilds its mapped partitions
-from the blocks, and a new driver continues from the manifest.
+store and the manifest. So Spark's lineage is never longer than one level, a replacement for a lost executor rebuilds
+its mapped partitions from the blocks, and a new driver continues from the manifest.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ class Explore:
     handover: int
     tell: Callable[[Progress], None] | None = None
     summed: verdict.Summed | None = None
-    """Actions whose steps enter the digest of a complete search; None if no digest is requested."""
+    """Actions whose steps are part of a complete search's digest; None if no digest is requested."""
 
     def run(self, start: Callable[[], AbstractContextManager[SparkContext]]) -> verdict.Result:
-        """Search until every state is reached or a limit stops it. Spark starts when it is needed."""
+        """Search until every state is reached or a limit stops the search. Spark is started only when it is needed."""
         _require_kinds(self.properties)
         temporary = "" if self.options.checkpoint else tempfile.mkdtemp(prefix="fencepost-levels-")
         store = Store(self.options.checkpoint or temporary)
@@ -101,7 +101,7 @@ class Explore:
                 if self.options.cross_check != 0 and not result.problems:
                     result = replace(result, cross_check=cross_check(native, result, self.options.cross_check))
                 result = digested(native, result, self.summed)
-                note = "the search was over before a level was large enough for Spark: it ran on the driver alone"
+                note = "no level of the search was large enough for Spark, so it ran on the driver alone"
                 if self.options.checkpoint and not result.complete:
                     note = f"{note}, and no checkpoint was written"
                 return replace(result, engine="spark", notes=(*result.notes, note))
@@ -169,13 +169,13 @@ class Explore:
             answers = exchange.run(partial(tasks.send, work), partial(tasks.receive, work))
             return [pickle.loads(answer) for answer in answers]  # noqa: S301 (from our own tasks)
         except Exception as error:
-            kept = "With `checkpoint=DIR` what was searched before it would be kept."
+            kept = "With `checkpoint=DIR` the search up to that level would be kept."
             if self.options.checkpoint:
-                kept = f"The search before it is saved in {work.store}; `resume=True` continues from there."
+                kept = f"The search up to that level is saved in {work.store}; `resume=True` continues from there."
             raise UsageError(f"a Spark job failed at level {work.level}: {first_cause(str(error))} {kept}") from error
 
     def _take(self, manifest: Manifest, answers: list[Received], native: Search) -> None:
-        """Add a level's answers to the manifest; first raise the error that a partition met, if any."""
+        """Add the answers of a level to the manifest, unless a partition met an error, which is raised first."""
         for answer in answers:
             if answer.message or answer.expanded.message:
                 raise UsageError(answer.expanded.message or answer.message)
@@ -184,7 +184,7 @@ class Explore:
                 explain(native, np.frombuffer(share.failed, native.layout.dtype), {*manifest.found, *share.decided})
                 blame(native, share.code)
         if sorted(answer.partition for answer in answers) != list(range(manifest.partitions)):
-            raise MismatchError("a level of the search on Spark did not answer for every partition.")
+            raise MismatchError("some partitions did not answer in a level of the search on Spark.")
         for answer in answers:
             expanded = answer.expanded
             manifest.fired = [one + other for one, other in zip(manifest.fired, expanded.fired, strict=True)]
@@ -214,19 +214,19 @@ class Explore:
 
 
 def _require_kinds(properties: tuple[Property, ...]) -> None:
-    """Raise UsageError for properties that need the whole graph of states, which no process holds."""
+    """Raise UsageError for properties that need the whole graph of states, which no single process holds."""
     far = [item.name for item in properties if item.kind not in (Kind.ALWAYS, Kind.STEP, Kind.SOMETIMES)]
     near = [item.name for item in properties if item.name not in far]
     if far:
         instead = f", and name the others here, such as `only={near[:3]}`" if near else ""
         raise UsageError(
-            f"the spark engine judges states and steps, not whole behaviours ({', '.join(far)}): "
+            f"the spark engine judges states and steps but not whole behaviours ({', '.join(far)}): "
             f"use the native engine{instead}."
         )
 
 
 def _clean(context: SparkContext, run: str) -> None:
-    """Remove the mapped partitions of a search from every host that can be reached."""
+    """Remove a search's mapped partitions from every host that can be reached."""
 
     def clean(numbers: Iterator[int]) -> Iterator[Any]:
         del numbers
@@ -242,7 +242,7 @@ Array = np.ndarray[Any, Any]
 
 
 def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
-    """Write a search that stands between two levels as blocks: one for all earlier levels, one for the newest."""
+    """Write a search that is between two levels as blocks: one for all earlier levels, one for the newest."""
     position = native.settle()
     to = [tasks.targets(part.all_hashes()[: part.count], partitions) for part in native.partitions]
     places = [_places(found, partitions) for found in to]
@@ -283,7 +283,7 @@ def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
 
 
 def _places(to: Array, partitions: int) -> Array:
-    """Return for each state of an owner its position among those that go to the same partition."""
+    """Return for each state of an owner its position among the states that go to the same partition."""
     order = np.argsort(to, kind="stable")
     sizes = np.bincount(to, minlength=partitions)
     places = np.empty(len(to), np.int64)
@@ -309,7 +309,7 @@ def _block(
 
 
 REMEMBERED = 8
-"""Blocks kept in memory while traces are rebuilt."""
+"""Number of blocks kept in memory while traces are rebuilt."""
 
 
 def result_of(native: Search, store: Store, manifest: Manifest, why: str, workers: int) -> verdict.Result:
@@ -361,7 +361,7 @@ class _Trails:
         self.block = block
 
     def to(self, state: State) -> list[Key]:
-        """Return the states on the path to a state, the initial one first."""
+        """Return the states on the path to a state, starting with the initial one."""
         level, partition, number = state
         keys: list[Key] = []
         while True:
@@ -375,7 +375,7 @@ class _Trails:
             level = max(self.base, level - 1)
 
     def _holding(self, level: int, partition: int, number: int) -> tuple[int, Block]:
-        """Return the block with a state of `level`, or of an earlier level that shares its block."""
+        """Return the block that contains the states of `level`, possibly together with other levels."""
         for candidate in range(level, self.base - 1, -1):
             block = self.block(candidate, partition)
             owner, local = number % len(block.firsts), number // len(block.firsts)
@@ -385,7 +385,7 @@ class _Trails:
 
 
 class _Blocks:
-    """The expanded states of a search on Spark, for its cross-check: partitions look them up in their blocks."""
+    """The expanded states of a search on Spark, for its cross-check. Partitions look states up in their blocks."""
 
     first_chunk = 64
 

@@ -1,8 +1,8 @@
 """The states of one Spark partition, in files that every Python process of an executor maps into memory.
 
 Spark gives a task to any of an executor's Python processes, so a partition's state cannot live in one of them. A mapped
-partition is a folder with the rows and the hash tables of a partition, mapped and shared. It is a cache. It is rebuilt
-from the levels in the store if it is missing, behind, or left by a task that died while writing.
+partition is a folder with the rows and hash tables of a partition, which the processes map and share. It is a cache: it
+is rebuilt from the levels in the store if it is missing, out of date, or left behind by a task that died while writing.
 """
 
 import json
@@ -27,7 +27,7 @@ STATE = "state.json"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock a mapped partition: a second attempt at a task waits for the first one to end."""
+    """Lock a mapped partition, so that a second attempt at a task waits for the first one to end."""
     folder.mkdir(parents=True, exist_ok=True)
     held = lock_folder(folder)
     assert held is not None
@@ -38,7 +38,7 @@ def locked(folder: Path) -> Iterator[None]:
 class MappedPartition:
     """Rows and tables of one partition with `OWNERS` shares, as arrays of shape (owners, capacity).
 
-    Use it under `locked`. `counts` is the number of states of each owner.
+    Use it under `locked`. `counts` is each owner's number of states.
     """
 
     def __init__(self, kernels: Kernels, layout: Layout, folder: Path) -> None:
@@ -47,13 +47,13 @@ class MappedPartition:
         self.dtype, self.words = layout.dtype, layout.words
         self.counts = np.zeros(self.owners, np.int64)
         self.level = 0
-        """The last level that the mapped partition holds in full; 0: none."""
+        """The last level that the mapped partition contains in full, or 0."""
         self.rows: np.ndarray[Any, Any]
         self.tables: np.ndarray[Any, Any]
         self._history: dict[int, list[int]] = {}
 
     def open(self, level: int, counts: list[int]) -> bool:
-        """Map the partition as it was after `level`; return False if that is impossible and it must be rebuilt."""
+        """Map the partition as it was after `level`; return False if it must be rebuilt."""
         try:
             state = json.loads((self.folder / STATE).read_text())
         except (OSError, ValueError):
@@ -81,7 +81,7 @@ class MappedPartition:
         self.mark(dirty=True)
 
     def mark(self, *, dirty: bool) -> None:
-        """Write the state of the mapped partition to its folder, in one step."""
+        """Write the state of the mapped partition to its folder atomically."""
         state = {
             "level": self.level,
             "counts": self._history,
@@ -92,13 +92,13 @@ class MappedPartition:
         write_file(self.folder / STATE, json.dumps(state).encode(), lasting=False)
 
     def close_level(self, level: int) -> None:
-        """Record that the mapped partition holds all of `level`."""
+        """Record that the mapped partition contains all of `level`."""
         self.level = level
         self._history[level] = self.counts.tolist()
         self.mark(dirty=False)
 
     def put(self, rows: np.ndarray[Any, Any], shares: list[int]) -> None:
-        """Append states that are known to be new, `shares` of each owner, sorted by owner."""
+        """Append states that are known to be new, sorted by owner; `shares` counts them per owner."""
         self._reserve(max(count + share for count, share in zip(self.counts.tolist(), shares, strict=True)))
         begin = 0
         for owner, share in enumerate(shares):
@@ -141,13 +141,13 @@ class MappedPartition:
                 if stopped < 0:
                     break
                 if self.counts[owner] >= MOST_STATES:
-                    raise TooManyStates("more states than a partition can number")
+                    raise TooManyStates("a partition has more states than it can number")
                 self._rebuild(int(len(table) * GROWTH))
             found.append(ancestors[before : int(self.counts[owner])])
         return found
 
     def of(self, owner: int, first: int) -> np.ndarray[Any, Any]:
-        """Return the rows of an owner from number `first` on."""
+        """Return the rows of an owner, from number `first` on."""
         return self.rows[owner, first : int(self.counts[owner])]
 
     def _stored(self, owner: int) -> np.ndarray[Any, Any]:

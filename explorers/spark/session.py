@@ -1,8 +1,8 @@
-"""A Spark session, or one clear sentence on why it failed; tasks; and a shuffle of raw blocks.
+"""A Spark session, or one sentence on why it failed; tasks; and a shuffle of raw blocks.
 
 PySpark's own `partitionBy` would pickle every block, and would run a receiver wherever a processor is free. Here blocks
-pass unchanged. The shuffled partitions are united with a cached RDD of the same partitioner, one small anchor per
-partition, because Spark runs a task of such a union where the cached part is.
+are passed unchanged. The shuffled partitions are united with a cached RDD of the same partitioner, which has one small
+element per partition, because Spark runs a task of such a union where the cached part is.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
 
 HANDOVER = 100_000
-"""Size of a level that makes Spark's fixed cost per level worthwhile."""
+"""Size of a level from which Spark's fixed cost per level is worthwhile."""
 ROOM = 1 << 16
-"""Free bytes that Spark needs in the temporary folder to start."""
+"""Free space in bytes that Spark needs in the temporary folder to start."""
 OLDEST_JAVA = 17
-"""The oldest Java that Spark 4 runs on."""
+"""The oldest version of Java that Spark 4 supports."""
 LOGGING = Path(__file__).with_name("log4j2.properties")
 QUIET = {
     "spark.ui.enabled": "false",
@@ -52,23 +52,23 @@ QUIET = {
 
 @dataclass(frozen=True)
 class Cluster:
-    """A Spark cluster: its master, settings, and the number of partitions (0: two per processor)."""
+    """A Spark cluster: its master, settings, and the number of partitions (0 means two per processor)."""
 
     master: str = ""
-    """Empty: the one that `spark-submit` sets, or `local[*]`."""
+    """If empty: the master that `spark-submit` sets, or `local[*]`."""
     conf: tuple[tuple[str, str], ...] = ()
     partitions: int = 0
     handover: int = HANDOVER
-    """Size of a level from which Spark takes over; before, the driver searches alone."""
+    """Size of a level from which Spark takes over. The driver searches smaller levels alone."""
 
     @property
     def shown(self) -> str:
-        """The master as readers write it."""
+        """The master as it is shown to readers."""
         return self.master or ("of spark-submit" if "PYSPARK_GATEWAY_PORT" in os.environ else "local[*]")
 
     @property
     def is_local(self) -> bool:
-        """Whether every executor sees this machine's folders."""
+        """Whether every executor can read this machine's folders."""
         return not self.master or self.master.startswith("local")
 
 
@@ -80,7 +80,7 @@ def require_spark() -> None:
 
 @contextmanager
 def spark(cluster: Cluster) -> Iterator[SparkContext]:
-    """Start Spark and stop it afterwards; raise UsageError if it cannot start or run Fencepost on its executors."""
+    """Start Spark and stop it afterwards. Raise UsageError if it cannot start or run Fencepost on its executors."""
     require_spark()
     from pyspark import SparkConf, SparkContext
 
@@ -109,7 +109,7 @@ def spark(cluster: Cluster) -> Iterator[SparkContext]:
 
 
 def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
-    """Start Java with its output captured, so that a user reads the message that explains a failure."""
+    """Start Java with its output captured, so that a user can read the message that explains a failure."""
     from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -128,7 +128,7 @@ def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
 def kept_aside() -> IO[str]:
     """Return an empty temporary file; raise UsageError if the disk is full.
 
-    Java reports in a temporary file that it has started; if it cannot write one, pyspark waits for ever.
+    Java reports in a temporary file that it has started. If it cannot write one, pyspark waits forever.
     """
     try:
         made = tempfile.NamedTemporaryFile("w+", prefix="fencepost-spark-", suffix=".log")  # noqa: SIM115 (it stays)
@@ -139,19 +139,19 @@ def kept_aside() -> IO[str]:
         os.lseek(made.fileno(), 0, os.SEEK_SET)
     except OSError as error:
         raise UsageError(
-            f"Spark needs room for temporary files: {error.strerror or error}. "
-            "Make some, or set TMPDIR to another folder."
+            f"Spark needs space for temporary files: {error.strerror or error}. "
+            "Free some, or set TMPDIR to another folder."
         ) from error
     return made
 
 
 def require_java() -> None:
-    """Raise UsageError without a Java that runs Spark."""
+    """Raise UsageError unless there is a Java that can run Spark."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
     wanted = f"Spark needs Java {OLDEST_JAVA} or newer"
     if java is None:
-        where = f"JAVA_HOME is {home}, and there is no bin/java in it" if home else "there is no `java` here"
+        where = f"JAVA_HOME is {home}, and it contains no bin/java" if home else "`java` is not installed"
         raise UsageError(
             f"{wanted}, and {where}: install a Java runtime (Debian: openjdk-17-jre-headless) or set JAVA_HOME."
         )
@@ -160,7 +160,7 @@ def require_java() -> None:
     found = re.search(r'version "(\d+)(?:\.(\d+))?', text)
     if not found:
         raise UsageError(
-            f"{wanted}, and {java} does not say which it is: {text.strip()[:200]!r}. Set JAVA_HOME to another."
+            f"{wanted}, and {java} does not report its version: {text.strip()[:200]!r}. Set JAVA_HOME to another."
         )
     release = int(found[2]) if found[1] == "1" else int(found[1])
     if release < OLDEST_JAVA:
@@ -168,17 +168,17 @@ def require_java() -> None:
 
 
 def first_cause(text: str) -> str:
-    """Return the sentence of a Java or Python error that names the cause, without its stack."""
+    """Return the sentence of a Java or Python error that names the cause, without the stack trace."""
     lines = [
         line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith(("at ", "File "))
     ]
     causes = [line for line in lines if re.match(r"(Caused by: )?[\w.]*(Error|Exception)\b.*: ", line)]
-    sentence = (causes or lines or ["it does not say why"])[-1]
+    sentence = (causes or lines or ["no reason was given"])[-1]
     return sentence if sentence.endswith(".") else f"{sentence}."
 
 
 def _require_executors(context: SparkContext) -> None:
-    """Run one task; raise UsageError if Fencepost is missing on an executor, or has another version."""
+    """Run one task. Raise UsageError if Fencepost is missing on an executor, or has a different version."""
 
     def look(numbers: Iterator[int]) -> Iterator[str]:
         del numbers
@@ -212,11 +212,11 @@ Found = TypeVar("Found")
 def run_tasks(
     context: SparkContext, task: Callable[[Item], Found], items: Sequence[Item], done: Callable[[Item, Found], None]
 ) -> str:
-    """Run `task` on executors for each item, one per processor at a time; return why it ended early.
+    """Run `task` on executors for each item, one per processor at a time. Return why it ended early, if it did.
 
-    `done` is called in this thread, in the order of finishing; an error that it raises ends all. A signal ends what is
-    running, and no further item starts. If an executor is lost, Spark runs the item elsewhere. Raises UsageError if a
-    task fails.
+    `done` is called in the calling thread, in order of completion; an error that it raises ends all tasks. A signal
+    ends running tasks and prevents new ones. If an executor is lost, Spark runs the item elsewhere. Raises UsageError
+    if a task fails.
     """
     why = ""
     waiting = list(reversed(items))
@@ -279,9 +279,9 @@ class Exchange:
         self._anchors.count()
 
     def run(self, send: Sender, receive: Receiver) -> list[bytes]:
-        """Let every partition send blocks, then receive its own; return their answers in order.
+        """Let every partition send blocks and then receive its own. Return the answers in partition order.
 
-        Both may run more than once for a partition, and must then do the same.
+        Both functions may run more than once for a partition, and must then have the same result.
         """
         from pyspark import RDD
         from pyspark.serializers import NoOpSerializer

@@ -1,8 +1,8 @@
 """The folder of a distributed search: the new states of every partition and level, each with its parent.
 
-A block is one file, written once and never changed, so everything else can be rebuilt from the blocks. The manifest
-records how far the search is; each level replaces it in one step. Folders are local, or URLs that PyArrow reads
-(hdfs://, s3://, gs://, abfss://).
+A block is one file that is written once and never changed, so everything else can be rebuilt from the blocks. The
+manifest records the progress of the search; each level replaces it atomically. Folders are local, or URLs that PyArrow
+reads (hdfs://, s3://, gs://, abfss://).
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ FORMAT = 2
 MANIFEST = "spark.json"
 MAGIC = b"FPB1"
 HEAD = struct.Struct("<4sII")
-"""Magic, length of the JSON header, CRC-32 of what follows it."""
+"""Magic number, length of the JSON header, CRC-32 of the rest."""
 NO_ANCESTOR = (1 << 64) - 1
 ANCESTOR = 8
 """Bytes per ancestor."""
 OURS = re.compile(rf"\d{{5,}}\.block|{LEFTOVER.pattern}")
-"""Names of the files in the folder of a level; no other file is removed."""
+"""Names of the files in a level's folder. No other files are removed."""
 SOURCE_SHIFT = 32
-"""An ancestor is its partition << 32 | its number there: owner + number of the owner * OWNERS."""
+"""An ancestor is its partition << 32 | its number there, which is owner + number within the owner * OWNERS."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """New states of one partition and level: `rows` (n,) in the order of owners, `ancestors` (n,) of uint64."""
+    """New states of one partition and level: `rows` (n,) sorted by owner, `ancestors` (n,) of uint64."""
 
     level: int
     partition: int
     firsts: tuple[int, ...]
-    """For each owner the number of its first state in the block."""
+    """For each owner, the number of its first state in the block."""
     shares: tuple[int, ...]
     rows: np.ndarray[Any, Any]
     ancestors: np.ndarray[Any, Any]
 
     @property
     def ends(self) -> list[int]:
-        """The number of states of each owner after this level."""
+        """Each owner's number of states after this level."""
         return [first + share for first, share in zip(self.firsts, self.shares, strict=True)]
 
     def place(self, number: int) -> int:
-        """Return the position of a state in the block, given its number inside the partition."""
+        """Return the position of a state in the block, given its number within the partition."""
         owner, local = number % len(self.shares), number // len(self.shares)
         return sum(self.shares[:owner]) + local - self.firsts[owner]
 
@@ -88,20 +88,20 @@ State = list[int]
 
 @dataclass
 class Manifest:
-    """State of a search apart from its blocks."""
+    """The state of a search except for its blocks."""
 
     partitions: int
     base: int
-    """The first level that has a block; it holds all states of the levels up to it."""
+    """The first level that has a block, which contains the states of all levels up to this one."""
     level: int
-    """The newest level, which is expanded next."""
+    """The newest level, which will be expanded next."""
     levels: list[int]
-    """Number of states of each level, from the first."""
+    """Number of states of each level, starting with the first."""
     initial: int
     fired: list[int]
     refused: list[int]
     blocks: list[list[list[int]]]
-    """For each level from `base`, and each partition, the size and the checksum of its block."""
+    """For each level from `base` on, and each partition, the size and checksum of its block."""
     deadlocks: int = 0
     deadlock: State | None = None
     found: dict[str, State] = field(default_factory=dict)
@@ -113,17 +113,17 @@ class Manifest:
 
     @property
     def generated(self) -> int:
-        """Initial states plus successors computed, with repetition."""
+        """Number of initial states and computed successors, duplicates included."""
         return self.initial + sum(self.fired)
 
     @property
     def depth(self) -> int:
-        """Number of levels that have states."""
+        """Number of levels that contain states."""
         return sum(1 for count in self.levels if count)
 
 
 def folder_of(url: str) -> tuple[FileSystem, str]:
-    """Return the file system of a folder and its path there; raise UsageError if there is no such file system."""
+    """Return the file system of a folder and its path there. Raise UsageError for an unknown file system."""
     from pyarrow import ArrowInvalid
     from pyarrow.fs import FileSystem, LocalFileSystem
 
@@ -146,7 +146,7 @@ class Store:
         self.system, self.path = folder_of(url)
 
     def write_block(self, block: Block) -> tuple[int, int]:
-        """Write a block; return its size and its checksum. It is written aside first, so that it is whole or absent."""
+        """Write a block; return its size and checksum. The block is complete or absent even if this is interrupted."""
         named = {name: getattr(block, name) for name in ("level", "partition", "firsts", "shares")}
         head = json.dumps({**named, "itemsize": block.rows.dtype.itemsize}).encode()
         rows, ancestors = np.ascontiguousarray(block.rows).view(np.uint8), block.ancestors.view(np.uint8)
@@ -174,7 +174,7 @@ class Store:
             raise self.damaged(level, partition) from None
 
     def read_head(self, level: int, partition: int) -> Head:
-        """Return the header of a block; raise DamagedError if it is missing or not a block."""
+        """Return a block's header; raise DamagedError if the file is missing or is not a block."""
         name = self.name(level, partition)
         try:
             with self._opened(name) as file:
@@ -198,7 +198,7 @@ class Store:
         return bool(self.system.type_name == "local")
 
     def write(self, name: str, text: bytes) -> None:
-        """Write a file aside, sync it, and move it to its place."""
+        """Write a file under a temporary name, sync it, and rename it."""
         path = f"{self.path}/{name}"
         try:
             self.system.create_dir(path.rpartition("/")[0], recursive=True)
@@ -214,7 +214,7 @@ class Store:
             raise UsageError(f"{path} could not be written: {error}. Name a folder with free space.") from error
 
     def read(self, name: str, most: int | None = None) -> bytes:
-        """Return a file's content; raise DamagedError if it is missing or larger than any that was written."""
+        """Return a file's content; raise DamagedError if it is missing or larger than any file that was written."""
         try:
             with self._opened(name) as file:
                 text = bytes(file.read(None if most is None else most + 1))
@@ -230,16 +230,18 @@ class Store:
         return open_regular(Path(self.path, name))
 
     def _refuse_link(self, name: str) -> None:
-        """Raise UsageError if the folder of a level is a link: blocks stay in the checkpoint's folder."""
+        """Raise UsageError if the folder of a level is a link, because blocks must stay in the checkpoint's folder."""
         folder = Path(self.path, name).parent
         if folder != Path(self.path) and folder.is_symlink():
-            raise UsageError(f"{folder} is a symbolic link, and a checkpoint stays in its own folder: remove the link.")
+            raise UsageError(
+                f"{folder} is a symbolic link, but a checkpoint must stay inside its folder: remove the link."
+            )
 
     def exists(self, name: str) -> bool:
         return bool(self.system.get_file_info(f"{self.path}/{name}").is_file)
 
     def remove(self, levels: Sequence[int]) -> None:
-        """Remove the blocks of levels that no manifest names, and their folders if those are then empty."""
+        """Remove the blocks of levels that are not in the manifest, and their folders if these become empty."""
         from pyarrow.fs import FileSelector
 
         for level in levels:
@@ -263,13 +265,13 @@ def save_manifest(store: Store, manifest: Manifest, native: Search) -> None:
 
 
 def refuse_another(store: Store) -> None:
-    """Raise UsageError if the folder already holds a search, which a new one would overwrite."""
+    """Raise UsageError if the folder already contains a search, which a new one would overwrite."""
     if store.exists(MANIFEST):
         refuse_replacing(store.url)
 
 
 def load_manifest(store: Store, native: Search) -> Manifest:
-    """Return the manifest of a search with the same question; raise UsageError without one."""
+    """Return the manifest of a search with the same question; raise UsageError if there is none."""
     if not store.exists(MANIFEST):
         raise UsageError(
             f"there is no checkpoint of the spark engine in {store.url}: run once with `checkpoint={store.url!r}`."
@@ -287,7 +289,7 @@ def load_manifest(store: Store, native: Search) -> Manifest:
 
 
 def _head_of(text: bytes, size: int) -> Head:
-    """Return the head of a block; raise ValueError, KeyError or TypeError if it is not a block of this size."""
+    """Return a block's header. Raise ValueError, KeyError or TypeError if the file is not a block of this size."""
     magic, length, checksum = HEAD.unpack_from(text)
     if magic != MAGIC or length > len(text) - HEAD.size:
         raise ValueError(magic)

@@ -1,4 +1,4 @@
-"""Summary of a sweep's walks, in Spark SQL: violations, coverage, states reached, and the frontier of the grid."""
+"""Summary of a sweep's walks, computed in Spark SQL: violations, coverage, states reached, and the grid's frontier."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ FROM (
 
 @dataclass(frozen=True)
 class Violation:
-    """Walks of a cell that violated a property: how many, the number of the shortest, and its states."""
+    """Walks of a cell that violated a property: their number, the number of the shortest walk, and its states."""
 
     cell: str
     property: str
@@ -84,12 +84,12 @@ class Cell:
     distinct: int
     fired: tuple[int, ...]
     growth: tuple[int, ...]
-    """Estimated number of different states in the first tenth of the walks, the first two tenths, ..."""
+    """Estimated number of distinct states in the first tenth of the walks, the first two tenths, and so on."""
 
 
 @dataclass(frozen=True)
 class Signature:
-    """Violations that look alike: of the same property, by walks in which the same actions happened."""
+    """Similar violations: of the same property, by walks in which the same actions happened."""
 
     property: str
     actions: tuple[int, ...]
@@ -142,7 +142,7 @@ def summarise(spark: SparkSession, rows: DataFrame) -> Summary:
 
 @dataclass(frozen=True)
 class Point:
-    """A setting of the grid: the position of its value on each axis, and whether a walk violated a property there."""
+    """A setting of the grid: its value's position on each axis, and whether a walk violated a property there."""
 
     places: tuple[int, ...]
     unsafe: bool

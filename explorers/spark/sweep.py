@@ -1,4 +1,4 @@
-"""A sweep: a grid of constants times random walks, as rows in Parquet, to which a later run can add."""
+"""A sweep: random walks for each cell of a grid of constants, stored as Parquet rows, to which a later run can add."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ FORMAT = 4
 MANIFEST = "sweep.json"
 ROWS = "walks.parquet"
 BLOCK_STEPS = 50_000
-"""Steps of the walks of a block, which is one call of the walker."""
+"""Total steps of a block's walks. A block is one call of the walker."""
 FIRST_ROUND, ROUND_SECONDS = 4, 20.0
-"""Blocks for each processor in the first round, and seconds of later rounds; walks are saved after each round."""
+"""Blocks per processor in the first round, and seconds per later round. Walks are saved after each round."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Swept:
     done: int
     walks: int
     found_done: int
-    """Number of blocks that an earlier run had finished."""
+    """Number of blocks that earlier runs finished."""
     seconds: float
     why_stopped: str = ""
 
@@ -69,7 +69,7 @@ class Swept:
 
 
 def blocks_of(sweep: Sweep, walks: int) -> list[Block]:
-    """Return the blocks of a sweep, taking cells in turn so that all grow alike."""
+    """Return the blocks of a sweep, round-robin over the cells, so that all cells grow equally."""
     size = max(1, BLOCK_STEPS // max(1, sweep.depth))
     starts = range(0, walks, size)
     return [
@@ -85,7 +85,7 @@ def question(sweep: Sweep) -> dict[str, Any]:
 
 
 def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
-    """Prepare a folder for walks; raise UsageError if it holds walks of another question, or any without `resume`."""
+    """Prepare a folder for walks. Raise UsageError if it has walks of another question, or any without `resume`."""
     from pyarrow.fs import FileType
 
     system, path = folder_of(folder)
@@ -98,7 +98,7 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
         raise UsageError(f"`output={folder!r}` is a file: name a folder.")
     if empty:
         if resume:
-            raise UsageError(f"there is no sweep in {folder} to continue: leave out `resume=True`.")
+            raise UsageError(f"there is no sweep in {folder} to continue: omit `resume=True`.")
     else:
         earlier = _manifest(folder)
         if resume:
@@ -115,16 +115,19 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
 def _refuse_other(
     folder: str, earlier: dict[str, Any], asked: dict[str, Any], models: dict[str, dict[str, str]]
 ) -> None:
-    """Raise UsageError if the walks in a folder belong to another question or another version of the model."""
+    """Raise UsageError if a folder's walks belong to another question or another version of the model."""
     for name, value in asked.items():
         if earlier["question"].get(name) != value:
             raise UsageError(
-                f"the sweep in {folder} has {name} {earlier['question'].get(name)!r}, and {value!r} was asked for: "
-                "ask for the same, or name another folder."
+                f"the sweep in {folder} has {name} {earlier['question'].get(name)!r}, and {value!r} was requested: "
+                f"request the same, or name another folder."
             )
     for cell, model in earlier["models"].items():
         if models.get(cell, model) != model:
-            raise UsageError(f"the walks in {folder} are of another model than now (cell {cell}): name another folder.")
+            raise UsageError(
+                f"the walks in {folder} were made with a different version of the model (cell {cell}): "
+                f"name another folder."
+            )
 
 
 def _model(origin: Origin) -> dict[str, str]:
@@ -144,7 +147,7 @@ def _manifest(folder: str) -> dict[str, Any]:
         return sealed.read_sealed(Store(folder).read(MANIFEST, MOST), f"{folder}/{MANIFEST}", FORMAT)
     except DamagedError:
         raise UsageError(
-            f"{folder} is not empty, and there is no readable {MANIFEST} of a sweep in it: name another folder."
+            f"{folder} is not empty, but contains no readable {MANIFEST} of a sweep: name another folder."
         ) from None
 
 
@@ -170,7 +173,7 @@ def _place(folder: str) -> str:
 def missing(spark: SparkSession, folder: str, wanted: list[Block]) -> list[Block]:
     """Return the blocks that are not in the folder.
 
-    Of a block that was saved with fewer walks the last ones are missing.
+    If a block was saved with fewer walks, return its last ones.
     """
     from pyspark.sql import functions
 
@@ -190,7 +193,7 @@ def missing(spark: SparkSession, folder: str, wanted: list[Block]) -> list[Block
         count, last = kept.get((item.cell, item.block), (0, item.first))
         if last != item.first + count:
             raise UsageError(
-                f"walks in {folder} are missing in the middle or there twice (cell {item.cell}, block "
+                f"walks in {folder} are missing or stored twice (cell {item.cell}, block "
                 f"{item.block}): name another folder."
             )
         if last < item.last:
@@ -208,9 +211,9 @@ def run(
     tell: Callable[[int, int, float], None] | None = None,
     kept: bool = True,
 ) -> Swept:
-    """Walk all missing blocks or parts of blocks. Walks are saved after each round.
+    """Walk all missing blocks and parts of blocks. Walks are saved after each round.
 
-    A job that fails ends the sweep, and earlier walks stay. `kept` says whether the folder stays.
+    If a job fails, the sweep ends, but earlier walks are kept. `kept` says whether the folder is kept.
     """
     wanted = blocks_of(sweep, walks)
     waiting = missing(spark, folder, wanted)
@@ -276,7 +279,7 @@ action; `fingerprints` are hashes of states, one state of 16; `seconds` a share 
 """
 NEVER = 1 << 30
 ERROR = "error"
-"""End of a walk in which the model raises an error."""
+"""End of a walk in which the model raised an error."""
 
 
 @dataclass(frozen=True)
@@ -300,7 +303,7 @@ def cell_of(constants: dict[str, Any]) -> str:
 
 @cache
 def walker_of(origin: Origin) -> Walker:
-    """Return the walker of a cell's machine, made once per process."""
+    """Return the walker of a cell's machine, created once per process."""
     found = origin.protocol()
     kernels = origin.kernels()
     return Walker(

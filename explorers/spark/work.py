@@ -1,8 +1,8 @@
 """Tasks of a distributed search: expanding a level, and receiving successors.
 
-A task may run again, elsewhere or on the same mapped partition. It reads only blocks of the store, and takes successors
-in the order of the senders, so it does the same again. An executor gets the machine by the protocol's name, or from the
-text of a user's own file.
+A task may run again, on another executor or on the same mapped partition. It reads only blocks of the store, and takes
+successors in the order of their senders, so its result is the same. An executor gets the machine by the protocol's
+name, or from the text of a user's file.
 """
 
 import gc
@@ -41,11 +41,11 @@ class Origin:
 
     name: str
     files: Files
-    """The files that define the protocol; empty for a built-in one."""
+    """The files that define the protocol; empty for a built-in protocol."""
     values: tuple[tuple[str, int], ...]
     properties: tuple[str, ...]
-    """Names of the properties to judge; all of the protocol's if empty. A built-in protocol is always compiled with
-    all."""
+    """Names of the properties to judge; if empty, all. A built-in protocol is always compiled with all of its "
+    "properties."""
     normalize: bool
 
     def protocol(self) -> Protocol:
@@ -58,7 +58,7 @@ class Origin:
         return self.machine().set_constants(dict(self.values))
 
     def kernels(self) -> Kernels:
-        """Return the compiled machine, made once per process."""
+        """Return the compiled machine, created once per process."""
         return _kernels(self)
 
 
@@ -80,13 +80,13 @@ def _found(origin: Origin) -> Protocol:
 
 
 LARGEST = 48 << 20
-"""Bytes of states in one block that is sent: a task buffers no more than this per receiver."""
+"""Size in bytes of a block that is sent. A task buffers at most this much per receiver."""
 _STATES, _COUNTS = 1, 2
 _FRAME = struct.Struct("<BxxxIQ")
 """Kind, sender, states."""
 _PARTITION_SHIFT = np.uint64(40)
 _PARTITION_MASK = np.uint64(0xFFFFF)
-"""Bits of the hash that choose a partition; others choose the owner, the slot and the tag."""
+"""Bits of the hash that choose a partition. Other bits choose the owner, the slot and the tag."""
 
 
 @dataclass(frozen=True)
@@ -98,15 +98,15 @@ class Work:
     store: str
     partitions: int
     level: int
-    """The level that is expanded; its successors become the next."""
+    """The level that is expanded. Its successors form the next level."""
     base: int
     """The first level that has a block."""
     waiting: tuple[str, ...]
-    """Properties that are not decided yet."""
+    """Properties that are still undecided."""
     counting: int = 0
-    """The bounds to count, as bits."""
+    """The bounds to count, as a bit mask."""
     earlier: int = 0
-    """The last level whose blocks an earlier run wrote: their rows are checked before compiled code gets them."""
+    """The last level whose blocks an earlier run wrote. Their rows are checked before compiled code reads them."""
 
 
 @dataclass(kw_only=True)
@@ -114,30 +114,31 @@ class Share:
     """Findings of a partition in its share of a level."""
 
     found: dict[str, int] = field(default_factory=dict)
-    """For each decided property the number of the first state that decided it, or from which the step does."""
+    """For each decided property, the number of the first state that decided it, or that the deciding step starts "
+    "from."""
     failed: bytes = b""
     """The rows in which a check failed."""
     decided: tuple[str, ...] = ()
-    """The properties that were decided before the first of these."""
+    """The properties that were decided before the first of these rows."""
     code: int = 0
     message: str = ""
-    """Why the share failed, if a user can correct it."""
+    """Why the share failed, if it is something a user can correct."""
 
 
 @dataclass
 class Expanded(Share):
-    """Counts of a partition from expanding its share of a level."""
+    """Counts from expanding a partition's share of a level."""
 
     fired: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
     ends: int = 0
     end: int = -1
-    """Number of the first state without a successor, or -1."""
+    """Number of the first state that has no successor, or -1."""
 
 
 @dataclass
 class Received(Share):
-    """A partition's answer after it received its share of the next level."""
+    """A partition's answer after it has received its share of the next level."""
 
     partition: int
     fresh: int = 0
@@ -148,9 +149,9 @@ class Received(Share):
 
 
 Ask = tuple[list[tuple[int, int]], list[bytes]]
-"""States of a partition, each with the last level that it may be in and its number there; and rows to look up."""
+"""A partition's states, each with the last level that may contain it and its number there; and rows to look up."""
 Looked = tuple[list[tuple[bytes, int]], list[bool]]
-"""The row and the ancestor of each such state; for each row whether it is stored."""
+"""The row and the ancestor of each such state, and for each row whether it is stored."""
 
 
 def targets(hashes: np.ndarray[Any, Any], partitions: int) -> np.ndarray[Any, Any]:
@@ -172,7 +173,7 @@ def send(work: Work, number: int) -> Iterator[tuple[int, bytes]]:
 
 
 class _Outbox:
-    """Successors to be sent, for each receiver without repetition."""
+    """Successors to be sent, grouped by receiver, without duplicates."""
 
     def __init__(self, kernels: Kernels, layout: Layout, partitions: int, sender: int) -> None:
         self.kernels, self.layout, self.sender = kernels, layout, sender
@@ -248,7 +249,7 @@ def _decided_before(row: int, properties: tuple[Property, ...], found: np.ndarra
 
 
 def _least(one: int, other: int) -> int:
-    """Return the smaller of two state numbers; -1: no state."""
+    """Return the smaller of two state numbers. -1 stands for no state."""
     return other if one < 0 else min(one, other)
 
 
@@ -329,7 +330,7 @@ def look(work: Work, asks: Sequence[Ask], number: int) -> Looked:
 
 
 def digest(work: Work, names: tuple[str, ...], number: int) -> int:
-    """Return the digest of the states of a partition and of their steps by these actions."""
+    """Return the digest of a partition's states and of their steps by these actions."""
     kernels, constants = work.origin.kernels(), work.origin.constants()
     layout, store, machine = kernels.layout(constants), Store(work.store), work.origin.machine()
     levels = (_block(work, layout, store, level, number).rows for level in range(work.base, work.level + 1))
@@ -337,7 +338,7 @@ def digest(work: Work, names: tuple[str, ...], number: int) -> int:
 
 
 def _block(work: Work, layout: Layout, store: Store, level: int, number: int) -> Block:
-    """Return a block; raise DamagedError if it is damaged or holds rows that are not states."""
+    """Return a block; raise DamagedError if it is damaged or contains rows that are not states."""
     block = store.read_block(level, number, layout.dtype)
     if level <= work.earlier and not are_states(block.rows, layout, work.origin.constants().values):
         raise store.damaged(level, number)
@@ -345,7 +346,7 @@ def _block(work: Work, layout: Layout, store: Store, level: int, number: int) ->
 
 
 def _mapped(work: Work, kernels: Kernels, store: Store, number: int, folder: Path) -> MappedPartition:
-    """Return the mapped partition as it was after the level that is expanded; rebuild it if needed."""
+    """Return the mapped partition as it was after the level that is being expanded; rebuild it if needed."""
     layout = kernels.layout(work.origin.constants())
     mapped = MappedPartition(kernels, layout, folder)
     newest = _block(work, layout, store, work.level, number)
@@ -380,7 +381,7 @@ def _judge(work: Work, kernels: Kernels, new: list[np.ndarray[Any, Any]], firsts
 
 
 def _own(folder: Path) -> None:
-    """Make a folder for this user alone, as compiled code reads it; raise UsageError if another user made it first."""
+    """Create a folder for this user alone, for code and states. Raise UsageError if another user created it."""
     folder.mkdir(0o700, parents=True, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -390,6 +391,6 @@ def _own(folder: Path) -> None:
 
 
 def partition_folders(run: str) -> Path:
-    """Return the folder of a search's mapped partitions on this host, among Spark's own scratch files."""
+    """Return the folder of a search's mapped partitions on this host, inside Spark's scratch folder."""
     named = os.environ.get("LOCAL_DIRS") or os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
     return Path(named.split(",")[0]) / f"fencepost-{run}"

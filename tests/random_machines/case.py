@@ -112,7 +112,7 @@ class Case:
 
     def is_unfit(self, error: str) -> bool:
         """Return whether an error is that of an engine with bounded numbers; record it if so."""
-        found = any(text in error for text in (UNFIT, "too many to tell its steps apart", "cannot add up in 64 bits"))
+        found = any(text in error for text in (UNFIT, "too many to distinguish its steps", "cannot add up in 64 bits"))
         self.notes |= {"unfit"} if found else set()
         return found
 

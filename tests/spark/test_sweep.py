@@ -198,13 +198,13 @@ def test_kept_walks_that_are_missing_or_there_twice_are_told(sql: SparkSession, 
     sweeping.run(sql, one, 20, str(folder))
     file = next((folder / "walks.parquet").glob("*.parquet"))
     shutil.copy(file, file.with_name(f"again-{file.name}"))
-    with pytest.raises(UsageError, match=r"are missing in the middle or there twice .*: name another folder"):
+    with pytest.raises(UsageError, match=r"are missing or stored twice .*: name another folder"):
         sweeping.run(sql, one, 30, str(folder))
 
 
 @pytest.mark.parametrize("changed", [{"seed": 4}, {"depth": 61}, {"weights": (("follower-truncates", 2),)}])
 def test_walks_of_another_sweep_are_not_added_to(swept: str, changed: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=rf"has {next(iter(changed))} .* ask for the same, or name another folder"):
+    with pytest.raises(UsageError, match=rf"has {next(iter(changed))} .* request the same, or name another folder"):
         sweeping.prepare(swept, plan(**changed), resume=True)
 
 
@@ -218,7 +218,7 @@ def test_walks_of_another_model_are_not_added_to(swept: str, tmp_path: Path) -> 
         sweeping.prepare(str(folder), plan(), resume=True)
     del kept["sum"]
     (folder / "sweep.json").write_bytes(sealed.seal(kept))
-    with pytest.raises(UsageError, match="are of another model than now"):
+    with pytest.raises(UsageError, match="were made with a different version of the model"):
         sweeping.prepare(str(folder), plan(), resume=True)
 
 
@@ -261,7 +261,7 @@ def test_walks_that_judged_other_properties_or_began_elsewhere_are_not_added_to(
             UsageError, match=r"has properties \['one'\], and \[.*'two'\] was asked for: ask for the same"
         ):
             sweeping.prepare(folder, of(BEGINS, *other), resume=True)
-    with pytest.raises(UsageError, match="are of another model than now"):
+    with pytest.raises(UsageError, match="were made with a different version of the model"):
         sweeping.prepare(folder, of(BEGINS.replace("s.b = 0", "s.b = 1"), "one"), resume=True)
 
 
@@ -381,7 +381,7 @@ def test_the_reason_is_found_in_what_java_says() -> None:
         "org.apache.spark.Here\nCaused by: java.io.IOException: No space left\n\tat x.y"
     )
     assert first_cause(said) == "Caused by: java.io.IOException: No space left."
-    assert first_cause("") == "it does not say why."
+    assert first_cause("") == "no reason was given."
 
 
 def test_java_that_is_missing_or_too_old_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
