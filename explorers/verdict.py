@@ -55,8 +55,8 @@ class Reach(StrEnum):
 class Cost:
     """Costs found for an at-most property: the highest and the lowest cost of a path from `when` to `then`.
 
-    `worst` is set only if the cost is bounded. `best` is None if no path reaches `then`. Both are 0 if `then` already
-    holds.
+    `worst` is set only if the cost is bounded. `best` is set only if a path reaches `then`. Both are 0 if `then`
+    already holds.
     """
 
     reach: Reach
@@ -432,7 +432,7 @@ class Options:
 
 
 def require_number(name: str, value: object, least: int, *, fractions: bool = False) -> None:
-    """Raise UsageError unless an argument is None or a number of at least `least`."""
+    """Raise UsageError if an argument is neither None nor a number of at least `least`."""
     kinds = (int, float) if fractions else (int,)
     if value is None or (isinstance(value, kinds) and value >= least):
         return

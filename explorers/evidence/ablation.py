@@ -90,7 +90,7 @@ class RowOutcome:
     """Result of a search without a guard, or with a setting.
 
     `refused` counts the steps of the original machine for which this guard is the first to refuse; `alone` counts the
-    steps that only this guard refuses. If other states are reached, `alone` is None when there are such steps but their
+    steps that only this guard refuses. `alone` can be None if other states are reached: there are such steps, but their
     number is unknown. `grown` means that other states are reached.
     """
 

@@ -107,7 +107,7 @@ class _Watch:
         self.why = ""
 
     def run(self) -> OnlyOne | None:
-        """Return the shortest behaviour of one machine only. None: there is none, or it is unknown (see `why`)."""
+        """Return the shortest behaviour of one machine only; None if none exists, or if it is unknown (see `why`)."""
         if all(len(np.unique(own)) == len(own) for own in self.seen):
             return self._one_by_one()
         starts = [self._split(side, np.flatnonzero(space.firsts)) for side, space in enumerate(self.spaces)]

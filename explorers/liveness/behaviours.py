@@ -138,7 +138,7 @@ class Analysis:
         return self.dearest(inside, best)
 
     def fair_parts(self) -> Array | None:
-        """Return for each state the part in which a fair behaviour may stay forever (or -1); None if there is none."""
+        """Return for each state the part in which a fair behaviour may stay forever, or -1; None without a part."""
         count = self.rows.states
         fair = np.full(count, -1, np.int32)
         component, order = np.full(count, -1, np.int32), np.zeros(count, np.int32)

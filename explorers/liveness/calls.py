@@ -148,7 +148,7 @@ def transition_ids_of(machine: Machine, properties: tuple[Property, ...], layout
         if total > MOST:
             raise ModelError(
                 f"action {item.label}: its parameters and messages have more than 2**62 values, too many to "
-                f"distinguish its steps for fairness: name the fields of the message that matter, as in each='m.to'."
+                "distinguish its steps for fairness: name the fields of the message that matter, as in each='m.to'."
             )
     return TransitionIds(parts, first)
 

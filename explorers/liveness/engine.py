@@ -94,7 +94,7 @@ class Engine(Stoppable):
         if MOST_COST in (answer.worst, answer.best):
             raise DomainError(
                 f"property {prop.name!r}: a path costs 2**63 - 1 or more, which the native engine cannot add up in 64 "
-                f"bits. Keep costs small, or use `engine='plain'`."
+                "bits. Keep costs small, or use `engine='plain'`."
             )
         path = self.path(prop, args, answer) if answer.begin >= 0 else None
         return BehaviourFinding(args, answer.reach, answer.worst, answer.best, path, not whens.any(), answer.near)
@@ -215,7 +215,7 @@ class Engine(Stoppable):
             else:
                 raise MismatchError(
                     f"property {prop.name!r}: the plain semantics cannot take step {len(states)} of a path that the "
-                    f"engine found. The engines disagree: please report this."
+                    "engine found. The engines disagree: please report this."
                 )
         loop = None if answer.reach is Reach.BOUNDED else len(states) - 1 - len(answer.loop)
         made = Path(prefix.start, tuple(steps), tuple(states), loop)

@@ -164,7 +164,7 @@ def confirmed(
     if isinstance(found, str):
         raise MismatchError(
             f"property {prop.name!r}: the behaviour that was found does not show a violation: {found}. Please report "
-            f"this."
+            "this."
         )
     if found.reach is not reach or (cost is not None and found.cost != cost):
         raise MismatchError(

@@ -71,7 +71,7 @@ def require_format(found: dict[str, Any], where: object, number: int) -> None:
         raise UsageError(
             f"{where}: this file of the checkpoint has format {str(found.get('format', 'none'))[:20]}, and this "
             f"version of Fencepost reads format {number}. Start again without `resume=True`, or continue with the "
-            f"version that wrote it."
+            "version that wrote it."
         )
 
 

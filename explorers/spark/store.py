@@ -271,7 +271,7 @@ def refuse_another(store: Store) -> None:
 
 
 def load_manifest(store: Store, native: Search) -> Manifest:
-    """Return the manifest of a search with the same question; raise UsageError if there is none."""
+    """Return the manifest of a search with the same question; raise UsageError if there is no such search."""
     if not store.exists(MANIFEST):
         raise UsageError(
             f"there is no checkpoint of the spark engine in {store.url}: run once with `checkpoint={store.url!r}`."

@@ -120,13 +120,13 @@ def _refuse_other(
         if earlier["question"].get(name) != value:
             raise UsageError(
                 f"the sweep in {folder} has {name} {earlier['question'].get(name)!r}, and {value!r} was requested: "
-                f"request the same, or name another folder."
+                "request the same, or name another folder."
             )
     for cell, model in earlier["models"].items():
         if models.get(cell, model) != model:
             raise UsageError(
                 f"the walks in {folder} were made with a different version of the model (cell {cell}): "
-                f"name another folder."
+                "name another folder."
             )
 
 

@@ -215,7 +215,7 @@ class _Sampling(Stoppable):
 
     @property
     def first_failed(self) -> int:
-        """The first batch with a failed walk; if there is none, a number higher than any batch."""
+        """The first batch with a failed walk; without one, a number higher than any batch."""
         return min(self.failed.copy(), default=self.plan.walks)
 
     def limit(self) -> str:

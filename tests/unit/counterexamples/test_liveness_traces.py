@@ -89,7 +89,7 @@ def test_header_tells_what_is_fair_what_is_left_out_and_for_which_value(tmp_path
 
 EDITS = [
     (COMES, ROUND, "loop:\n", "", "this trace has no loop. Write a line `loop:`"),
-    (COMES, ROUND, "loop:\nb to=1\n", "b to=1\nloop:\n", "its loop does not close"),
+    (COMES, ROUND, "loop:\nb to=1\n", "b to=1\nloop:\n", "its loop is not closed"),
     (COMES, ROUND, "loop:\nb to=1\nb to=0\n", "loop:\n", "`weak a` is enabled all the time and never happens"),
     (COMES, ROUND, "loop:\nb to=1\nb to=0\n", "loop:\nb to=1\nloop:\nb to=0\n", "`loop:` is given twice"),
     (COMES, ROUND, "loop:\nb to=1\nb to=0\n", "a to=4\nloop:\n", "no state satisfies `when` such that"),

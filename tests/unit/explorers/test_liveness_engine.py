@@ -203,7 +203,7 @@ def test_a_graph_that_will_not_fit_is_not_begun() -> None:
 
 
 def test_fingerprints_are_refused() -> None:
-    with pytest.raises(UsageError, match="`compact=True` keeps no states"):
+    with pytest.raises(UsageError, match="`compact=True` stores no states"):
         ask(Options(workers=1, compact=True))
 
 
