@@ -1,1 +1,1 @@
-"""Audit of a real cluster's metadata log, checked against the guarantees."""
+"""Audits of a real cluster's metadata log: recorded changes are checked against the guarantees."""

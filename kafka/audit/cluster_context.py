@@ -1,6 +1,6 @@
-"""The cluster around the partitions, by offset: brokers joining and leaving, configurations, topics, features.
+"""The cluster-wide facts that partitions depend on, by offset: broker states, settings, topics and features.
 
-It is small compared with the partitions' own records, so it is collected in one place and given to every task.
+There are few such records compared with those of partitions, so they are collected once and sent to every task.
 """
 
 import json
@@ -18,7 +18,7 @@ from fencepost.model.cluster.machine import MACHINE
 MIN_ISR, UNCLEAN, CLEANUP = "min.insync.replicas", "unclean.leader.election.enable", "cleanup.policy"
 ELR_FEATURE, METADATA_FEATURE = "eligible.leader.replicas.version", "metadata.version"
 SHRINK_OPENS_BEFORE = 12
-"""The level of metadata.version, 3.6-IV0, from which an ISR shrink opens no leader epoch (KAFKA-15021)."""
+"""The metadata.version level from which an ISR shrink does not start a leader epoch: 3.6-IV0 (KAFKA-15021)."""
 LEVELS = (
     (12, "kafka-3.5"),
     (20, "kafka-3.7"),
@@ -28,18 +28,18 @@ LEVELS = (
     (30, "kafka-4.2"),
     (31, "kafka-4.3"),
 )
-"""The versions of the model by the level of metadata.version: each below its level."""
+"""(level, version): the version of the model for metadata.version below that level."""
 NEWEST = MACHINE.versions[-1].name
 TOPIC, BROKER = 2, 4
-"""Types of resources in a ConfigRecord, by number."""
+"""Resource types in a ConfigRecord, by number."""
 FOREVER = 1 << 62
 WHOLE = re.compile(r"[0-9]{1,9}", re.ASCII)
 TOGETHER = 1000
-"""Milliseconds between the records of one event, such as fencing a broker and removing it from its partitions."""
+"""Maximum milliseconds between the records of one event, such as fencing a broker and removing it from the ISR."""
 
 
 class LogRecord(NamedTuple):
-    """A record. The content of a snapshot counts as of the last offset that it covers."""
+    """A record of the log. Records of a snapshot get the last offset that it covers."""
 
     offset: int
     snapshot: bool
@@ -49,7 +49,7 @@ class LogRecord(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A broker's state from an offset on: whether it is fenced or shutting down, and its number of registrations."""
+    """A broker's state from an offset on: whether it is fenced or shutting down, and how often it has registered."""
 
     offset: int
     time: int
@@ -59,7 +59,7 @@ class Standing(NamedTuple):
 
 
 class Away(NamedTuple):
-    """A range of offsets and times during which a broker is fenced, shutting down or unregistered."""
+    """A range of offsets and times in which a broker is fenced, shutting down or unregistered."""
 
     first: int
     since: int
@@ -69,7 +69,7 @@ class Away(NamedTuple):
 
 @dataclass
 class Presence:
-    """A broker's absences, registrations and states. It begins unregistered."""
+    """A broker's absences, registrations and states; initially it is unregistered."""
 
     away: list[Away] = field(default_factory=lambda: [Away(-1, -1, FOREVER, FOREVER)])
     registered: list[tuple[int, int]] = field(default_factory=list)
@@ -81,7 +81,7 @@ class Presence:
     _offsets: list[int] = field(default_factory=list)
 
     def change(self, offset: int, time: int) -> None:
-        """Record the broker's state from here on."""
+        """Record the broker's state from this offset on."""
         self.standings.append(Standing(offset, time, self.fenced, self.stopping, len(self.registered)))
         last = self.away[-1] if self.away else None
         is_away = last is not None and last.end == FOREVER
@@ -92,14 +92,14 @@ class Presence:
             self.away[-1] = last._replace(end=offset, until=time)
 
     def done(self) -> None:
-        """Prepare it for queries."""
+        """Prepare the offsets for searching."""
         self._ends = [item.end for item in self.away]
         self._offsets = [offset for offset, _ in self.registered]
 
     def why_away(self, offset: int, time: int) -> str:
-        """Return why the broker is away at a change of a partition; an empty string if it is present.
+        """Return why the broker is away when a partition changes; empty if it is not.
 
-        The change may be written just before that of the broker.
+        The partition's record may come shortly before the broker's.
         """
         at = bisect_right(self.standings, offset, key=lambda item: item.offset)
         known = self.standings[at - 1] if at else Standing(-1, 0, False, False, 0)
@@ -111,11 +111,11 @@ class Presence:
             if item.stopping:
                 return "it was shutting down"
             if item.fenced:
-                return "it was fenced: its heartbeats had stopped"
+                return "it was fenced because its heartbeats had stopped"
         return ""
 
     def away_within(self, first: int, end: int) -> list[Away]:
-        """Return the broker's absences within a range of offsets."""
+        """Return the absences that overlap a range of offsets."""
         found = []
         for item in self.away[bisect_right(self._ends, first) :]:
             if item.first >= end:
@@ -130,7 +130,7 @@ class Presence:
 
 
 class Moment(NamedTuple):
-    """Settings of a topic from an offset on. `clears`: a ClearElrRecord for it; `removed`: it is deleted here."""
+    """The settings of a topic from an offset on. `clears`: a ClearElrRecord; `removed`: the topic is deleted."""
 
     offset: int
     time: int
@@ -139,14 +139,14 @@ class Moment(NamedTuple):
     clears: bool
     removed: bool
     whose: str = ""
-    """Where unclean elections were allowed, and from which offset on."""
+    """`topic` or `cluster` if unclean elections were allowed for it, and since when."""
     unclean_offset: int = -1
     unclean_time: int = -1
 
 
 @dataclass
 class Topic:
-    """A topic by its id; a later one with the same name has another id."""
+    """A topic id with its settings; a topic recreated under the same name gets another id."""
 
     name: str
     created: int
@@ -155,7 +155,7 @@ class Topic:
 
 @dataclass
 class ClusterContext:
-    """The context, and the end of the log. `gaps` are missing offsets."""
+    """Cluster-wide facts up to the end of the log. `gaps` are ranges of missing offsets."""
 
     brokers: dict[int, Presence] = field(default_factory=dict)
     topics: dict[str, Topic] = field(default_factory=dict)
@@ -164,17 +164,17 @@ class ClusterContext:
     end: int = 0
     until: int = 0
     min_isr: int = 1
-    """The value of min.insync.replicas in server.properties, for topics and clusters without one."""
+    """The broker setting min.insync.replicas, used if neither the topic nor the cluster sets it."""
     own: dict[str, list[tuple[int, int, str, Any]]] = field(default_factory=lambda: defaultdict(list))
-    """Events of topics by their names."""
+    """Changes of topic settings, by topic name."""
     common: list[tuple[int, int, str, Any]] = field(default_factory=list)
-    """Events of the cluster."""
+    """Changes of cluster settings."""
 
     supported: dict[int, int] = field(default_factory=dict)
-    """The newest level of metadata.version that each controller supports, which depends on its release."""
+    """The highest metadata.version level that each controller supports, which depends on its release."""
 
     def version_at(self, offset: int) -> str:
-        """Return the version of the model for the level of metadata.version at an offset."""
+        """Return the version of the model for the metadata.version at an offset."""
         return version_of(self._level(METADATA_FEATURE, offset))
 
     def _level(self, feature: str, offset: int) -> int | None:
@@ -183,7 +183,7 @@ class ClusterContext:
 
     @property
     def release(self) -> dict[str, Any]:
-        """Return the rules in force at the end of the log, as JSON; null if the log does not show it."""
+        """The rules in force at the end of the log, as JSON; null if the log does not contain metadata.version."""
         level, supported = self._level(METADATA_FEATURE, self.end), min(self.supported.values(), default=None)
         on = [bool(value) for _, _, kind, value in self.common if kind == ELR_FEATURE]
         return {
@@ -194,7 +194,7 @@ class ClusterContext:
         }
 
     def timeline(self, topic_id: str) -> list[Moment]:
-        """Return the settings in force for a topic, from its first moment to its last."""
+        """Return the settings in force for a topic over time."""
         topic = self.topics.get(topic_id)
         own = self.own.get(topic.name, []) if topic else []
         events = sorted(
@@ -216,7 +216,7 @@ class ClusterContext:
             )
             removed = topic is not None and offset == topic.removed
             own_value = bool(values.get((True, UNCLEAN)))
-            whose = "of the topic" if own_value else "of the cluster"
+            whose = "topic" if own_value else "cluster"
             unclean_since = since.get((own_value, UNCLEAN), (-1, -1))
             found.append(
                 Moment(offset, time, rules, unclean == "true", kind == "clear", removed, whose, *unclean_since)
@@ -224,31 +224,31 @@ class ClusterContext:
         return found
 
     def is_compacted(self, topic_id: str) -> bool:
-        """Return whether a topic was ever compacted, as far as the log shows."""
+        """Return whether the log shows that a topic was ever compacted."""
         own = self.own.get(self.topics[topic_id].name, [])
         return any(kind == CLEANUP and "compact" in str(value) for _, _, kind, value in [*own, *self.common])
 
     def registered_near(self, brokers: Iterable[int], offset: int, time: int) -> Brokers:
-        """Return the given brokers that registered together with a change: in a batch of the same second."""
+        """Return which of these brokers registered together with a change: in the same batch or within a second."""
         known = {broker: self.brokers[broker] for broker in brokers if broker in self.brokers}
         near = {broker: one.registered_within(offset - 20_000, offset + 20_000) for broker, one in known.items()}
         return tuple(broker for broker, found in near.items() if any(abs(at - time) <= 1000 for _, at in found))
 
     def is_unknown_between(self, first: int, end: int) -> bool:
-        """Return whether offsets are missing between two."""
+        """Return whether any offsets between these two are missing."""
         at = bisect_right(self.gaps, first, key=itemgetter(0))
         return at < len(self.gaps) and self.gaps[at][1] < end
 
 
 def version_of(level: int | None) -> str:
-    """Return the version of the model for a level of metadata.version, the newest if unknown."""
+    """Return the version of the model for a metadata.version level; the latest if unknown."""
     return NEWEST if level is None else next((name for below, name in LEVELS if level < below), NEWEST)
 
 
 def gather_context(
     events: Iterable[LogRecord], *, gaps: list[tuple[int, int]], end: int, until: int, min_isr: int
 ) -> ClusterContext:
-    """Return the context built from records."""
+    """Return the cluster's context, built from records."""
     made = ClusterContext(gaps=gaps, end=end, until=until, min_isr=min_isr)
     ordered = sorted(events, key=lambda event: (event.offset, event.snapshot))
     made.aborted = _aborted(ordered)
@@ -275,7 +275,7 @@ def _aborted(events: list[LogRecord]) -> list[tuple[int, int]]:
 
 
 def _whole(text: str | None) -> int | None:
-    """Return a configuration as a number; None for text that Kafka's controller would not have taken."""
+    """Return a setting as an integer; None if Kafka's controller would not have accepted the text."""
     return int(text) if text is not None and WHOLE.fullmatch(text) else None
 
 
@@ -288,11 +288,10 @@ TYPES = (
     *("CLEAR_ELR_RECORD", "FEATURE_LEVEL_RECORD"),
     *("BEGIN_TRANSACTION_RECORD", "END_TRANSACTION_RECORD", "ABORT_TRANSACTION_RECORD"),
 )
-"""The types of records that the context is built from."""
+"""Types of records from which the context is built."""
 
 
 def _take(made: ClusterContext, event: LogRecord, fields: dict[str, Any]) -> None:
-    """Take one record into the context."""
     at = event.offset, event.time
     match event.type:
         case kind if kind in OF_BROKERS:
@@ -321,7 +320,6 @@ def _take(made: ClusterContext, event: LogRecord, fields: dict[str, Any]) -> Non
 
 
 def _stand(presence: Presence, event: LogRecord, fields: dict[str, Any]) -> None:
-    """Take a record about one broker."""
     match event.type:
         case "REGISTER_BROKER_RECORD":
             if presence.epoch != fields["brokerEpoch"] and not (event.snapshot and presence.epoch < 0):

@@ -1,6 +1,6 @@
-"""A partition's recorded history as seen by the controller of `replication`, in the model's numbers.
+"""A partition's recorded history as the controller of `replication` sees it, in the model's numbers.
 
-Only the controller is recorded. `reconstruction` searches for the brokers' steps.
+Only the controller's state is recorded; `reconstruction` searches for the brokers' steps.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,15 +20,15 @@ from fencepost.model.language.errors import UsageError
 
 NAME = "replication"
 MOST = 5
-"""Most brokers of `replication`."""
+"""Maximum number of brokers in `replication`."""
 ABSENT = -2
-"""A broker that only the model has: the model has at least two, one of which may have no replica."""
+"""A broker that exists only in the model, which needs at least two brokers; one of them may lack a replica."""
 ENDS = ("deleted", "unjudged")
-"""Kinds of rows after which the partition's state is unknown."""
+"""Kinds of rows after which the state of the partition is unknown."""
 
 
 class ControllerState(NamedTuple):
-    """The controller's state of a partition and its brokers; brokers are numbered, and sets of them are bits."""
+    """The controller's state of a partition and its brokers. Brokers are numbered; sets of brokers are bit masks."""
 
     leader: int
     leader_epoch: int
@@ -46,12 +46,12 @@ class ControllerState(NamedTuple):
 
     @property
     def assignment(self) -> tuple[int, int, int]:
-        """Added and removed replicas, and brokers without one."""
+        """Replicas being added, replicas being removed, and brokers without a replica."""
         return (self.adding, self.removing, self.missing)
 
 
 class Point(NamedTuple):
-    """The controller's state from a record on. Records of one batch have one time."""
+    """The controller's state from a record on. All records of a batch have the same time."""
 
     offset: int
     time: int
@@ -60,7 +60,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class ControllerHistory:
-    """A recorded history, the numbers of its brokers, and the constants under which to search for it in the model."""
+    """A recorded history, the brokers' model numbers, and the constants with which to search the model for it."""
 
     topic: str
     partition: int
@@ -69,20 +69,20 @@ class ControllerHistory:
     values: dict[str, int]
     version: str
     left_out: str = ""
-    """Why it begins late; empty if it begins when the partition is created."""
+    """Why the history starts late; empty if it starts with the creation of the partition."""
 
     def describe(self, last: int) -> str:
-        """Return a description of this history up to one of its points."""
+        """Describe this history up to one of its points."""
         return f"{self.topic}-{self.partition}, offsets {self.points[0].offset} to {self.points[last].offset}"
 
     def constants(self, version: str) -> Constants:
-        """Return the constants of a search with the rules of a version."""
+        """Return the constants of a search with the rules of this version."""
         machine = protocol(NAME).machine
         return machine.constants(**{**machine.version(version).values, **self.values})
 
 
 def controller_state(s: Any, c: Any) -> ControllerState:
-    """Return the controller's part of a state."""
+    """Return the controller's part of a model state."""
     image = newest(s)
     return ControllerState(
         image.leader, image.leader_epoch, image.isr, s.elr, s.last_known_leader, s.adding, s.removing, image.missing,
@@ -91,7 +91,7 @@ def controller_state(s: Any, c: Any) -> ControllerState:
 
 
 class _Item(NamedTuple):
-    """An event in the order of the log: `change` of the partition, `settings`, or `standing` of a `broker`."""
+    """An event in log order: a `change` of the partition, new `settings`, or the new `standing` of a `broker`."""
 
     offset: int
     time: int
@@ -101,40 +101,40 @@ class _Item(NamedTuple):
 
 
 def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | None) -> ControllerHistory:
-    """Return the history of a partition from its rows, as far back as the model can start and has capacity.
+    """Return the history in a partition's rows, starting as early as the model's capacity allows.
 
-    Raises UsageError if the model cannot start anywhere.
+    Raises UsageError if the model cannot start at any row.
     """
     piece, end = _last_piece(
         [row for row in rows if until is None or row["offset"] <= until], _end(rows, around, until)
     )
     if not piece:
         raise UsageError(
-            "no file has the beginning of the partition or a snapshot with it: name another partition, or "
-            "a later end as `until=`."
+            "no file contains the creation of the partition or a snapshot of it: name another partition, or a later "
+            "end as `until=`."
         )
     why = ""
     for start, row in enumerate(piece):
         made = _from(piece[start:], around, end)
         if isinstance(made, ControllerHistory):
             return replace(made, left_out=why)
-        why = why or f"from offset {row['offset']} on {made}"
+        why = why or f"from offset {row['offset']} on, {made}"
     raise UsageError(
-        f"the model cannot follow {piece[0]['topic']}-{piece[0]['partition']}: {why}, and it cannot begin later "
-        "either. Name an earlier end as `until=`, or another partition."
+        f"the model cannot follow {piece[0]['topic']}-{piece[0]['partition']}: {why}, and starting later does not "
+        "help. Name an earlier end as `until=`, or another partition."
     )
 
 
 def _end(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | None) -> int:
-    """Return the last offset that counts: deleting a topic also deletes its settings."""
+    """Return the last offset to use. Deleting a topic also deletes its settings, so that is excluded."""
     topic = around.topics.get(rows[0]["topic_id"])
     return min(around.end if until is None else until, topic.removed - 1 if topic else around.end)
 
 
 def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows since the partition was last created, or known again after a gap, and their last offset.
+    """Return the rows since the partition was created or its state was last known, and their last offset.
 
-    A deletion ends the rows.
+    The rows end before a deletion.
     """
     found: list[dict[str, Any]] = []
     until = end
@@ -148,13 +148,13 @@ def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, An
 
 
 def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> ControllerHistory | str:
-    """Return a history that starts with the first of these rows, or why the model cannot start there."""
+    """Return a history that starts with the first of these rows, or the reason why the model cannot start there."""
     first = rows[0]
     everybody = set().union(*(row["replicas"] for row in rows))
     if len(everybody) > MOST:
-        return f"{len(everybody)} brokers have replicas, and the model has {MOST} at most"
+        return f"{len(everybody)} brokers have replicas, but the model supports at most {MOST}"
     if any(first[name] for name in ("adding", "removing", "elr", "last_known")) or first["leader"] not in first["isr"]:
-        return "a reassignment is under way, or there is no leader, or there are eligible leaders outside the ISR"
+        return "a reassignment is in progress, or there is no leader, or brokers outside the ISR are eligible"
     order, movable = _numbering([tuple(row["replicas"]) for row in rows], _targets(rows), everybody)
     points = list(_points(_items(rows, around, order, end), first, order))
     begun = points[0].state
@@ -165,7 +165,7 @@ def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> Contr
     if begun.fenced | begun.stopping:
         return "a broker is fenced or shutting down"
     if begun.isr != bits.only(begun.leader) | sum(bits.only(number) for number in lowest[: isr - 1]):
-        return "replicas are out of sync that come before others which are in sync"
+        return "in the replica list, an out-of-sync replica comes before one that is in sync"
     values = _values(points, movable, unclean=any(row["unclean"] for row in rows))
     if isinstance(values, str):
         return values
@@ -175,14 +175,14 @@ def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> Contr
 
 
 def _targets(rows: list[dict[str, Any]]) -> list[Brokers]:
-    """Return the replica lists that operators have asked for."""
+    """Return the replica lists to which operators reassigned the partition."""
     return list(dict.fromkeys(tuple(b for b in row["replicas"] if b not in row["removing"]) for row in rows))
 
 
 def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]) -> tuple[Brokers, int]:
-    """Return an order of the brokers that agrees with most replica lists, and how many of them are moved.
+    """Return an order of the brokers that is consistent with most replica lists, and how many brokers are moved.
 
-    Moved brokers come first, and among them those without an initial replica come last, as in the model.
+    As in the model, moved brokers come first, and among them those without an initial replica last.
     """
     begun = lists[0]
     moved = {broker for broker in everybody if any(broker not in one for one in (*lists, *targets))}
@@ -202,7 +202,6 @@ def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]
 
 
 def _items(rows: list[dict[str, Any]], around: ClusterContext, order: Brokers, end: int) -> Iterator[_Item]:
-    """Yield the events of the partition and its brokers, in the order of the log."""
     found = [_Item(row["offset"], row["time"], "change", row) for row in rows]
     for broker in order:
         presence = around.brokers.get(broker)
@@ -215,7 +214,6 @@ def _items(rows: list[dict[str, Any]], around: ClusterContext, order: Brokers, e
 
 
 def _points(items: Iterator[_Item], first: dict[str, Any], order: Brokers) -> Iterator[Point]:
-    """Yield the controller's states from the first row on, one per change."""
     names = Names(order)
     everyone = bits.everyone(len(order))
     now = ControllerState(NONE, 0, 0, 0, NONE, 0, 0, 0, 0, 0, 1, elr_on=False, registered=(0,) * len(order))
@@ -237,7 +235,7 @@ def _points(items: Iterator[_Item], first: dict[str, Any], order: Brokers) -> It
 
 
 def _after(now: ControllerState, item: _Item, names: Names, everyone: int, epoch: int) -> Iterator[ControllerState]:
-    """Yield the controller's states after an event: min ISR changes in steps of one, as in the model."""
+    """Yield the controller's states after an event. Min ISR changes in steps of one, as in the model."""
     if item.kind == "change":
         row = item.what
         last = row["last_known"]
@@ -271,7 +269,7 @@ def _with(group: int, member: int, *, is_in: bool) -> int:
 
 
 def _values(points: list[Point], movable: int, *, unclean: bool) -> dict[str, int] | str:
-    """Return the constants for a search, or what exceeds the model's capacity."""
+    """Return the constants for a search, or the reason why the history exceeds the model's capacity."""
     begun = points[0].state
     counted = dict.fromkeys(("raises", "lowers", "reassignments", "elr_disables", "registrations", "fences"), 0)
     for one, other in pairwise(point.state for point in points):
@@ -283,14 +281,14 @@ def _values(points: list[Point], movable: int, *, unclean: bool) -> dict[str, in
         counted["registrations"] += other.registered != one.registered
         counted["fences"] += other.fenced & ~one.fenced != 0
         if other.elr_on and not one.elr_on:
-            return "eligible leader replicas are turned on, which the model does from the start or not at all"
+            return "eligible leader replicas were turned on later, but in the model they are always on or always off"
     room = {"raises": 2, "lowers": 2, "reassignments": 4, "elr_disables": 1, "registrations": 8, "fences": 10}
     for name, most in room.items():
         if counted[name] > most:
-            return f"there are {counted[name]} {name.replace('_', ' ')}, and the model has room for {most}"
+            return f"there are {counted[name]} {name.replace('_', ' ')}, but the model supports at most {most}"
     epochs = points[-1].state.leader_epoch
     if epochs > 12:
-        return f"there are {epochs} leader epochs, and the model has room for 12"
+        return f"there are {epochs} leader epochs, but the model supports at most 12"
     moves = movable > 0 and bits.size(begun.missing) < len(begun.registered) and counted["reassignments"] > 0
     return {
         "brokers": len(begun.registered), "movable": movable, "spare": bits.size(begun.missing),

@@ -1,4 +1,4 @@
-"""Output of `kafka-dump-log.sh --cluster-metadata-decoder`, checked and converted into our decoder's format."""
+"""Converter from the output of `kafka-dump-log.sh --cluster-metadata-decoder` to our decoder's format."""
 
 import json
 import re
@@ -16,29 +16,29 @@ RECORD = re.compile(r"\|? ?offset: (\d{1,18}) ", re.ASCII)
 TIME = re.compile(r"(?:CreateTime|LogAppendTime): (-?\d{1,18}) ", re.ASCII)
 PAYLOAD = "payload:"
 MOST = 5
-"""Most notes of one kind."""
+"""Maximum number of notes of one kind."""
 OTHERS = {
-    "damaged": "batches that are not valid",
+    "damaged": "batches that the tool calls invalid",
     "refused": "records that do not belong to the metadata log",
-    "strange": "lines that are not the tool's",
+    "strange": "lines in an unknown format",
 }
-"""The subject of each kind of note."""
+"""The description of each kind of note."""
 LONGEST = 1 << 24
-"""Most characters of a line."""
+"""Maximum number of characters in a line."""
 
 
 def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], after: int = -1) -> Iterator[bytes]:
     """Yield a line for each record after an offset.
 
-    Runs of offsets, and notes on unparsable text, are added to the lists.
+    The ranges of offsets and notes about invalid text are appended to `runs` and `notes`.
     """
     last, epoch, control = -1, -1, False
     with path.open(encoding="utf-8", errors="replace") as opened:
         for at, line in enumerate(iter(partial(opened.readline, LONGEST), ""), 1):
             if len(line) == LONGEST and not line.endswith("\n"):
                 text = (
-                    f"{path}, line {at}: it has more than {LONGEST:,} characters, which no record has: nothing is "
-                    "read from there on"
+                    f"{path}, line {at}: the line has more than {LONGEST:,} characters, which no valid record has; "
+                    "the rest was not read"
                 )
                 notes.append(Note("damaged", text))
                 return
@@ -48,14 +48,14 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
                 first, last, epoch, control = batch
                 valid = VALID.search(line)
                 if valid and valid[1] != "true":
-                    _note(notes, "damaged", path, at, f"the tool says that the batch at {first} is not valid")
+                    _note(notes, "damaged", path, at, f"the tool reports an invalid batch at offset {first}")
                 if control:
                     add_run(runs, first, last)
             elif record and not control:
                 offset, time, payload = record
                 found = _payload(payload)
                 if found is None:
-                    _note(notes, "refused", path, at, f"no record of the metadata log: {payload[:60]!r}")
+                    _note(notes, "refused", path, at, f"not a record of the metadata log: {payload[:60]!r}")
                     continue
                 kind, version, about, fields = found
                 add_run(runs, offset, offset)
@@ -63,11 +63,11 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
                     columns = (number, offset, max(last, offset), epoch, time, kind, version, about, fields)
                     yield ("\t".join(map(str, columns)) + "\n").encode()
             elif not (record or line.startswith(("Dumping ", "Log starting ", "Snapshot end", "|"))) and line.strip():
-                _note(notes, "strange", path, at, f"no line of kafka-dump-log.sh: {line.strip()[:60]!r}")
+                _note(notes, "strange", path, at, f"not a line of kafka-dump-log.sh: {line.strip()[:60]!r}")
 
 
 def _batch(line: str) -> tuple[int, int, int, bool] | None:
-    """Return the first and the last offset of a batch, its epoch, and whether it is a control batch."""
+    """Return a batch's first and last offset, its epoch, and whether it is a control batch."""
     found = BATCH.search(line)
     epoch = EPOCH.search(line, found.end()) if found else None
     control = CONTROL.search(line, epoch.end()) if epoch else None
@@ -75,7 +75,6 @@ def _batch(line: str) -> tuple[int, int, int, bool] | None:
 
 
 def _record(line: str) -> tuple[int, int, str] | None:
-    """Return the offset of a record, its time, and its content."""
     found = RECORD.match(line)
     time = TIME.search(line, found.end()) if found else None
     at = line.find(PAYLOAD, time.end()) if time else -1
@@ -98,7 +97,7 @@ def _payload(text: str) -> tuple[str, int, str, str] | None:
 
 
 def _note(notes: list[Note], what: str, path: Path, at: int, said: str) -> None:
-    """Add a note about a line; after many of one kind, the last one counts the rest."""
+    """Add a note about a line; once there are many of a kind, the last note counts the others."""
     same = [note for note in notes if note.what == what]
     if len(same) < MOST - 1:
         notes.append(Note(what, f"{path}, line {at}: {said}"))
@@ -111,9 +110,9 @@ def _note(notes: list[Note], what: str, path: Path, at: int, said: str) -> None:
 
 NAME = re.compile(r"[A-Z0-9_]{1,80}", re.ASCII)
 ID = re.compile(r"[A-Za-z0-9_+/=-]{0,80}", re.ASCII)
-"""A topic's id, in base 64."""
+"""A topic id in base 64."""
 Shape = Callable[[object], bool]
-"""Whether a value of JSON is of a kind."""
+"""Predicates for the types of JSON values."""
 
 
 def _number(least: int, beyond: int) -> Shape:
@@ -134,7 +133,7 @@ def _or_none(shape: Shape) -> Shape:
 
 _INT8, _INT16, _INT32, _INT64 = (_number(-(1 << bits - 1), 1 << bits - 1) for bits in (8, 16, 32, 64))
 _EPOCH = _number(-1, 1 << 30)
-"""The range of epochs; each rises by one at a time and never reaches the end."""
+"""Limits of the epochs: an epoch rises by one at a time and never gets this high."""
 _text, _flag = _of(str), _of(bool)
 _brokers, _objects = _each(_number(0, 1 << 31)), _each(_of(dict))
 _SOME = _or_none(_brokers)
@@ -158,11 +157,11 @@ FIELDS: dict[str, tuple[dict[str, Shape], dict[str, Shape]]] = {
     "CLEAR_ELR_RECORD": ({}, {"topicName": _or_none(_text)}),
     "FEATURE_LEVEL_RECORD": ({"name": _text, "featureLevel": _INT16}, {}),
 }
-"""The required and optional fields of each type of record."""
+"""Required and optional fields of each record type."""
 
 
 def fits(kind: object, version: object, data: object) -> bool:
-    """Return whether JSON is a valid record: its type, its version and its fields."""
+    """Return whether this JSON is a valid record of its type and version."""
     if not (isinstance(kind, str) and NAME.fullmatch(kind) and isinstance(data, dict)):
         return False
     needed, optional = FIELDS.get(kind, ({}, {}))

@@ -1,4 +1,4 @@
-"""A partition followed record by record: its history, broken invariants, and states that may lose records."""
+"""Replay of one partition's records: its history, violated invariants, and states in which records may be lost."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -25,16 +25,16 @@ from fencepost.kafka.audit.judging import (
 from fencepost.kafka.formatting import show_brokers, when
 
 SETTLES = 1000
-"""Most milliseconds between the batches in which the controller writes a change of many partitions."""
+"""Maximum milliseconds between the batches in which the controller writes one change of many partitions."""
 
 OF_A_CHANGE = ("elr-not-by-rule", "not-electable")
-"""Faults of a change, not of the resulting partition: each change is reported."""
+"""Findings about a change rather than the resulting partition: they are reported for every change."""
 OF_BROKERS = ("inactive-member", "stale-member", "nobody-elected")
-"""Faults of brokers between two records of a partition."""
+"""Findings about brokers' states between two records of a partition."""
 
 
 class Row(NamedTuple):
-    """A partition after a record. `election`: how a new leader was elected; `why`: why brokers left the ISR."""
+    """A partition after a record: `election` is how a new leader was elected, `why` why brokers left the ISR."""
 
     topic_id: str
     topic: str
@@ -60,9 +60,9 @@ class Row(NamedTuple):
 
 
 class Follower:
-    """One partition.
+    """State of the replay of one partition.
 
-    `within`: changes this many milliseconds after a change of min ISR or of the leader are suspicious.
+    `within` is in milliseconds: changes so soon after min ISR was raised or leadership was lost are suspicious.
     """
 
     def __init__(
@@ -82,19 +82,18 @@ class Follower:
         self._found: list[Found] = []
         self._tainted: dict[int, str] = {}
         self._cleared: dict[int, int] = {}
-        """Brokers that stayed in the controller's index of the ELR after a change of min ISR cleared it, with its
-        offset (HYP-13)."""
+        """Brokers that stayed in the controller's ELR index when the ELR was cleared, and at which offset (HYP-13)."""
         self._emptied: tuple[int, Brokers] | None = None
-        """The offset at which assigning a directory emptied the ELR, and its members (HYP-17)."""
+        """The offset at which a directory assignment emptied the ELR, and the ELR's members before it (HYP-17)."""
         self._turned_off = -1
         self._lost: dict[int, tuple[int, int]] = {}
         self._raised: tuple[int, int, int] | None = None
         self._spells = Conditions()
         self._blamed: set[tuple[str, Brokers]] = set()
-        """Reported conditions that still hold, each with its brokers."""
+        """Reported findings that still apply, each with its brokers."""
 
     def take(self, offset: int, time: int, epoch: int, text: str, *, creates: bool, snapshot: bool) -> Iterator[Row]:
-        """Process a record; yield a row for it, and for events of the partition before it."""
+        """Yield a row for this record, after rows for events that precede it."""
         yield from self._pass(offset, time)
         self._epoch = epoch
         if creates:
@@ -103,14 +102,14 @@ class Follower:
         if self._core is None:
             known = self._deleted or not self._around.is_unknown_between(-1, offset)
             if known:
-                said = f"a change of a partition that {'was deleted' if self._deleted else 'was never created'}"
+                said = f"a partition changed that {'had been deleted' if self._deleted else 'was never created'}"
                 self._say("unknown-partition", offset, time, (), said)
             yield self._row(offset, time, *(("deleted",) if known else ("unjudged", _in_itself(text))))
             return
         yield self._change(offset, time, judge_change(self._core, change_of(text), self._now.rules), text)
 
     def finish(self) -> Iterator[Row]:
-        """Yield the findings that still hold at the end of the log."""
+        """Yield a row if conditions still hold at the end of the log."""
         yield from self._pass(self._around.end + 1, self._around.until)
         self._look_around(self._around.end + 1, self._around.until)
         self._close(self._around.end, self._around.until, "until the end of the log")
@@ -120,7 +119,7 @@ class Follower:
     # events between records of the partition
 
     def _pass(self, offset: int, time: int) -> Iterator[Row]:
-        """Advance to the time of a record: configurations, deletions, brokers, gaps."""
+        """Process the settings, deletions, broker states and gaps up to a record."""
         while self._next < len(self._moments) and self._moments[self._next].offset < offset:
             moment = self._moments[self._next]
             self._next += 1
@@ -142,7 +141,7 @@ class Follower:
                 yield self._clear(moment)
         if self._core is not None:
             if self._around.gaps and self._around.is_unknown_between(self._offset, offset):
-                self._close(self._offset, self._time, "at least, until records that are missing")
+                self._close(self._offset, self._time, "or longer: the records that follow are missing")
                 if self._found:
                     yield self._row(self._offset, self._time, "end")
                 self._core = None
@@ -155,25 +154,24 @@ class Follower:
         wanted = min(moment.rules.min_isr, len(self._core.replicas))
         if len(self._core.isr) < wanted:
             text = (
-                f"min ISR was raised from {before.rules.min_isr} to {moment.rules.min_isr}, and the ISR is "
+                f"min ISR was raised from {before.rules.min_isr} to {moment.rules.min_isr}, while the ISR was "
                 f"{show_brokers(self._core.isr)}"
             )
             self._say("min-isr-above-isr", moment.offset, moment.time, self._core.isr, text)
 
     def _leave_behind(self, core: Core, moment: Moment) -> None:
-        """Record that ELR was turned off while the partition's ELR stays."""
         self._turned_off = moment.offset
         self._tainted.update(dict.fromkeys(core.elr, "stale-elr-elected"))
-        text = f"{show_brokers(core.elr)} may still be elected; ISR {show_brokers(core.isr)}, leader {core.leader}"
+        text = f"{show_brokers(core.elr)} can still be elected; ISR {show_brokers(core.isr)}, leader {core.leader}"
         self._say("elr-left-behind", moment.offset, moment.time, core.elr, text)
 
     def _delete(self, core: Core, moment: Moment) -> None:
-        """Report who stays in the controller's index of a deleted topic."""
+        """Report brokers that stay in the controller's index of a deleted topic."""
         left = {broker: at for broker, at in self._cleared.items() if broker not in core.elr}
         if left:
             text = (
-                f"{show_brokers(tuple(left))} left the ELR when it was cleared at offset {min(left.values())}, and the "
-                "controller's index still has it"
+                f"{show_brokers(tuple(left))} left the ELR when it was cleared at offset {min(left.values())}, but "
+                "stayed in the controller's index"
             )
             self._say("cleared-then-deleted", moment.offset, moment.time, tuple(left), text)
         self._cleared.clear()
@@ -182,7 +180,7 @@ class Follower:
         assert self._core is not None
         if self._core.leader == NO_LEADER:
             who = tuple(dict.fromkeys((*self._core.elr, *self._core.last_known)))
-            able = f"there was no leader, and {show_brokers(who)} could have been elected"
+            able = f"there was no leader, but {show_brokers(who)} could have been elected"
             text = f"{able}; now only an unclean election is possible"
             self._say("cleared-while-leaderless", moment.offset, moment.time, who, text)
         cleared = dict.fromkeys(self._core.elr, moment.offset)
@@ -194,7 +192,7 @@ class Follower:
         return row
 
     def _look_around(self, end: int, time: int) -> None:
-        """Judge the partition's state up to the next record by the changes of its brokers."""
+        """Report brokers that should have left the ISR or become the leader before the next record."""
         core, rules = self._core, self._now.rules
         if core is None:
             return
@@ -206,14 +204,14 @@ class Follower:
                 since = max(self._time, away.since)
                 if min(time, away.until) - since > SETTLES and not with_inactive(core, rules, (broker,)):
                     text = (
-                        f"broker {broker} is fenced, shutting down or not registered, and in the ISR "
+                        f"broker {broker} is fenced, shutting down or not registered, but still in the ISR "
                         f"{show_brokers(core.isr)}; leader {core.leader}"
                     )
                     self._say_once("inactive-member", max(away.first, self._offset), since, broker, text)
             for offset, since in presence.registered_within(self._offset, end):
                 if time - since > SETTLES and not with_stale(core, rules, broker):
                     text = (
-                        f"broker {broker} registered again at offset {offset} and stayed in the ISR "
+                        f"broker {broker} re-registered at offset {offset} but stayed in the ISR "
                         f"{show_brokers(core.isr)}"
                     )
                     self._say_once("stale-member", offset, since, broker, text)
@@ -231,7 +229,7 @@ class Follower:
                 if until[0] > last[0] and until[1] - last[1] > SETTLES:
                     text = (
                         f"broker {broker} is active and eligible (ISR {show_brokers(core.isr)}, ELR "
-                        f"{show_brokers(core.elr)}), and there is no leader"
+                        f"{show_brokers(core.elr)}), but there is no leader"
                     )
                     self._say_once("nobody-elected", last[0], last[1], broker, text)
                 if away is not None:
@@ -246,10 +244,10 @@ class Follower:
             if here != (core, leader_epoch, partition_epoch):
                 names = [name for name, one, other in zip(Core._fields, self._core, core, strict=True) if one != other]
                 names += [] if here[1:] == (leader_epoch, partition_epoch) else ["epochs"]
-                text = f"the snapshot after offset {offset} has other {', '.join(names)}"
+                text = f"the snapshot after offset {offset} differs in: {', '.join(names)}"
                 self._say("snapshot-differs", offset, time, (), text)
         elif self._core is not None:
-            self._say("created-twice", offset, time, (), "a PartitionRecord for a partition that is there")
+            self._say("created-twice", offset, time, (), "a PartitionRecord for a partition that already exists")
         broken = standing(core, self._now.rules)
         self._core, self._leader_epoch, self._partition_epoch = core, leader_epoch, partition_epoch
         self._deleted = False
@@ -279,7 +277,7 @@ class Follower:
             self._emptied = (offset, before.elr)
             led = "no leader" if before.leader == NO_LEADER else f"leader {before.leader}"
             stands = f"ISR {show_brokers(before.isr)}, {led}"
-            said = f"a directory was assigned, and the ELR {show_brokers(before.elr)} is empty; {stands}"
+            said = f"a directory assignment emptied the ELR {show_brokers(before.elr)}; {stands}"
             self._say("elr-emptied", offset, time, before.elr, said)
         if self._cleared:
             for broker in set(before.elr) - set(made.core.elr):
@@ -296,7 +294,6 @@ class Follower:
         return self._row(offset, time, made.election, why)
 
     def _why_left(self, before: Core, after: Core, offset: int, time: int) -> str:
-        """Return why brokers left the ISR, as far as the log shows it."""
         reasons: dict[str, Brokers] = {}
         for broker in before.isr:
             if broker in after.isr:
@@ -306,12 +303,12 @@ class Follower:
             if broker not in after.replicas:
                 told = "it is no longer a replica"
             elif not told and after.leader in before.isr and after.leader == before.leader:
-                told = "it was active: its leader found that it lagged"
+                told = "it was active but lagged, according to the leader"
             reasons[told] = (*reasons.get(told, ()), broker)
         return "; ".join(f"{show_brokers(who)[1:-1]}: {told}" for told, who in reasons.items() if told)
 
     def _blame(self, broken: tuple[str, ...], offset: int, time: int, core: Core) -> None:
-        """Report a broken rule, once while it stays broken."""
+        """Report violated rules, unless the same violation was just reported."""
         told = (
             f"replicas {show_brokers(core.replicas)}, leader {core.leader}, ISR {show_brokers(core.isr)}, ELR "
             f"{show_brokers(core.elr)}, min ISR {self._now.rules.min_isr}"
@@ -330,7 +327,10 @@ class Follower:
             self._say("last-replica-down", offset, time, (before.leader,), text)
         if election in ("unclean", "last-known"):
             sort = "unclean-election" if election == "unclean" else "last-known-leader-elected"
-            text = f"broker {leader} was elected; ISR {show_brokers(before.isr)}, ELR {show_brokers(before.elr)} before"
+            text = (
+                f"broker {leader} was elected; before, the ISR was {show_brokers(before.isr)} and the ELR "
+                f"{show_brokers(before.elr)}"
+            )
             more = f"; {self._allowed()}" if election == "unclean" else ""
             if election == "last-known" and self._emptied:
                 sort, (emptied, were) = "emptied-elr-elected", self._emptied
@@ -338,7 +338,7 @@ class Follower:
             self._say(sort, offset, time, (leader,), f"{text}{more}")
         elif election == "elr" and leader in self._tainted and self._is_doubtful(leader, offset):
             text = (
-                f"broker {leader} was elected from the ELR {show_brokers(before.elr)}; the leader before was "
+                f"broker {leader} was elected from the ELR {show_brokers(before.elr)}; the previous leader was "
                 f"{_last(before)}"
             )
             self._say(self._tainted.pop(leader), offset, time, (leader,), text)
@@ -347,29 +347,29 @@ class Follower:
             presence = self._around.brokers.get(leader)
             again = presence is not None and presence.registered_within(lost, offset)
             if time - since <= self._within and not again and election == "isr":
-                text = f"broker {leader} lost leadership at offset {lost} and has it again after {time - since:,} ms"
+                text = f"broker {leader} lost leadership at offset {lost} and regained it after {time - since:,} ms"
                 self._say("regained-leadership", offset, time, (leader,), text)
         if before.leader != NO_LEADER:
             self._lost[before.leader] = (offset, time)
 
     def _allowed(self) -> str:
-        """Return which setting allowed an unclean election."""
         now = self._now
         if now.unclean:
-            return f"{UNCLEAN}=true {now.whose} since offset {now.unclean_offset:,}, {when(now.unclean_time)}"
+            return (
+                f"{UNCLEAN}=true was set for the {now.whose} at offset {now.unclean_offset:,}, {when(now.unclean_time)}"
+            )
         return (
-            f"the log has no {UNCLEAN}=true: server.properties allows it, or kafka-leader-election.sh "
+            f"the log does not set {UNCLEAN}=true: either server.properties sets it, or kafka-leader-election.sh "
             "--election-type unclean was run"
         )
 
     def _is_doubtful(self, leader: int, offset: int) -> bool:
-        """Return whether a tainted broker may lack records: after ELR was turned off, only if it registered again."""
+        """Return whether this broker may lack records; after ELR was turned off, only if it has re-registered."""
         presence = self._around.brokers.get(leader)
         stale = self._tainted[leader] == "stale-elr-elected"
         return not stale or (presence is not None and bool(presence.registered_within(self._turned_off, offset)))
 
     def _shrink(self, before: Core, after: Core, offset: int, time: int) -> None:
-        """Record who becomes eligible, and why."""
         if self._tainted:
             self._tainted = {broker: sort for broker, sort in self._tainted.items() if broker in after.elr}
         if self._raised and after.elr and after.leader == before.leader:
@@ -378,8 +378,8 @@ class Follower:
             wanted = min(self._now.rules.min_isr, len(after.replicas))
             if joined and time - since <= self._within and was <= len(after.isr) < wanted:
                 text = (
-                    f"min ISR was raised from {was} to {self._now.rules.min_isr} at offset {raised}; "
-                    f"{time - since:,} ms later {show_brokers(joined)} left the ISR and stays eligible, ISR "
+                    f"min ISR was raised from {was} to {self._now.rules.min_isr} at offset {raised}; {time - since:,} "
+                    f"ms later {show_brokers(joined)} moved from the ISR to the ELR; the ISR is now "
                     f"{show_brokers(after.isr)}"
                 )
                 self._say("late-min-isr", offset, time, joined, text)
@@ -413,7 +413,7 @@ class Follower:
 
 
 def _in_itself(text: str) -> str:
-    """Describe a change that cannot be judged, as the state before it is unknown."""
+    """Describe a change that cannot be judged because the state before it is unknown."""
     change = change_of(text)
     leader = (
         [] if change.leader == SAME_LEADER else [f"leader {'none' if change.leader == NO_LEADER else change.leader}"]
@@ -427,9 +427,9 @@ def _last(core: Core) -> str:
 
 
 def follow(around: ClusterContext, within: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Row]:
-    """Follow partitions whose records are grouped by partition, each in log order.
+    """Replay records that are grouped by partition and in log order within each, and yield rows.
 
-    A record is (topic id, partition, offset, time, epoch, whether it creates, whether it is of a snapshot, its fields).
+    A record is (topic id, partition, offset, time, epoch, creates, snapshot, fields).
     """
     key: tuple[str, int] | None = None
     follower: Follower | None = None

@@ -1,8 +1,8 @@
-"""A partition built from records as in Kafka's PartitionRegistration, with each change judged by the model's rules.
+"""Partitions rebuilt from records as Kafka's PartitionRegistration does it, and changes judged by the model's rules.
 
-The predicates of `invariants.replication` about the controller's image, and the rules of
-`model.cluster.partition_change`, read a state's attributes: those of the controller are provided. Brokers are
-numbered by their position in the replica list, the order in which the controller elects.
+The predicates of `invariants.replication` and the rules of `model.cluster.partition_change` read the attributes of a
+state, so they get an object with the controller's attributes. Brokers are numbered by their position in the replica
+list, which is also the order in which the controller prefers them as leaders.
 """
 
 import json
@@ -22,13 +22,13 @@ from fencepost.model.language import NONE, bits
 
 NO_LEADER = -1
 SAME_LEADER = None
-"""The value of `leader` in a change that keeps the leader and its epoch."""
+"""The value of `leader` in a change that keeps both the leader and its epoch."""
 RECOVERING = 1
 Brokers = tuple[int, ...]
 
 
 class Core(NamedTuple):
-    """A partition without its epochs."""
+    """A partition without its leader and partition epochs."""
 
     replicas: Brokers
     isr: Brokers
@@ -41,7 +41,7 @@ class Core(NamedTuple):
 
 
 class PartitionChange(NamedTuple):
-    """Changes in a record, with the fields of Core; None for unchanged ones."""
+    """Changed fields of Core; None if unchanged."""
 
     replicas: Brokers | None
     isr: Brokers | None
@@ -52,29 +52,30 @@ class PartitionChange(NamedTuple):
     elr: Brokers | None
     last_known: Brokers | None
     assigns: bool = False
-    """Whether it names directories: a broker has assigned its replica to a directory."""
+    """Whether the record lists directories because a broker has assigned its replica to one."""
 
 
 CLEARED = PartitionChange(None, None, None, None, SAME_LEADER, None, (), ())
-"""The effect of a ClearElrRecord on a partition with an ELR or a last known leader
-(ReplicationControlManager.removeTopicElrs)."""
+"""The effect of a ClearElrRecord on a partition that has an ELR or a last known leader
+(ReplicationControlManager.removeTopicElrs).
+"""
 
 
 FIELDS = (
     *("replicas", "isr", "removingReplicas", "addingReplicas", "leader", "leaderRecoveryState"),
     *("eligibleLeaderReplicas", "lastKnownElr"),
 )
-"""The fields of records that are those of Core."""
+"""Names of the records' fields, in the order of the fields of Core."""
 
 
 DEFAULTS = {"leader": -2, "leaderRecoveryState": -1}
-"""The values by which a PartitionChangeRecord says that a field stays, besides null."""
+"""Values in a PartitionChangeRecord that, like null, mean that the field does not change."""
 NOTHING = Core((), (), (), (), NO_LEADER, 0, (), ())
 
 
 @lru_cache(maxsize=1 << 17)
 def change_of(text: str) -> PartitionChange:
-    """Return the changes of a PartitionChangeRecord, by its fields without the partition's name."""
+    """Return the changes of a PartitionChangeRecord, given its fields as JSON."""
     return _change(json.loads(text))
 
 
@@ -91,16 +92,16 @@ def read_partition(text: str) -> tuple[Core, int, int]:
 
 
 def merge_change(core: Core, change: PartitionChange) -> Core:
-    """Return a partition after a change (PartitionRegistration.merge); naming a leader starts a leader epoch."""
+    """Return the partition after a change (PartitionRegistration.merge). A leader in it starts a leader epoch."""
     return Core._make(was if now is None else now for was, now in zip(core, change, strict=False))
 
 
 LONG = 60_000
-"""Milliseconds below min ISR that are longer than a restart."""
+"""A time below min ISR, in milliseconds, that is too long for a restart."""
 
 
 class Condition(NamedTuple):
-    """A condition that holds: its first offset, the ISR, and the min ISR."""
+    """A condition that holds, with the offset, time, ISR and min ISR at its start."""
 
     offset: int
     time: int
@@ -109,13 +110,13 @@ class Condition(NamedTuple):
 
 
 class Conditions:
-    """Conditions of one partition. A partition without a leader acknowledges nothing, so only that is reported."""
+    """The conditions that hold for one partition: if it has no leader, only that one."""
 
     def __init__(self) -> None:
         self._open: dict[str, Condition] = {}
 
     def watch(self, core: Core, min_isr: int, offset: int, time: int) -> Iterator[Found]:
-        """Yield the conditions that end with a change, and record those that start."""
+        """Yield findings for conditions that this change ends, and remember those that it starts."""
         now = _going_on(core, min_isr)
         for sort, spell in tuple(self._open.items()):
             if sort not in now or (sort == "last-replica" and spell.isr != core.isr):
@@ -124,7 +125,7 @@ class Conditions:
             self._open.setdefault(sort, Condition(offset, time, core.isr, min_isr))
 
     def close(self, offset: int, time: int, why: str) -> Iterator[Found]:
-        """Yield all conditions that hold at the end of the history."""
+        """Yield findings for all conditions that hold at the end of the history."""
         for sort in tuple(self._open):
             yield self._end(sort, offset, time, f", {why}")
 
@@ -150,15 +151,18 @@ def _told(sort: str, spell: Condition, lasted: str) -> str:
     if sort == "offline":
         return f"no leader for {lasted}"
     if sort == "under-min-isr":
-        return f"the ISR had {len(spell.isr)} of min ISR {spell.min_isr} at first, and too few for {lasted}"
-    told = f"{show_brokers(spell.isr)} alone was in sync for {lasted}; min ISR {spell.min_isr}"
+        return (
+            f"the ISR had {len(spell.isr)} of {spell.min_isr} brokers (min ISR) at first, and was below min ISR for "
+            f"{lasted}"
+        )
+    told = f"only {show_brokers(spell.isr)} was in sync for {lasted}; min ISR {spell.min_isr}"
     if spell.min_isr > 1:
-        return f"{told}, so acks=all was refused: only its disk has what acks=0 or 1 wrote then"
-    return f"{told}: what was acknowledged meanwhile, with acks=all too, is on its disk alone"
+        return f"{told}, so acks=all was refused, and records written with acks=0 or 1 are only on its disk"
+    return f"{told}: records acknowledged during that time, even with acks=all, are only on its disk"
 
 
 class Rules(NamedTuple):
-    """Rules in force when a record is written: min ISR, ELR on or off, the changes that open an epoch."""
+    """The rules that apply to a record: min ISR, whether ELR is on, and whether an ISR shrink starts a leader epoch."""
 
     min_isr: int
     elr: bool
@@ -166,7 +170,7 @@ class Rules(NamedTuple):
 
 
 class Names:
-    """Model numbers of brokers: their positions in the replica list, then other brokers."""
+    """Numbers of brokers in the model: first the replica list in its order, then other brokers."""
 
     def __init__(self, first: Brokers, *others: Iterable[int]) -> None:
         order = dict.fromkeys(
@@ -176,15 +180,15 @@ class Names:
         self._number = {broker: number for number, broker in enumerate(self.order)}
 
     def number(self, broker: int) -> int:
-        """Return the number of a broker, NONE for none."""
+        """Return the broker's number, or NONE for NO_LEADER."""
         return self._number.get(broker, NONE)
 
     def mask(self, group: Iterable[int]) -> int:
-        """Return a set of brokers as bits."""
+        """Return a set of brokers as a bit mask."""
         return sum(1 << self._number[broker] for broker in set(group))
 
     def brokers(self, mask: int) -> Brokers:
-        """Return the brokers of a set."""
+        """Return the brokers in a bit mask."""
         return tuple(broker for number, broker in enumerate(self.order) if mask >> number & 1)
 
 
@@ -196,14 +200,14 @@ def _constants() -> dict[str, int]:
 
 @lru_cache(maxsize=4096)
 def constants(brokers: int, rules: Rules, within: bool = False) -> C:  # noqa: FBT001, FBT002 (keys of a cache)
-    """Return the constants for judging a recorded change. They may be larger than those of a search."""
+    """Return the constants for judging a recorded change, which may exceed the limits of a search."""
     more = {"brokers": brokers, "min_isr": rules.min_isr, "elr": int(rules.elr)}
     more |= {"bump_leader_epoch_on_shrink": int(rules.opens_on_shrink), "elr_within_replicas": int(within)}
     return cast("C", SimpleNamespace(**{**_constants(), **more}))
 
 
 def model_state(core: Core, names: Names, fenced: Brokers = (), stale: Brokers = ()) -> State:
-    """Return a recorded partition as the controller's part of a state, which the model's functions read."""
+    """Return an object with the controller's attributes of a model state, for the model's functions."""
     last = names.number(core.last_known[0]) if len(core.last_known) == 1 else NONE
     missing = bits.everyone(len(names.order)) & ~names.mask(core.replicas)
     image = SimpleNamespace(leader=names.number(core.leader), isr=names.mask(core.isr), missing=missing)
@@ -220,13 +224,12 @@ def _names(core: Core, *more: Iterable[int]) -> Names:
 
 
 def _effective(core: Core, rules: Rules) -> Rules:
-    """Return the rules with a min ISR that the replicas can reach."""
     return rules._replace(min_isr=min(rules.min_isr, len(core.replicas)))
 
 
 @lru_cache(maxsize=1 << 16)
 def standing(core: Core, rules: Rules) -> tuple[str, ...]:
-    """Return the invariants that a partition violates whatever the state of its brokers."""
+    """Return the violated invariants that do not depend on the brokers' states."""
     names = _names(core)
     state, c = model_state(core, names), constants(len(names.order), _effective(core, rules))
     broken = [] if isr_is_sane(state, c) else ["isr-not-sane"]
@@ -235,7 +238,7 @@ def standing(core: Core, rules: Rules) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
-    """Return whether a partition is valid if these brokers are fenced or shutting down."""
+    """Return whether these brokers may keep their places while they are fenced or shutting down."""
     names = _names(core, fenced)
     c = constants(len(names.order), _effective(core, rules))
     return isr_is_sane(model_state(core, names, fenced), c) or not isr_is_sane(model_state(core, names), c)
@@ -243,7 +246,7 @@ def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def with_stale(core: Core, rules: Rules, broker: int) -> bool:
-    """Return whether a partition is valid after this member of its ISR has registered again and kept its membership."""
+    """Return whether this ISR member may stay in the ISR although it has re-registered."""
     exempt = len(core.isr) == 1 and not rules.elr
     names = _names(core)
     c = constants(len(names.order), rules)
@@ -252,7 +255,7 @@ def with_stale(core: Core, rules: Rules, broker: int) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def electable(core: Core, rules: Rules, active: Brokers) -> int:
-    """Return the clean leader that a leaderless partition can elect among these active brokers, or NO_LEADER."""
+    """Return the broker that a clean election would choose from the active ones, or NO_LEADER."""
     names = _names(core, active)
     state = model_state(core, names)
     c = constants(len(names.order), _effective(core, rules))
@@ -264,7 +267,7 @@ def electable(core: Core, rules: Rules, active: Brokers) -> int:
 
 
 class JudgedChange(NamedTuple):
-    """A judged change: the partition, the rise of its leader epoch, the kind of election, the violated invariants."""
+    """A judged change: the partition after it, 1 if a leader epoch starts, the kind of election, violated rules."""
 
     core: Core
     opens: int
@@ -274,7 +277,7 @@ class JudgedChange(NamedTuple):
 
 @lru_cache(maxsize=1 << 17)
 def judge_change(core: Core, change: PartitionChange, rules: Rules, unclean: Brokers = ()) -> JudgedChange:
-    """Judge a recorded change. `unclean` are brokers that registered in it and may have lost records."""
+    """Judge a recorded change. Brokers in `unclean` registered together with it and may have lost records."""
     after = merge_change(core, change)
     opens = 0 if change.leader == SAME_LEADER else 1
     election = _election(core, after, rules)
@@ -286,7 +289,7 @@ def judge_change(core: Core, change: PartitionChange, rules: Rules, unclean: Bro
 
 
 def _election(core: Core, after: Core, rules: Rules) -> str:
-    """Return how a new leader was elected; empty without an election."""
+    """Return how the new leader was elected; empty if the leader stays."""
     leader = after.leader
     if leader in (NO_LEADER, core.leader):
         return ""
@@ -306,7 +309,7 @@ def _election(core: Core, after: Core, rules: Rules) -> str:
 
 
 def _by_the_rules(core: Core, after: Core, rules: Rules, opens: int, election: str, unclean: Brokers) -> list[str]:
-    """Return where a change differs from the result of the model's controller for the same request."""
+    """Return the rules by which the model's controller would have set another ELR or leader epoch for this change."""
     groups = (core.replicas, core.isr, core.elr, after.isr, after.elr, after.last_known, core.last_known)
     names = Names(after.replicas, *groups, [core.leader, after.leader])
     missing = bits.everyone(len(names.order)) & ~names.mask(after.replicas)

@@ -1,6 +1,6 @@
-"""The files of a metadata log, how far each was read, and copies of brokers' logs.
+"""Files of a metadata log, with how far each was read, and copies of brokers' logs.
 
-Checkpoints give the ends of copies; Kafka's classes find where copies diverge.
+The brokers' checkpoints give the ends of copies; Kafka's own classes find where copies diverge.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ TOPIC = "__cluster_metadata-0"
 SEGMENT = re.compile(r"^(\d{20})\.log$")
 SNAPSHOT = re.compile(r"^(\d{20})-(\d{10})\.checkpoint$")
 PARTITION = re.compile(r"^(.+)-(\d{1,9})(?:\.[0-9a-f]{32}-(delete|future|stray))?$", re.ASCII)
-"""The name of the folder of a partition's log."""
+"""The name of the directory of a partition's log."""
 CLUSTER = re.compile(r"^cluster\.id=(\S+)", re.MULTILINE)
 ARCHIVES = (b"\x1f\x8b", b"PK\x03\x04", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd")
 TEXT = frozenset(range(32, 127)) | {9, 10, 13}
 HEADER = 61
-"""The size of a batch header, which has a checksum: the first one identifies the log."""
+"""The size of a batch header. Its checksum makes the first header of a file an identifier of the log."""
 Kind = Literal["segment", "snapshot", "dump"]
 
 
 @dataclass
 class Note:
-    """A problem with a file, in one line. `unread`: it leaves a part of the log unread."""
+    """A one-line description of a problem with a file; `unread` if part of the log could not be read because of it."""
 
     what: str
     text: str
@@ -49,7 +49,7 @@ class Note:
 
 @dataclass
 class File:
-    """A file of the log. `runs` has its offsets, as first and last ones; `end` is that of a snapshot."""
+    """A file of the log. `runs` lists ranges of offsets, both ends inclusive; `end` is the end offset of a snapshot."""
 
     number: int
     path: str
@@ -63,12 +63,12 @@ class File:
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> File:
-        """Return a file as in a manifest."""
+        """Return the file that a manifest describes."""
         return cls(**{**data, "notes": [Note(**note) for note in data["notes"]]})
 
 
 def files_in(paths: Sequence[Path]) -> tuple[list[tuple[Path, Kind, int]], list[Note]]:
-    """Return the files of a log with their kinds, and the end of a snapshot; and the files that cannot be opened."""
+    """Return the files of a log with their kinds and the ends of snapshots, and the paths that cannot be opened."""
     found: list[tuple[Path, Kind, int]] = []
     notes: list[Note] = []
     for path in paths:
@@ -83,9 +83,9 @@ def files_in(paths: Sequence[Path]) -> tuple[list[tuple[Path, Kind, int]], list[
     if not found and not notes:
         disks = any(next(path.rglob("partition.metadata"), None) for path in paths)
         raise UsageError(
-            f"no metadata log was found in {', '.join(map(str, paths))}{', only logs of brokers' if disks else ''}: "
-            f"name a folder {TOPIC} of a controller{' too' if disks else ''}, one that contains such folders, or a "
-            "file with the output of kafka-dump-log.sh --cluster-metadata-decoder."
+            f"no metadata log was found in {', '.join(map(str, paths))}{', only logs of brokers' if disks else ''}. "
+            f"Name a controller's directory {TOPIC}{' too' if disks else ''}, a directory that contains such "
+            "directories, or a file with the output of kafka-dump-log.sh --cluster-metadata-decoder."
         )
     return found, notes
 
@@ -93,8 +93,8 @@ def files_in(paths: Sequence[Path]) -> tuple[list[tuple[Path, Kind, int]], list[
 def _inside(path: Path) -> list[tuple[Path, Kind, int]]:
     if not path.exists():
         raise UsageError(
-            f"{path} does not exist: name a folder {TOPIC} of a controller's metadata.log.dir, one that contains such "
-            "folders, or a file with the output of kafka-dump-log.sh."
+            f"{path} does not exist. Name a directory {TOPIC} in a controller's metadata.log.dir, a directory that "
+            "contains such directories, or a file with the output of kafka-dump-log.sh."
         )
     if path.is_file():
         return [_file(path)]
@@ -105,19 +105,19 @@ def _inside(path: Path) -> list[tuple[Path, Kind, int]]:
 
 
 def place_of(folder: Path) -> tuple[str, int, str]:
-    """Return the topic and the partition of a log's folder, and its suffix if it was renamed."""
+    """Return the topic and partition of a log's directory, and its suffix if Kafka has renamed it."""
     named = PARTITION.match(folder.name)
     return (named[1], int(named[2]), named[3] or "") if named else ("", -1, "")
 
 
 def is_copy(folder: Path) -> bool:
-    """Return whether a folder is a broker's partition log, and not the metadata log."""
+    """Return whether a directory is the log of a partition other than the metadata log."""
     own = any((folder / name).is_file() for name in ("partition.metadata", "leader-epoch-checkpoint"))
     return own and place_of(folder)[1] >= 0 and folder.name != TOPIC and not (folder / "quorum-state").is_file()
 
 
 def value_in(file: Path, pattern: re.Pattern[str]) -> str:
-    """Return a value from a file of a broker's disk; empty if it is missing."""
+    """Return a value from a file in a broker's log directory; empty if it is missing."""
     with suppress(OSError):
         said = pattern.search(file.read_text(errors="replace"))
         return said[1] if said else ""
@@ -125,7 +125,7 @@ def value_in(file: Path, pattern: re.Pattern[str]) -> str:
 
 
 def look_for_one_cluster(files: Sequence[Path]) -> None:
-    """Raise UsageError if the meta.properties of the files are of different clusters."""
+    """Raise UsageError if the meta.properties next to the files name different clusters."""
     known: dict[str, Path] = {}
     for log in dict.fromkeys(file.parent for file in files):
         for folder in (log, log.parent):
@@ -135,24 +135,26 @@ def look_for_one_cluster(files: Sequence[Path]) -> None:
     if len(known) > 1:
         (one, here), (other, there), *_ = known.items()
         raise UsageError(
-            f"{here} is of cluster {one} and {there} of {other}, by their meta.properties, "
-            "and an audit covers one cluster. Audit each one separately."
+            f"{here} belongs to cluster {one} but {there} to {other}, according to their meta.properties. An audit "
+            "covers one cluster: audit each one separately."
         )
 
 
 def _look_inside(path: Path, *, named: bool) -> None:
-    """Raise UsageError for a file whose content does not match its name or place."""
+    """Raise UsageError if a file's content does not match its name or location."""
     head = b""
     with suppress(OSError), path.open("rb") as opened:
         head = opened.read(512)
     if head.startswith(ARCHIVES) or head[257:262] == b"ustar":
-        raise UsageError(f"{path} is an archive: unpack it first, and name the folder {TOPIC} in it.")
+        raise UsageError(f"{path} is an archive: unpack it, and name the directory {TOPIC} in it.")
     if named and head and all(byte in TEXT for byte in head):
-        raise UsageError(f"{path} is not a log, but text. Give output of kafka-dump-log.sh a name that ends in .txt.")
+        raise UsageError(
+            f"{path} contains text, not a log. If it is output of kafka-dump-log.sh, give it a name that ends in .txt."
+        )
     if not named and b"\0" in head:
         raise UsageError(
-            f"{path} is neither text of kafka-dump-log.sh nor named as Kafka names its files (20 digits and "
-            f".log): name the folder {TOPIC}."
+            f"{path} is neither output of kafka-dump-log.sh nor named like a segment of Kafka (20 digits and .log): "
+            f"name the directory {TOPIC}."
         )
 
 
@@ -165,14 +167,14 @@ def _file(path: Path) -> tuple[Path, Kind, int]:
 
 
 def identity(path: Path) -> str:
-    """Return the digest of a file's first header, which distinguishes files of one name; empty without a header."""
+    """Return a digest of a file's first batch header, which tells apart files of the same name; empty without one."""
     with path.open("rb") as opened:
         head = opened.read(HEADER)
     return hashlib.sha256(head).hexdigest()[:16] if len(head) == HEADER else ""
 
 
 def add_run(runs: list[list[int]], first: int, last: int) -> None:
-    """Add a run of offsets at the end of others, joined to the previous one if adjacent."""
+    """Append a range of offsets, merged with the last range if they are adjacent."""
     if runs and runs[-1][1] + 1 == first:
         runs[-1] = [runs[-1][0], last]
     else:
@@ -181,18 +183,18 @@ def add_run(runs: list[list[int]], first: int, last: int) -> None:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Offsets of a log: present, missing, and duplicate ones; ends are inclusive."""
+    """Offsets of a log: which are present, missing or duplicate. The ends of ranges are inclusive."""
 
     chosen: list[tuple[int, int, int]]
-    """Numbers of files, each with first and last offset, so that each offset is taken from exactly one segment."""
+    """(file number, first offset, last offset): the file from which each offset is taken."""
     overlaps: list[tuple[int, int]]
-    """Ranges that are in more than one file."""
+    """Ranges contained in more than one file."""
     gaps: list[tuple[int, int]]
-    """Ranges that are in no file, including the offsets before the first."""
+    """Ranges contained in no file, including the offsets before the first one."""
 
     @classmethod
     def of(cls, files: Iterable[File]) -> Coverage:
-        """Return the offsets that the segments and dumps among these files cover."""
+        """Return which offsets the segments and dumps among these files cover."""
         runs = sorted((*run, item.number) for item in files if item.kind != "snapshot" for run in item.runs)
         made = cls([], [], [])
         done = -1
@@ -210,7 +212,7 @@ class Coverage:
         return made
 
     def share(self, first: int, last: int) -> None:
-        """Add a range that several files contain, joined to the previous one if they touch."""
+        """Add a range contained in several files, merged with the previous one if they are adjacent."""
         if self.overlaps and first <= self.overlaps[-1][1] + 1:
             self.overlaps[-1] = (self.overlaps[-1][0], max(self.overlaps[-1][1], last))
         else:
@@ -222,36 +224,37 @@ HIGH_WATERMARKS, STARTS = "replication-offset-checkpoint", "log-start-offset-che
 NODE = re.compile(r"^(?:node|broker)\.id=(\d+)\s*$", re.MULTILINE)
 TOPIC_ID = re.compile(r"^topic_id: (\S+)", re.MULTILINE)
 TASKS = 2
-"""Spark tasks per core, each of which starts a Java process."""
+"""Spark tasks per core; each task starts a Java process."""
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A broker's log of a partition at some time; -1 or an empty string for unknown values."""
+    """A copy of a broker's log of a partition. Unknown values are -1 or empty."""
 
     path: str
     broker: int
     topic: str
     partition: int
     mark: str
-    """Suffix of a renamed folder: deleted, stray, or not yet swapped in."""
+    """The suffix of the directory if Kafka has renamed it: deleted, stray, or a future replica."""
     topic_id: str
     high_watermark: int
     start: int
-    """The first offset: earlier ones were deleted by retention or on request."""
+    """The first offset: retention or a request deleted the earlier ones."""
     stopped: bool
-    """Whether the broker had shut down cleanly when its disk was copied."""
+    """Whether the broker had shut down cleanly when the copy was made."""
     epochs: tuple[tuple[int, int], ...]
-    """Leader epochs and the offsets at which they begin, from the checkpoint."""
+    """Leader epochs and the offsets at which they start, from the checkpoint."""
     segments: tuple[str, ...]
     bytes: int
     notes: tuple[str, ...]
 
 
 class Run(NamedTuple):
-    """A range of offsets over which the same copies agree.
+    """A range of offsets throughout which the same copies agree.
 
-    `epochs` has each copy's epoch, `same` the first copy with the same batches; -1 if a copy has no batch there.
+    For each copy, `epochs` gives the epoch there, and `same` the first copy with the same batches; -1 if it has no
+    batch.
     """
 
     first: int
@@ -264,18 +267,18 @@ class Run(NamedTuple):
 
 @dataclass
 class Compared:
-    """A partition's copies compared."""
+    """The result of comparing a partition's copies."""
 
     copies: list[Copy]
     compacted: bool
     runs: list[Run] = field(default_factory=list)
     notes: list[dict[str, Any]] = field(default_factory=list)
-    """Bytes outside of batches: number of the copy, position, and whether the log ends there."""
+    """Bytes that belong to no batch: the copy, the position, and whether they are the end of the log."""
     whole: bool = True
 
 
 def copies_in(paths: Sequence[Path], others: Iterable[Path] = ()) -> list[Copy]:
-    """Return the logs of brokers in some folders, at any depth; all belong to the cluster of the `others`."""
+    """Return all partition logs of brokers below some directories. They must belong to the same cluster as `others`."""
     folders = [
         folder
         for path in paths
@@ -290,7 +293,7 @@ def copies_in(paths: Sequence[Path], others: Iterable[Path] = ()) -> list[Copy]:
 
 
 def _offsets(path: Path) -> tuple[dict[tuple[str, str], int], list[str]]:
-    """Return the offsets of partitions in a checkpoint of a disk, and the problems in it."""
+    """Return the offsets of partitions in a checkpoint of a log directory, and the problems with it."""
     notes = list[str]()
     return {(topic, number): int(offset) for topic, number, offset in _entries(path, 3, notes)}, notes
 
@@ -305,10 +308,10 @@ def _copy(folder: Path, read: Callable[[Path], tuple[dict[tuple[str, str], int],
         notes += [*wrong, *more]
     epochs = tuple((int(epoch), int(start)) for epoch, start in _entries(folder / EPOCHS, 2, notes))
     if any(one >= other for one, other in pairwise(epochs)):
-        notes.append(f"{folder / EPOCHS} is not in the order of its epochs")
+        notes.append(f"the epochs in {folder / EPOCHS} are out of order")
     node = value_in(disk / "meta.properties", NODE)
     if not node:
-        notes.append(f"{folder} is of an unknown broker: there is no meta.properties beside it; copy it from the disk")
+        notes.append(f"the broker of {folder} is unknown: copy meta.properties from its disk to the directory above")
     topic_id, stopped = value_in(folder / "partition.metadata", TOPIC_ID), (disk / STOPPED).is_file()
     files, size = tuple(map(str, segments)), sum(item.stat().st_size for item in segments)
     about = topic, number, mark, topic_id, known, start, stopped, epochs
@@ -316,14 +319,14 @@ def _copy(folder: Path, read: Callable[[Path], tuple[dict[tuple[str, str], int],
 
 
 def _entries(path: Path, width: int, notes: list[str]) -> list[list[str]]:
-    """Return the lines of a checkpoint of Kafka; a problem in it becomes a note."""
+    """Return the entries of a checkpoint of Kafka; append a note if it is missing or malformed."""
     try:
         version, count, *rows = path.read_text(encoding="utf-8").splitlines() or ["0", "0"]
         found = [row.rsplit(" ", width - 1) for row in rows]
         numbers = all(word.isdecimal() and word.isascii() for row in found for word in row[-2:])
         if version == "0" and int(count) == len(found) and numbers and all(len(row) == width for row in found):
             return found
-        notes.append(f"{path} is not a checkpoint: its lines are not as its first two lines say")
+        notes.append(f"{path} is not a valid checkpoint: its entries do not match its first two lines")
     except FileNotFoundError:
         notes += [f"{path} is missing"] if path.name == EPOCHS else []
     except (OSError, ValueError) as error:
@@ -332,19 +335,19 @@ def _entries(path: Path, width: int, notes: list[str]) -> list[list[str]]:
 
 
 def topic_of(copy: Copy, around: ClusterContext) -> tuple[str, tuple[str, bool]]:
-    """Return the topic id of a copy; empty, with a note, if the cluster has deleted that topic."""
+    """Return the topic id of a copy. If the copy is not of an existing topic, add a note and return an empty id."""
     named = [topic_id for topic_id, topic in around.topics.items() if topic.name == copy.topic]
     topic_id = copy.topic_id or (named[-1] if named else "(none)")
     topic = around.topics.get(topic_id)
     now = topic is not None and topic.removed == FOREVER
     if now and (topic_id in named or copy.mark):  # the name of a renamed folder may be truncated
         return topic_id, ("", False)
-    why = f"of the topic id {topic_id}, which is not that of a topic {copy.topic} now: it is not compared"
+    why = f"of topic id {topic_id}, but topic {copy.topic} now has another id: it is not compared"
     return "", (f"{copy.path} is {why}", now or topic is None)
 
 
 def compare(wanted: list[Compared], command: list[str], sql: SparkSession | None) -> list[Compared]:
-    """Have Kafka's classes compare the copies of each partition, in one process or on Spark."""
+    """Compare the copies of each partition with Kafka's own classes, in one process or on Spark."""
     if sql is None or not wanted:
         return list(_compare(command, wanted))
     tasks = min(len(wanted), TASKS * sql.sparkContext.defaultParallelism)
@@ -361,7 +364,9 @@ def _compare(command: list[str], wanted: Iterable[Compared]) -> Iterator[Compare
     done = subprocess.run(command, input=asked, capture_output=True, text=True, check=False)  # noqa: S603 (our own)
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line and not line.startswith(("SLF4J", "\tat"))]
-        raise UsageError(f"Kafka's classes could not read the copies: {said[0] if said else 'they ended at once'}.")
+        raise UsageError(
+            f"Kafka's classes could not read the copies: {said[0] if said else 'they ended without a message'}."
+        )
     for line in done.stdout.splitlines():
         made = json.loads(line)
         one = known[made["number"]]

@@ -1,4 +1,4 @@
-"""From records to histories to findings: one history per partition, judged as it is built, in process or on Spark."""
+"""The steps of an audit: records become one history per partition, judged as it is built, in process or on Spark."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 HISTORIES, FINDINGS, JUDGED = "histories", "findings", "judged.json"
 JUDGEMENT = 4
-"""Version of the judgement and its output: older output is not reused."""
+"""Version of the judging rules and the output format; output of other versions is not reused."""
 ROWS_OF_A_TASK = 250_000
 BATCH = 20_000
-"""Rows that a task yields at a time."""
+"""Maximum number of rows that a task yields at a time."""
 LED = 400
-"""Most changes of a partition in a trace, the last ones; the model has capacity for fewer."""
+"""Maximum number of changes of a partition in a trace, counted from the end; the model's capacity is smaller."""
 CREATES, CHANGES = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD"
 PLACE = "topic_id string, topic string, partition int"
 FOUND = f"{PLACE}, {FINDING}"
@@ -44,12 +44,12 @@ adding brokers, leader int, leader_epoch int, partition_epoch int, recovering in
 min_isr int, unclean boolean, election string, why string, findings findings"""
 CHANGED = """topic_id string, partition int, offset bigint, time bigint, epoch int, creates boolean, snapshot boolean,
 text string"""
-"""Columns of a change that `follow` reads."""
+"""The columns of a record that `follow` reads."""
 LINEAGE = "topic_id topic partition offset time leader leader_epoch isr elr election"
 SOME = 3
-"""The most names in a note."""
+"""Maximum number of names in a note."""
 RECORDS = 1000
-"""Most partitions whose copies are in the report, those that lost records first."""
+"""Maximum number of partitions whose copies are reported; partitions that lost records come first."""
 Place = tuple[str, int]
 Ranges = list[tuple[int, int]]
 Where = list[tuple[str, str, Any]]
@@ -58,7 +58,7 @@ Where = list[tuple[str, str, Any]]
 def batches(
     paths: Path | list[str], columns: str, where: Where | None = None, schema: str = ""
 ) -> Iterator[pa.RecordBatch]:
-    """Yield columns of Parquet files, in order."""
+    """Yield columns of Parquet files, file by file in the given order."""
     import pyarrow.dataset as ds
     from pyarrow.parquet import filters_to_expression
 
@@ -68,15 +68,15 @@ def batches(
 
 @dataclass(frozen=True)
 class Selection:
-    """The records to judge, each once: duplicates are taken from one file, and snapshots count at their end."""
+    """The records to judge: duplicates only once, those of a snapshot with the last offset that it covers."""
 
     chosen: dict[int, Ranges]
     ends: dict[int, int]
-    """The last offset that each snapshot covers."""
+    """The last offset that each snapshot file covers."""
     aborted: Ranges
 
     def changes(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the changes of partitions among some records."""
+        """Return the rows among these records that change partitions."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -89,7 +89,7 @@ class Selection:
         return pa.RecordBatch.from_pydict({**columns, **more}).select(arrow_schema(CHANGED).names)
 
     def records(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the records to judge, with their effective offsets."""
+        """Return the rows to judge, with their effective offsets."""
         import pyarrow as pa
 
         files, offsets = batch["file"].to_numpy(), batch["offset"].to_numpy().copy()
@@ -107,7 +107,7 @@ class Selection:
 
 
 def _inside(offsets: Any, ranges: Ranges) -> Any:
-    """Return for each offset whether it is in one of some ranges, which are sorted and do not touch."""
+    """Return for each offset whether one of the ranges contains it. The ranges are sorted and disjoint."""
     if not ranges:
         return np.zeros(len(offsets), bool)
     firsts, lasts = np.array(ranges).T
@@ -117,30 +117,30 @@ def _inside(offsets: Any, ranges: Ranges) -> Any:
 
 @dataclass(frozen=True)
 class Judged:
-    """A judged log: the number of offsets that differ between its files, and the content of copies of brokers' logs."""
+    """A judged log: how many offsets differ between its files, and the contents of the copies of brokers' logs."""
 
     differ: dict[str, int]
     records: list[dict[str, Any]]
     notes: list[tuple[str, bool]]
-    """Limits of the copies, each with whether a verdict is missing because of it."""
+    """What could not be said about the copies, each with whether it leaves the verdict incomplete."""
 
 
 @dataclass
 class MetadataLog:
-    """A log that was read, and the settings for judging it."""
+    """A metadata log that has been read, and the settings for judging it."""
 
     reading: Reading
     within: int = 60_000
-    """Changes this many milliseconds after another are suspicious."""
+    """Changes within this many milliseconds after another are suspicious."""
     min_isr: int = 1
-    """The value of min.insync.replicas in server.properties, for a log without one."""
+    """The broker setting min.insync.replicas, used if the log does not set it."""
     copies: tuple[Copy, ...] = ()
     """Copies of brokers' logs."""
     comparing: tuple[str, ...] = ()
-    """The command that compares them."""
+    """The command that compares the copies."""
 
     def scan(self, columns: str, types: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-        """Yield the records of each file as read."""
+        """Yield the records of each file, as they were read."""
         return batches(self.reading.paths, columns, [("type", "in", list(types))] if types else None)
 
     @cached_property
@@ -154,7 +154,7 @@ class MetadataLog:
 
     @cached_property
     def times(self) -> tuple[int | None, int | None]:
-        """The first and the last time of a record."""
+        """The times of the first and last record."""
         known = [times[times > 0] for times in (batch["time"].to_numpy() for batch in self.scan("time"))]
         both = [(int(times.min()), int(times.max())) for times in known if len(times)]
         return min((first for first, _ in both), default=None), max((last for _, last in both), default=None)
@@ -173,7 +173,7 @@ class MetadataLog:
         )
 
     def kept(self, name: str, columns: str, where: Where | None = None) -> pa.Table:
-        """Return columns of the written histories or findings."""
+        """Return columns of the histories or findings on disk."""
         import pyarrow as pa
 
         schema = HISTORY if name == HISTORIES else FOUND
@@ -182,7 +182,7 @@ class MetadataLog:
 
 
 def disagreements(log: MetadataLog) -> dict[str, int]:
-    """Compare offsets that several files contain: return the number that differ, and the first, -1 if none does."""
+    """Compare offsets contained in several files. Return how many differ, and the first that does, or -1."""
     import pandas as pd
     from pandas.util import hash_pandas_object
 
@@ -199,10 +199,10 @@ def disagreements(log: MetadataLog) -> dict[str, int]:
 
 
 def _write_histories(log: MetadataLog, sql: SparkSession | None) -> None:
-    """Write the history of every partition, with its findings.
+    """Write the history of every partition, including its findings.
 
-    On Spark, records are sent to their partition's task and sorted there. The task reads them as a stream and holds
-    only the newest in memory, however many a partition has.
+    On Spark, each partition's records are sent to one task and sorted there. The task reads them as a stream and keeps
+    only the latest in memory, so partitions may have any number of records.
     """
     import pyarrow as pa
 
@@ -267,10 +267,6 @@ def _tables(rows: Iterator[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
 
 
 def _array(column: tuple[Any, ...], kind: Any) -> Any:
-    """Return a column for Arrow.
-
-    Few lists of brokers differ, and making one is expensive: each is made once and shared by rows.
-    """
     import pyarrow as pa
 
     if not pa.types.is_list(kind):
@@ -281,7 +277,6 @@ def _array(column: tuple[Any, ...], kind: Any) -> Any:
 
 
 def _findings(folder: Path) -> Iterator[pa.RecordBatch]:
-    """Yield a row for each finding in the histories."""
     import pyarrow as pa
 
     for batch in batches(folder / HISTORIES, "topic_id topic partition findings", schema=HISTORY):
@@ -291,9 +286,9 @@ def _findings(folder: Path) -> Iterator[pa.RecordBatch]:
 
 
 def judge(log: MetadataLog, start: Callable[[], SparkSession | None] = lambda: None) -> Judged:
-    """Write histories and findings next to the records, unless those of the same records and settings exist.
+    """Write histories and findings next to the records, unless they already exist for the same records and settings.
 
-    `start` starts Spark, if wanted.
+    `start`, if given, starts Spark.
     """
     folder = log.reading.folder
     copies = [[copy.path, copy.bytes, repr(copy)] for copy in log.copies]
@@ -313,8 +308,8 @@ def judge(log: MetadataLog, start: Callable[[], SparkSession | None] = lambda: N
 
 
 def _judge_copies(log: MetadataLog, start: Callable[[], SparkSession | None]) -> tuple[Any, Any, Any]:
-    """Compare copies of brokers' logs; return findings, the content of each partition's copies, and notes on what was
-    not compared.
+    """Compare copies of brokers' logs. Return findings, the content of each partition's copies, and notes about copies
+    that were not compared.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -330,9 +325,9 @@ def _judge_copies(log: MetadataLog, start: Callable[[], SparkSession | None]) ->
     kept = (batch.filter(pc.is_in(batch["topic_id"], topics)) for batch in _findings(log.reading.folder))
     known = _grouped(row for batch in kept for row in batch.to_pylist())
     for place in [place for place in of if not histories[place]]:
-        notes.append((f"{of.pop(place)[0].path} is of a partition that the metadata log does not have", True))
+        notes.append((f"{of.pop(place)[0].path} is a copy of a partition that the metadata log does not contain", True))
     alone = [of.pop(place)[0].path for place in list(of) if len(of[place]) == 1]
-    notes += _some(alone, "not compared, since there is no other copy of the partition: ")
+    notes += _some(alone, "not compared, because there is no other copy of the partition: ")
     wanted = [Compared(of[place], log.context.is_compacted(place[0])) for place in sorted(of)]
     found, records = [], []
     for place, made in zip(sorted(of), compare(wanted, list(log.comparing), start()), strict=True):
@@ -342,7 +337,7 @@ def _judge_copies(log: MetadataLog, start: Callable[[], SparkSession | None]) ->
         notes += one.notes()
         if one.reference < 0 and one.now["leader"] != NO_LEADER:
             unled.append(f"{topic}-{place[1]} from broker {one.now['leader']}")
-    notes += _some(unled, "not judged, since there is no copy of the leader's log from after its election: ")
+    notes += _some(unled, "not judged, because no copy of the leader's log was made after its election: ")
     schema = arrow_schema(FOUND)
     batch = pa.RecordBatch.from_pylist([dict(zip(schema.names, row, strict=True)) for row in found], schema)
     return [batch], sorted(records, key=lambda item: not item["lost"])[:RECORDS], notes
@@ -356,32 +351,28 @@ def _grouped(rows: Iterable[dict[str, Any]]) -> dict[Place, list[dict[str, Any]]
 
 
 def _some(names: list[str], text: str) -> list[tuple[str, bool]]:
-    """Return one note for all of some names."""
     more = f" and {len(names) - SOME} more" if len(names) > SOME else ""
     return [(f"{text}{', '.join(names[:SOME])}{more}", False)] if names else []
 
 
 def history_of(log: MetadataLog, name: str, until: int | None) -> ControllerHistory:
-    """Return the history of a partition, by its name such as `orders-3`, as seen by a controller of the model."""
+    """Return the controller's history of a partition, given its name such as `orders-3`, for the model."""
     topic, _, number = name.rpartition("-")
     if not topic or not number.isdecimal():
         raise UsageError(
-            f"`partition=` was given {name!r}, which names no partition: write TOPIC-NUMBER, such as orders-3."
+            f"`partition=` was given {name!r}, which is not a partition: write TOPIC-NUMBER, such as orders-3."
         )
     last = log.context.end if until is None else until
     own = [("topic", "==", topic), ("partition", "==", int(number)), ("offset", "<=", last)]
     rows = log.kept(HISTORIES, " ".join(arrow_schema(HISTORY).names[:-1]), own).sort_by("offset").to_pylist()[-LED:]
     if not rows:
-        raise UsageError(
-            f"the log has no partition {name}: write the name of a topic, a dash, and the number of a "
-            "partition that it has."
-        )
+        raise UsageError(f"the log has no partition {name}: write TOPIC-NUMBER for a partition that it contains.")
     newest = rows[-1]["topic_id"]  # a recreated topic has another id
     return controller_history([row for row in rows if row["topic_id"] == newest], log.context, until)
 
 
 def _kept(folder: Path, stands: dict[str, Any]) -> Judged | None:
-    """Return an earlier run's result for these records; None without one, or if it is for others."""
+    """Return the result of an earlier run if it is for the same records and settings; otherwise None."""
     try:
         kept = sealed.unseal(sealed.parse_object(read_file(folder / JUDGED)))
     except (OSError, sealed.BrokenSealError):

@@ -1,4 +1,4 @@
-"""A metadata log as Parquet: records decoded by Kafka's own classes, added to earlier ones."""
+"""Conversion of a metadata log to Parquet: Kafka's own classes decode the records, and later runs append to it."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ RECORDS = "records"
 PART = re.compile(r"part-\d{5,}\.parquet", re.ASCII)
 SOURCES = Path(__file__).parent / "java"
 NEWEST = list(RELEASES)[-1]
-"""The default release for decoding: each release reads the output of all earlier ones."""
+"""The default release for decoding; every release can read what earlier ones wrote."""
 COLUMNS = """file int, offset bigint, batch_end bigint, epoch int, time bigint, type string, version smallint,
 topic_id string, partition int, fields string"""
 FINDING = """sort string, severity string, offset bigint, time bigint, end bigint, lasted bigint, brokers brokers,
 text string"""
 ROWS = 500_000
-"""Rows in a group of a Parquet file, which one Spark task reads."""
+"""Rows per row group of a Parquet file, each read by one Spark task."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx768m", "-XX:-UsePerfData")
 
 
 @cache
 def arrow_schema(columns: str) -> pa.Schema:
-    """Return columns for Arrow, from names and SQL types."""
+    """Return an Arrow schema for columns given as names and SQL types."""
     import pyarrow as pa
 
     kinds = {"string": pa.string(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
@@ -56,29 +56,29 @@ def arrow_schema(columns: str) -> pa.Schema:
 
 @dataclass
 class Reading:
-    """Progress of reading a log, and the Parquet files of its records."""
+    """The progress of reading a log, and the Parquet files written so far."""
 
     folder: Path
     files: list[File] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
-    """Paths that could not be opened this time."""
+    """Paths that could not be opened in this run."""
     added: int = 0
-    """The number of records read this time."""
+    """The number of records read in this run."""
 
     @property
     def every_note(self) -> list[Note]:
-        """Everything that could not be read."""
+        """Descriptions of everything that could not be read."""
         return [*self.notes, *(note for item in self.files for note in item.notes)]
 
     @property
     def records(self) -> int:
-        """Number of records read, including snapshots."""
+        """The number of records read, including those of snapshots."""
         return sum(item.records for item in self.files)
 
     @cached_property
     def coverage(self) -> Coverage:
-        """The offsets in the files, once all are read."""
+        """Which offsets the files cover, once all are read."""
         return Coverage.of(self.files)
 
     @property
@@ -87,15 +87,15 @@ class Reading:
         return [str(self.folder / RECORDS / name) for name in self.parts]
 
     def save(self) -> None:
-        """Write the manifest, which the next run continues from."""
+        """Write the manifest, from which the next run continues."""
         data = {"format": FORMAT, "parts": self.parts, "files": list(map(asdict, self.files))}
         write_file(self.folder / MANIFEST, sealed.seal(data))
 
 
 def earlier(folder: Path) -> Reading:
-    """Return the progress of an earlier run in a folder; raise UsageError without one."""
+    """Return the progress of an earlier run in this directory; raise UsageError if there was none."""
     refused = UsageError(
-        f"{folder} has no readable {MANIFEST} of an audit: leave out `resume=True` and name another folder."
+        f"{folder} has no readable {MANIFEST} of an audit: leave out `resume=True` and name another directory."
     )
     try:
         data = sealed.read_sealed(read_file(folder / MANIFEST), folder / MANIFEST, FORMAT)
@@ -108,7 +108,7 @@ def earlier(folder: Path) -> Reading:
 
 
 def _parts_in(folder: Path) -> list[Path]:
-    """Return the Parquet files of an audit, which may be removed; raise UsageError for anything else."""
+    """Return an audit's Parquet files, which may be deleted; raise UsageError if there is any other file."""
     records = folder / RECORDS
     try:
         if not records.is_symlink():
@@ -118,14 +118,14 @@ def _parts_in(folder: Path) -> list[Path]:
                 return found
     except FileExistsError:
         pass
-    raise UsageError(f"{records} is not a folder of an audit's records: name another `output=`.")
+    raise UsageError(f"{records} does not contain only records of an audit: name another `output=`.")
 
 
 def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | None, *, resume: bool) -> Reading:
-    """Read the unread part of a log."""
+    """Read the part of a log that has not been read before."""
     begun = resume and not (folder / MANIFEST).exists()  # ended before it wrote a manifest
     if begun and {item.name for item in folder.iterdir()} - {RECORDS, f"{MANIFEST}.new"}:
-        raise UsageError(f"{folder} holds no audit: leave out `resume=True` and name another folder.")
+        raise UsageError(f"{folder} contains no audit: leave out `resume=True` and name another directory.")
     reading = earlier(folder) if resume and not begun else Reading(folder)
     found, reading.notes = files_in(paths)
     for part in _parts_in(folder):
@@ -151,9 +151,9 @@ def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | No
 
 
 def _take_dump(reading: Reading, item: File) -> None:
-    """Add the unread records of a dump.
+    """Append the new records of a dump.
 
-    Its whole text is parsed again, and its problems are noted anew.
+    The whole text is parsed again, and its notes are replaced.
     """
     path, before = Path(item.path), reading.added
     after = max((last for _, last in item.runs), default=-1)
@@ -164,7 +164,6 @@ def _take_dump(reading: Reading, item: File) -> None:
 
 
 def _has_more(item: File, reading: Reading) -> bool:
-    """Return whether a file has unread content."""
     path = Path(item.path)
     try:
         size, now = path.stat().st_size, identity(path)
@@ -173,15 +172,15 @@ def _has_more(item: File, reading: Reading) -> bool:
         return False
     if (item.identity and now != item.identity) or size < item.position:
         raise UsageError(
-            f"{path} is not the file that was read into {reading.folder}: leave out `resume=True` and "
-            "name another folder."
+            f"{path} is not the file that was read into {reading.folder}: leave out `resume=True` and name another "
+            "directory."
         )
     item.identity = now
     return size > item.position
 
 
 def _take(reading: Reading, rows: io.RawIOBase) -> None:
-    """Write rows as a Parquet file; it counts only once the manifest lists it."""
+    """Write rows to a Parquet file, which becomes valid only when the manifest lists it."""
     from pyarrow.parquet import ParquetWriter
 
     name = f"part-{len(reading.parts):05}.parquet"
@@ -229,28 +228,27 @@ def _batches(rows: io.RawIOBase) -> Iterator[RecordBatch]:
 
 
 def command(kafka: str | None, jars: Path | None, main: str) -> list[str]:
-    """Return the command of one of our programs that reads with Kafka's classes."""
+    """Return the command that runs one of our Java programs with Kafka's classes."""
     try:
         java_version()
     except UsageError as error:
-        raise UsageError(f"{error} The output of kafka-dump-log.sh is read without Java.") from error
+        raise UsageError(f"{error} Output of kafka-dump-log.sh can be read without Java.") from error
     version, folder, _ = locate_release(kafka or (None if jars else NEWEST), jars)
     path = os.pathsep.join([str(compile_driver(version, folder, (SOURCES,))), f"{folder}{os.sep}*"])
     return [tool("java"), *JAVA_OPTIONS, "-cp", path, f"fencepost.audit.{main}"]
 
 
 class _Lines(io.RawIOBase):
-    """Lines as a stream, each made on demand."""
+    """A stream of lines that are produced on demand."""
 
     def __init__(self, made: Iterator[bytes]) -> None:
         self._made, self._left = made, b""
 
     def readable(self) -> bool:
-        """Return that this is readable."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read the rest of a line, or of the next one."""
+        """Read the rest of the current line, or the next line."""
         text = self._left or next(self._made, b"")
         count = min(len(text), len(buffer))
         buffer[:count], self._left = text[:count], text[count:]
@@ -258,7 +256,7 @@ class _Lines(io.RawIOBase):
 
 
 class _Decoder(io.RawIOBase):
-    """The rows of some files as a stream."""
+    """A stream of the rows that the decoder prints for some files."""
 
     def __init__(self, items: list[File], command: list[str]) -> None:
         self._items, self._done = items, False
@@ -277,11 +275,10 @@ class _Decoder(io.RawIOBase):
             self._held = stack.pop_all()
 
     def readable(self) -> bool:
-        """Say that this can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read everything; at the end, take the decoder's notes."""
+        """Read rows; at the end, process the decoder's notes."""
         assert self._process.stdout is not None
         got = self._process.stdout.readinto(buffer)  # type: ignore[attr-defined]  # a pipe has it
         if not got and not self._done:
@@ -290,7 +287,7 @@ class _Decoder(io.RawIOBase):
         return int(got)
 
     def close(self) -> None:
-        """End the process, even if its output was not fully read."""
+        """End the process, even if not all of its output was read."""
         self._held.close()
         super().close()
 
@@ -305,7 +302,7 @@ class _Decoder(io.RawIOBase):
 
 
 def take_notes(files: dict[int, File], notes: Iterable[dict[str, Any]]) -> None:
-    """Take the decoder's notes: runs of offsets, unreadable parts, and how far each file was read."""
+    """Process the decoder's notes: ranges of offsets, unreadable parts, and how far each file was read."""
     begun: dict[int, int] = {}
     ended: dict[int, bool] = {}
     for note in notes:
@@ -322,16 +319,15 @@ def take_notes(files: dict[int, File], notes: Iterable[dict[str, Any]]) -> None:
             text = (
                 f"{name}: a batch of {note['bytes']:,} bytes at position {note['position']:,} is damaged: {note['why']}"
             )
-            item.notes.append(Note("damaged", f"{text}; it is after offset {note['offset'] - 1}"))
+            item.notes.append(Note("damaged", f"{text}, after offset {note['offset'] - 1}"))
         elif kind == "refused":
-            text = f"{name}: {note['count']:,} records of {note['what']}, which this release of Kafka does not know"
+            text = f"{name}: {note['count']:,} records of {note['what']}, which this Kafka release does not know"
             item.notes.append(Note("unknown", f"{text}; the first is at offset {note['offset']}", note["count"]))
         else:
             _read_to(item, note, begun)
 
 
 def _read_to(item: File, note: dict[str, Any], begun: dict[int, int]) -> None:
-    """Record how far a file was read."""
     item.position = note["position"]
     item.records += note["records"]
     if item.number in begun and note["last"] >= begun[item.number]:
@@ -341,13 +337,13 @@ def _read_to(item: File, note: dict[str, Any], begun: dict[int, int]) -> None:
         item.notes.append(Note("unreadable", f"{item.path} cannot be read: {note['failed']}"))
     elif grown > 0 and note["size"] > 0:  # an incomplete batch may be complete by now
         text = (
-            f"{item.path} grew by {grown:,} bytes while it was read: `resume=True` reads on from position "
-            f"{note['position']:,}"
+            f"{item.path} grew by {grown:,} bytes while it was read: to read on from position {note['position']:,}, "
+            "write `resume=True`"
         )
         item.notes.append(Note("grew", text, unread=False))
     elif left > 0:
         text = (
-            f"{item.path}: the last {left:,} bytes, from position {note['position']:,}, do not fill a batch: they "
-            "are cut off or damaged"
+            f"{item.path}: the last {left:,} bytes, from position {note['position']:,}, do not form a complete batch: "
+            "they are truncated or damaged"
         )
         item.notes.append(Note("truncated", text))

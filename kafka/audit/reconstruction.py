@@ -1,9 +1,8 @@
-"""Search for the brokers' steps: a path through `replication` whose controller matches the record.
+"""Search for the brokers' steps: a path of `replication` along which the controller makes the recorded changes.
 
-A step of the model either keeps the controller's state or brings it to a later recorded one, which may be a few records
-ahead if they were written in one batch. The search prefers states that have reached more records, and those in which
-the brokers have applied all metadata, as is usual; if that fails, it returns to other states. A path may exist even if
-the search does not find it.
+Each step of the model either keeps the controller's state or reaches a later recorded state, possibly skipping some
+that were written in the same batch. The search prefers states that have reached more records and in which the brokers
+have applied all metadata, as they usually do, and backtracks if that fails. It may miss a path that exists.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,28 +24,28 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import Key
 
 MOST_STATES = 4_000
-"""The most states examined with the rules of one version: real logs of 19 recorded states took up to 406."""
+"""Maximum number of states examined with the rules of one version. Real logs with 19 recorded states took up to 406."""
 HIDDEN = 14
-"""The most steps of brokers between two records."""
+"""Maximum number of broker steps between two records."""
 LATE = 4
-"""The penalty, in steps, for paths on which a broker has not applied the record."""
+"""The penalty, in steps, for each broker that has not applied the latest record."""
 PROMPT = (
     *("broker_applies_metadata", "broker_applies_configs", "leader_learns_change_applied"),
     "leader_learns_change_refused",
 )
-"""Actions that brokers usually take at once."""
+"""Actions that brokers usually perform as soon as they can."""
 OF_BROKERS = (
     *(*PROMPT, "controller_refuses_alter_partition", "controller_finds_replica_ineligible"),
     *("leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end"),
     *("leader_requests_expansion", "follower_appends", "follower_truncates"),
 )
-"""Steps that are tried before a record, if they involve its brokers."""
+"""Actions tried before a record is reached, if they involve its brokers."""
 FIRST = (("leader_appends",), *((("leader_handles_fetch",), ("follower_appends",), ("leader_handles_fetch",)) * 4))
-"""The first actions: a record is written and acknowledged, so that its loss can be seen."""
+"""The initial actions: a record is written and acknowledged, so that a loss can be observed."""
 
 
 class Node(NamedTuple):
-    """A state of the model in which the controller has the state recorded at `place`, and the path to it."""
+    """A state of the model whose controller matches the recorded state `place`, and the step that led to it."""
 
     key: Key
     place: int
@@ -56,10 +55,10 @@ class Node(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Changes that lead to the next records, and the brokers involved."""
+    """Changes that lead to the next records, and the brokers that take part."""
 
     last: int
-    """The last place that one step may reach."""
+    """The last recorded state that one step may reach."""
     fenced: int
     unfenced: int
     stopping: int
@@ -67,7 +66,7 @@ class Task(NamedTuple):
     joined: int
     left: int
     shrinks: int
-    """Members that leave the ISR at the leader's request."""
+    """Brokers that leave the ISR because the leader requests it."""
     moves: bool
     leads: bool
     raised: int
@@ -77,9 +76,9 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """A path through the model: its trace, the place that each step reached, and the number of states searched.
+    """A path through the model: its trace, the recorded state reached by each step, and the number of states examined.
 
-    If the last place is not the end of the record, the trace ends there.
+    If the search did not reach the last recorded state, the trace ends at the last one reached.
     """
 
     recorded: ControllerHistory
@@ -89,12 +88,12 @@ class Reconstruction:
 
     @property
     def whole(self) -> bool:
-        """Whether the path covers the whole record."""
+        """Whether the path reaches the last recorded state."""
         return self.places[-1] == len(self.recorded.points) - 1 if self.places else len(self.recorded.points) == 1
 
     @cached_property
     def broken(self) -> list[tuple[Property, int]]:
-        """Properties that the path violates, each with the number of the first violating step; 0 for the start."""
+        """Violated properties, each with the number of the first violating step; 0 is the initial state."""
         plain = self.replay.trace.interpreter()
         found = []
         for prop in self.replay.trace.protocol.properties:
@@ -107,7 +106,7 @@ class Reconstruction:
         return sorted(found, key=lambda item: item[1])
 
     def _recorded_steps(self) -> list[dict[str, int]]:
-        """Return the steps after which the controller matches a later record, with that record's offset and time."""
+        """Return the steps that reach a later recorded state, with the offset and time of its record."""
         points, befores = self.recorded.points, (0, *self.places)
         return [
             {"step": number, "offset": points[place].offset, "time": points[place].time}
@@ -137,9 +136,9 @@ class Reconstruction:
 
 
 def reconstruct(history: ControllerHistory, most: int = MOST_STATES) -> Reconstruction:
-    """Return a path through the model that matches a recorded history, or the longest part found.
+    """Return a path through the model that matches a recorded history; if none was found, the longest partial one.
 
-    `most` limits the states examined with the rules of one version.
+    `most` is the maximum number of states examined with the rules of one version.
     """
     versions = protocol(NAME).machine.versions
     tried: list[dict[str, int]] = []
@@ -165,7 +164,7 @@ def reconstruct(history: ControllerHistory, most: int = MOST_STATES) -> Reconstr
 
 
 class _Search:
-    """One search, with the rules of one version."""
+    """A search with the rules of one version."""
 
     def __init__(self, plain: Interpreter, points: tuple[Point, ...], most: int) -> None:
         self.plain, self.points, self.most = plain, points, most
@@ -177,7 +176,6 @@ class _Search:
         self.best = 0
 
     def run(self) -> list[Node]:
-        """Return the path to the last place reached."""
         first = self.add(Node(self.plain.initial_states()[0], 0, 0, -1, None))
         assert first is not None
         self.push(self.chain(first, FIRST))
@@ -189,7 +187,6 @@ class _Search:
         return self.way(self.best)
 
     def way(self, number: int) -> list[Node]:
-        """Return the nodes on the path to one."""
         found = []
         while number >= 0:
             found.append(self.nodes[number])
@@ -197,7 +194,6 @@ class _Search:
         return found[::-1]
 
     def add(self, node: Node) -> int | None:
-        """Add a node, unless it is known; return its number."""
         if (node.key, node.place) in self.known:
             return None
         self.known.add((node.key, node.place))
@@ -207,14 +203,14 @@ class _Search:
         return len(self.nodes) - 1
 
     def push(self, numbers: list[int]) -> None:
-        """Schedule nodes for expansion: the last of a chain, and later those on the path to it."""
+        """Schedule the nodes of a chain for expansion: the last one first, the others with lower priority."""
         for number in numbers:
             node = self.nodes[number]
             late = 0 if number == numbers[-1] else LATE
             heappush(self.waiting, (-node.place, node.hidden + late, -next(self.order), number))
 
     def chain(self, number: int, rounds: Iterable[tuple[str, ...]]) -> list[int]:
-        """Take steps that change nothing recorded, the first enabled action each time; return the nodes."""
+        """Take the first enabled action repeatedly, as long as the recorded state stays the same; return the nodes."""
         found, place = [number], self.nodes[number].place
         for names in rounds:
             node = self.nodes[found[-1]]
@@ -232,11 +228,10 @@ class _Search:
         return found
 
     def read(self, key: Key) -> Any:
-        """Return the controller's part of a state."""
         return controller_state(self.plain.read(key), self.plain.constants)
 
     def taking(self, name: str, key: Key) -> Iterator[Step]:
-        """Yield an action with all values, but of images only the newest, and only the last high watermark on disk."""
+        """Yield an action's steps, but only with the newest metadata and the last high watermark on disk."""
         state = self.plain.read(key)
         for step in self.plain.steps(self.plain.machine.action(name), key):
             is_old = name == "broker_applies_metadata" and step.args[1] != state.newest
@@ -245,7 +240,7 @@ class _Search:
                 yield step
 
     def expand(self, number: int) -> None:
-        """Continue from a state with every step that may lead further."""
+        """Add the successors of a state, by every step that may lead further."""
         node = self.nodes[number]
         here, task = self.points[node.place].state, self.tasks[node.place]
         for taken in self.plain.possible(node.key, list(self.steps(node.key, task))):
@@ -259,7 +254,6 @@ class _Search:
                 self.push([] if after is None else self.chain(after, repeat(PROMPT)))
 
     def steps(self, key: Key, task: Task) -> Iterator[Step]:
-        """Yield the steps that may help to reach the next record."""
         state = self.plain.read(key)
         for name, chosen in _recorded_steps(task):
             yield from (
@@ -276,13 +270,13 @@ class _Search:
                 yield Step(self.plain.machine.action("leader_requests_shrink"), (leader, task.shrinks))
 
     def is_about(self, step: Step, involved: int) -> bool:
-        """Return whether all brokers that a step names are involved."""
+        """Return whether all brokers in a step take part in the change."""
         named = [value for value in step.args if isinstance(value, int)]
         return all(bits.contains(involved, value) for value in named)
 
 
 def _recorded_steps(task: Task) -> Iterator[tuple[str, int | None]]:
-    """Yield the actions that make the recorded change, with the brokers that they may name."""
+    """Yield the actions that make the recorded change, each with the brokers that it may involve."""
     every = (
         (task.fenced, "broker_stops", task.fenced),
         (task.fenced, "controller_fences_broker", task.fenced),
@@ -300,7 +294,6 @@ def _recorded_steps(task: Task) -> Iterator[tuple[str, int | None]]:
 
 
 def _task(points: tuple[Point, ...], place: int) -> Task:
-    """Return the task of reaching the record after `place`, and those that were written with it."""
     last = place + 1
     while last + 1 < len(points) and points[last + 1].time == points[place + 1].time:
         last += 1
@@ -328,7 +321,7 @@ def _task(points: tuple[Point, ...], place: int) -> Task:
 
 
 def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Interpreter) -> Trace:
-    """Return a path as a trace, which marks what was recorded."""
+    """Return a path as a trace in which the recorded steps are marked."""
     told = history.describe(way[-1].place)
     steps = tuple(node.step for node in way if node.step is not None)
     offsets = [
@@ -337,7 +330,7 @@ def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Int
         if one.place != other.place
     ]
     names = ", ".join(
-        f"{number} is broker {broker}" if broker >= 0 else f"{number} has nothing to do"
+        f"{number} is broker {broker}" if broker >= 0 else f"{number} takes no part"
         for number, broker in enumerate(history.order)
     )
     return Trace(
@@ -350,14 +343,14 @@ def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Int
         recorded=told,
         why=(
             f"In the model {names}. The metadata log recorded these steps, each with its offset: "
-            f"{', '.join(offsets) or 'none'}. The other steps are what the brokers may have done in between: found by "
-            "search, not recorded. The first record is there to show whether it survives."
+            f"{', '.join(offsets) or 'none'}. The other steps were not recorded: the search found them as a possible "
+            "explanation. The first record is written only to show whether it survives."
         ),
     )
 
 
 def _trimmed(trace: Trace) -> Replay:
-    """Return a trace with the least capacities and budgets for its steps."""
+    """Return a trace whose capacities and budgets are as small as its steps allow."""
     made = follow(trace)
     plain = trace.interpreter()
     states = [plain.read(key) for key in made.path.states]

@@ -1,8 +1,9 @@
-"""The fate of records: which records in copies of a partition's log were acknowledged, and which its leader lacks.
+"""The fate of records: which records in copies of a partition's log were acknowledged, and which the leader lacks.
 
-A record may be lost if a copy has it, and the leader's log has a later epoch from its offset on. It was acknowledged if
-it is below the high watermark of a copy that has it. Otherwise, if every later leader was elected from the ISR or the
-ELR and nothing contradicts that, a leader without the record shows that it was not acknowledged.
+A record may be lost if a copy contains it and the leader's log has a later epoch at its offset. It was acknowledged if
+its offset is below the high watermark of a copy that contains it. Otherwise, a leader without the record shows that it
+was not acknowledged, provided that every later leader was elected from the ISR or the ELR and that nothing contradicts
+this.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,17 +18,17 @@ from fencepost.kafka.audit.logs import Compared, Copy, Run
 from fencepost.kafka.formatting import clock, many
 
 BAD = ("unclean", "last-known", "none-of-them")
-"""Elections of a leader that may lack acknowledged records."""
+"""Kinds of elections whose leader may lack acknowledged records."""
 REGAINED = "regained-leadership"
 DOUBTS = frozenset(
     {name for name in SORTS if name.endswith("-elected") and name != "nobody-elected"}
     | {REGAINED, "unclean-election", "not-electable", "isr-not-sane", "inactive-member", "stale-member"}
     | {"elr-without-replica", "created-twice", "snapshot-differs", "epoch-not-opened"}
 )
-"""Findings after which a leader from the ISR or the ELR may lack acknowledged records."""
+"""Findings after which even a leader from the ISR or the ELR may lack acknowledged records."""
 PARTS = 100
-"""Most differing ranges of a partition in the JSON."""
-UNKNOWN = "the metadata log does not say how leaders were elected since"
+"""Maximum number of differing ranges per partition in the JSON."""
+UNKNOWN = "the metadata log does not show how later leaders were elected"
 
 
 class Lost(NamedTuple):
@@ -44,13 +45,13 @@ class Lost(NamedTuple):
 
     @property
     def reported(self) -> bool:
-        """Whether the records were acknowledged, or there is evidence that they may have been."""
+        """Whether the records were acknowledged, or may have been according to the evidence."""
         return self.acknowledged or self.why not in ("", UNKNOWN)
 
 
 @dataclass
 class Partition:
-    """A partition: its copies, its history from the metadata log, and the audit's findings in that."""
+    """A partition with its copies, its history from the metadata log, and the findings in that history."""
 
     compared: Compared
     history: list[dict[str, Any]]
@@ -58,37 +59,37 @@ class Partition:
 
     @property
     def copies(self) -> list[Copy]:
-        """The copies."""
+        """The copies that were compared."""
         return self.compared.copies
 
     @property
     def now(self) -> dict[str, Any]:
-        """The partition at the end of the metadata log."""
+        """The last row of the history."""
         return self.history[-1]
 
     @cached_property
     def elections(self) -> dict[int, dict[str, Any]]:
-        """The change that opened each epoch."""
+        """The row that started each leader epoch."""
         return {row["leader_epoch"]: row for row in reversed(self.history)}
 
     @cached_property
     def ends(self) -> list[int]:
-        """The end offset of each copy; that of an empty log is its start."""
+        """The end offset of each copy; for an empty log, its start offset."""
         return [
             max([copy.start, *(last + 1 for _, last, _ in self.batches(number))])
             for number, copy in enumerate(self.copies)
         ]
 
     def batches(self, number: int) -> Iterator[tuple[int, int, int]]:
-        """Yield for each run the first and the last offset of a copy, and its epoch."""
+        """Yield the first offset, last offset and epoch of each run in which this copy has batches."""
         for run in self.compared.runs:
             if run.same[number] >= 0:
                 yield run.first, run.last, run.epochs[number]
 
     def epochs(self, number: int) -> list[tuple[int, int]]:
-        """Return where epochs start in a copy, from its batches, or from its checkpoint if it has no batch.
+        """Return where epochs start in a copy, from its batches; from its checkpoint if it has no batches.
 
-        A compacted log may have lost all records of an epoch, so its checkpoint takes precedence.
+        Compaction may have removed all records of an epoch, so for a compacted log the checkpoint takes precedence.
         """
         entries = self.copies[number].epochs
         known = dict(entries) if self.compared.compacted else {}
@@ -99,9 +100,10 @@ class Partition:
 
     @cached_property
     def reference(self) -> int:
-        """The number of the copy that the others are compared with, or -1.
+        """The number of the copy with which the others are compared, or -1.
 
-        It is the leader's, copied after its election, or that of the broker that would lead.
+        It is a copy of the leader's log made after its election, or, without a leader, of the broker most likely to be
+        elected.
         """
         now = self.now
         led = now["leader"] != NO_LEADER
@@ -117,7 +119,7 @@ class Partition:
     # What the leader lacks
 
     def lost(self) -> list[Lost]:
-        """Return the ranges that copies have and the reference lacks, joined if a copy has all of an epoch."""
+        """Return the ranges that the reference lacks; adjacent ones of an epoch are merged if a copy has both."""
         made: list[Lost] = []
         for one in (one for run in self.compared.runs if self.reference >= 0 for one in self._lacks(run)):
             last = made[-1] if made else one
@@ -151,13 +153,13 @@ class Partition:
                 yield one._replace(first=max(first, known))
 
     def _committed(self, number: int) -> int:
-        """Return the high watermark of a copy, 0 if the log may have been truncated since."""
+        """Return a copy's high watermark, or 0 if its log may have been truncated since then."""
         copy = self.copies[number]
         cut = copy.high_watermark > self.ends[number] or any(row["election"] in BAD for row in self.history)
         return copy.high_watermark if copy.stopped or not cut else 0
 
     def _doubt(self, epoch: int, by: int, have: list[int]) -> str:
-        """Return why records of an epoch may be acknowledged although the leader of epoch `by` lacks them."""
+        """Return why records of an epoch may have been acknowledged although the leader of epoch `by` lacks them."""
         if not all(one in self.elections for one in range(epoch, by + 1)):
             return UNKNOWN
         opened, leads = self.elections[epoch]["offset"], self.elections[by]
@@ -175,13 +177,13 @@ class Partition:
                 return f"{item['sort']} at offset {item['offset']:,}"
         between = {row["leader"] for row in self.history if epoch < row["leader_epoch"] < by} - {NO_LEADER, leader}
         if between <= owners and leader in {self.elections[epoch]["leader"], *owners}:
-            return f"broker {leader} had them, and no leader in between lacked them"
+            return f"broker {leader} had them, and every leader in between had them too"
         return ""
 
     # texts
 
     def findings(self) -> Iterator[Found]:
-        """Yield the findings in the copies."""
+        """Yield the findings of the comparison."""
         name = {number: f"{_broker(copy)} ({copy.path})" for number, copy in enumerate(self.copies)}
         offset, time = self.now["offset"], self.now["time"]
         for one in self.lost():
@@ -192,7 +194,7 @@ class Partition:
                 has = ", ".join(name[number] for number in one.copies)
                 times = f"{clock(one.began)} to {clock(one.ended)}"
                 text = (
-                    f"{span(one.first, one.last)} of epoch {one.epoch} ({times}): on {has}, and not on "
+                    f"{span(one.first, one.last)} of epoch {one.epoch} ({times}) are on {has} but not on "
                     f"{name[self.reference]}, {self._leads()}; {one.why}"
                 )
                 sort = "records-lost" if one.acknowledged else "records-may-be-lost"
@@ -213,33 +215,31 @@ class Partition:
 
     def _leads(self) -> str:
         led = self.now["leader"] != NO_LEADER
-        return f"which leads epoch {self.now['leader_epoch']}" if led else "which may be elected"
+        return f"the leader in epoch {self.now['leader_epoch']}" if led else "the broker that may be elected"
 
     def _differences(self, name: dict[int, str]) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Yield where copies have different records of one epoch."""
         for run in self.compared.runs:
             groups = [number for number in sorted(set(run.same) - {-1}) if run.epochs[number] >= 0]
             for one, other in pairwise(sorted(groups, key=lambda number: run.epochs[number])):
                 if run.epochs[one] == run.epochs[other]:
                     who = tuple(self._brokers((one, other)))
                     at = f"{span(run.first, run.last)} of epoch {run.epochs[one]}"
-                    yield f"{at}: other records on {name[one]} than on {name[other]}", who
+                    yield f"{at}: the records on {name[one]} and {name[other]} differ", who
                     return
 
     def _damage(self, number: int) -> Iterator[str]:
-        """Yield which parts of a copy cannot be read."""
         for note in self.compared.notes:
             if note["copy"] == number and note["bytes"] and (not note["at_end"] or self.copies[number].stopped):
                 place = f"position {note['position']:,} of {note['path']}"
-                yield f"{many(note['bytes'], 'byte')} are {note['what']} at {place}, after offset {note['after']:,}"
+                yield f"{many(note['bytes'], 'byte')} at {place}, after offset {note['after']:,}: {note['what']}"
         expected = -1
         for first, last, _ in self.batches(number):
             if 0 <= expected < first:
-                yield f"{span(expected, first - 1)}: missing"
+                yield f"{span(expected, first - 1)} are missing"
             expected = last + 1
 
     def _epoch_fault(self, number: int) -> str:
-        """Return where a copy's checkpoint of epochs contradicts its batches; empty if it agrees or is older."""
+        """Return where a copy's epoch checkpoint contradicts its batches; empty if it agrees or is outdated."""
         entries = self.copies[number].epochs
         for first, last, epoch in self.batches(number):
             if not entries or epoch > entries[-1][0] or self.compared.compacted:
@@ -247,27 +247,29 @@ class Partition:
             for at in (first, last):
                 said = [one for one, start in entries if start <= at]
                 if said and said[-1] != epoch >= 0:
-                    return f"offset {at:,} is of epoch {epoch}, and leader-epoch-checkpoint says {said[-1]}"
+                    return f"offset {at:,} has epoch {epoch}, but {said[-1]} according to leader-epoch-checkpoint"
         return ""
 
     def notes(self) -> list[tuple[str, bool]]:
-        """Return the open questions about the copies, and whether they prevent a judgement."""
+        """Return the open questions about the copies, each with whether it leaves the verdict incomplete."""
         made = [(note, "cannot be read" in note) for copy in self.copies for note in copy.notes]
         if not self.compared.whole:
-            made.append(("the copies differ in so many places that they were not read to their ends", True))
+            made.append(("the copies differ in so many places that they were not read to the end", True))
         for note in self.compared.notes:
             if not note["bytes"]:
                 made.append((f"{note['path']} is {note['what']}", True))
             elif note["at_end"] and not self.copies[note["copy"]].stopped:
-                made.append((f"{note['path']}: the last {many(note['bytes'], 'byte')} do not fill a batch", False))
+                made.append(
+                    (f"{note['path']}: the last {many(note['bytes'], 'byte')} do not form a complete batch", False)
+                )
         for number, copy in enumerate(self.copies):
             epoch = max((epoch for _, _, epoch in self.batches(number)), default=-1)
             if copy.epochs and epoch > copy.epochs[-1][0]:
                 made.append((f"the leader-epoch-checkpoint of {copy.path} is older than its segments", False))
             if not copy.stopped and copy.high_watermark > self.ends[number]:
-                cut = f"{copy.path} ends at {self.ends[number]:,}, and its high watermark was {copy.high_watermark:,}"
+                cut = f"{copy.path} ends at {self.ends[number]:,}, below its high watermark {copy.high_watermark:,}"
                 made.append(
-                    (f"{cut}: its end was cut off, unless its files were copied while they were written", False)
+                    (f"{cut}: its end is missing, or its files were copied while the broker wrote to them", False)
                 )
         made += [
             (f"{span(one.first, one.last)} of epoch {one.epoch}: {UNKNOWN}", True)
@@ -276,7 +278,12 @@ class Partition:
         ]
         newest = max((epoch for number in range(len(self.copies)) for epoch, _ in self.epochs(number)), default=-1)
         if newest > self.now["leader_epoch"]:
-            made.append((f"the copies reach to epoch {newest}, the metadata log to {self.now['leader_epoch']}", True))
+            made.append(
+                (
+                    f"the copies contain epoch {newest}, but the metadata log ends at epoch {self.now['leader_epoch']}",
+                    True,
+                )
+            )
         return made
 
     def data(self) -> dict[str, Any]:
@@ -309,7 +316,7 @@ class Partition:
         return sorted({self.copies[number].broker for number in numbers} - {-1})
 
     def _acknowledged(self, lost: list[Lost]) -> list[dict[str, Any]]:
-        """Return for each epoch the last acknowledged offset, the last one that may be, and the copies that have it."""
+        """Return each epoch's last offset acknowledged and last possibly acknowledged, and the copies with them."""
         never = {(one.epoch, one.first) for one in lost if not one.why}
         made: dict[int, dict[str, Any]] = {}
         for run in self.compared.runs:
@@ -326,7 +333,7 @@ class Partition:
 
 
 def span(first: int, last: int) -> str:
-    """Return a range of offsets."""
+    """Return 'offset 5' or 'offsets 5 to 7'."""
     return f"offset {first:,}" if first == last else f"offsets {first:,} to {last:,}"
 
 

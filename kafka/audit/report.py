@@ -1,4 +1,4 @@
-"""Report of an audit: the extent of the log, the worst findings, and their histories."""
+"""Report of an audit: how much of the log was judged, the worst findings, and the histories behind them."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 SHOWN = 1000
-"""Most findings in the report, the worst first; `omitted` counts the rest, which are in the Parquet files."""
+"""Maximum number of findings in the report, worst first; the Parquet files have all, `omitted` counts the others."""
 TOLD = 5
-"""The most partitions whose history is shown."""
+"""Maximum number of partitions whose histories are shown."""
 GAPS = 3
-"""Most gaps named at the top; all are at the end."""
+"""Maximum number of gaps in the warnings at the top; the end of the report lists all."""
 SEEMS = 10
-"""Logs of one cluster differ at most in a few offsets at their ends; if a larger share than one in this number
-differs, there are two clusters."""
+"""Logs of one cluster differ in a few offsets at their ends at most. If more than one in this many differs, the logs
+come from different clusters.
+"""
 TOP = 10
 DAY = 86_400_000
 ELECTIONS = ("isr", "elr", "unclean", "last-known", "none-of-them")
 
 
 def report(log: MetadataLog, judged: Judged, severity: Severity) -> dict[str, Any]:
-    """Return the result, as JSON; with the findings of this severity or worse."""
+    """Return the report as JSON, with findings of at least this severity."""
     reading, differ = log.reading, judged.differ
     taken = list(SEVERITIES[: SEVERITIES.index(severity) + 1])
     counts, release = _counts(log), log.context.release
@@ -86,7 +87,6 @@ def report(log: MetadataLog, judged: Judged, severity: Severity) -> dict[str, An
 
 
 def _counts(log: MetadataLog) -> dict[str, int]:
-    """Return the numbers of changes, partitions, elections, and unjudged changes."""
     place = ["topic_id", "partition"]
     rows = log.kept(HISTORIES, "topic_id partition election").to_pandas(strings_to_categorical=True)
     unjudged = rows[rows["election"] == "unjudged"]
@@ -101,7 +101,7 @@ def _counts(log: MetadataLog) -> dict[str, int]:
 
 
 def _sorts(found: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return for each sort of finding how often, in how many partitions, when, and for how long it occurred."""
+    """Return for each kind of finding how often, in how many partitions, when and for how long it occurred."""
     each = found.groupby(["sort", "severity"], observed=True)
     sums = each.agg(
         count=("place", "size"),
@@ -114,7 +114,6 @@ def _sorts(found: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _places(log: MetadataLog, found: pd.DataFrame, taken: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the topics, brokers and days with the most findings."""
     topics = found.groupby(["topic", "topic_id"], observed=True)
     topics = topics.agg(count=("place", "size"), partitions=("place", "nunique")).reset_index()
     topics = topics.astype({"topic": str}).sort_values(["count", "topic"], ascending=[False, True])
@@ -136,7 +135,6 @@ def _places(log: MetadataLog, found: pd.DataFrame, taken: Sequence[str]) -> dict
 
 
 def _worst(log: MetadataLog, taken: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the worst findings of these severities."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -160,7 +158,7 @@ def _input(item: File) -> dict[str, Any]:
 
 
 def _verdict(sorts: list[dict[str, Any]], notes: list[dict[str, Any]]) -> str:
-    """Return the worst verdict: findings go before parts that could not be read."""
+    """Return the worst verdict; findings take precedence over parts that could not be read."""
     if any(SORTS[item["sort"]].violation for item in sorts):
         return "violated"
     if sorts:
@@ -169,14 +167,13 @@ def _verdict(sorts: list[dict[str, Any]], notes: list[dict[str, Any]]) -> str:
 
 
 def _sort(item: dict[str, Any], release: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of the overview with its explanation, by the rules of a release."""
     sort, version = SORTS[item["sort"]], release["version"]
     more = {"about": sort.about, "page": sort.page, "rule": _rule(sort, release), "sentence": sort.sentence}
     return {**item, "kind": _kind(sort), **more, "look": sort.remedy(version if release["supported"] else "")}
 
 
 def _looked_for(every: list[dict[str, Any]], release: dict[str, Any], *, copies: bool) -> list[dict[str, Any]]:
-    """Return each rule with how often it is violated, and if it cannot be, why."""
+    """Return each rule with the number of its violations, or why it could not be checked."""
     made = []
     for sort in sorted(SORTS.values(), key=lambda sort: (SEVERITIES.index(sort.severity), sort.name)):
         count = sum(item["count"] for item in every if item["sort"] == sort.name)
@@ -205,7 +202,6 @@ def _finding(item: dict[str, Any]) -> dict[str, Any]:
 def _histories(
     log: MetadataLog, findings: list[dict[str, Any]], missing: list[tuple[int, int]]
 ) -> list[dict[str, Any]]:
-    """Return the histories of the partitions with the worst findings."""
     worst: dict[tuple[str, int], int] = {}
     for item in findings:
         if item["severity"] in ("critical", "high") and len(worst) < TOLD:
@@ -232,12 +228,12 @@ def warnings_of(
     differ: dict[str, int],
     common: int,
 ) -> list[str]:
-    """Return the warnings before the findings on unjudged parts; raise UsageError for logs of different clusters."""
+    """Return warnings about parts that were not judged; raise UsageError if the logs come from different clusters."""
     found = []
     if differ["count"] * SEEMS > common:
         raise UsageError(
-            f"these logs seem to come from different clusters: {differ['count']:,} of {common:,} offsets that they "
-            "share differ. Audit each one separately."
+            f"these logs seem to come from different clusters: they differ in {differ['count']:,} of the {common:,} "
+            "offsets that they share. Audit each one separately."
         )
     unread = [note for note in notes if note["unread"]]
     if unread or counts["unjudged"]:
@@ -261,17 +257,18 @@ def warnings_of(
 
 STEP = "offset time leader leader_epoch replicas isr elr adding removing min_isr election why"
 BEFORE, AFTER = 8, 20
-"""Number of changes shown: the last ones up to the worst finding, and the first ones after it; the newest is always
-shown."""
+"""Number of changes shown: the last ones up to the worst finding, then the first ones after it. The latest is always
+shown.
+"""
 LOSING = ("removed-replica-elected", "late-min-isr-elected", "stale-elr-elected", "unclean-election")
-"""Elections after which only the previous leader may have the records."""
+"""Kinds of elections after which only the previous leader may have certain records."""
 Told = dict[str, Any]
 
 
 def partition_story(steps: list[Told], found: list[Told], gaps: list[tuple[int, int]], end: tuple[int, int]) -> Told:
-    """Return the history of a partition for a report.
+    """Return a partition's history for the report.
 
-    Steps are its changes in order. `end` is the offset and the time at which the log ends.
+    `steps` are its changes in order, `end` is the offset and time at which the log ends.
     """
     advice = [one for item in found if item["sort"] in LOSING and (one := _advice(item, steps, end))]
     return {
@@ -283,7 +280,7 @@ def partition_story(steps: list[Told], found: list[Told], gaps: list[tuple[int, 
 
 
 def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
-    """Return the advice about an election, which depends on the fate of the previous leader."""
+    """Return advice about an election, which depends on what happened to the previous leader."""
     at = item["offset"]
     former = next(
         (step["leader"] for step in reversed(steps) if step["offset"] < at and step["leader"] != NO_LEADER), NO_LEADER
@@ -295,28 +292,27 @@ def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
         return ""
     who = f"Broker {former} led before the election at offset {at:,} ({began})."
     if after and after[-1]["election"] == "deleted":
-        return f"{who} The topic was deleted at offset {after[-1]['offset']:,}: there is nothing left to compare."
+        return f"{who} The topic was deleted at offset {after[-1]['offset']:,}, so there is nothing left to compare."
     back = next((step for step in known if former in step["isr"]), None)
     if back is not None:
         return (
-            f"{who} It joined the ISR again at offset {back['offset']:,} ({clock(back['time'])}): its log is that of "
-            f"the new leader now, and the records that only it had are gone. Search its log for 'Truncating partition "
-            f"{name}' between {began} and {clock(back['time'])}: the line says from which offset. Send those records "
-            "again from the producers, or from an earlier copy of its disk."
+            f"{who} It rejoined the ISR at offset {back['offset']:,} ({clock(back['time'])}), so its log is now that "
+            "of the new leader, and records that only it had are gone. Search its log for 'Truncating partition "
+            f"{name}' between {began} and {clock(back['time'])}, which gives the offset from which they are gone. "
+            "Resend those records from the producers, or from an earlier copy of its disk."
         )
     if known and former not in known[-1]["replicas"]:
         return (
-            f"{who} It has not been a replica since offset {_since(known, former):,}: stop it before it deletes the "
-            f"folder (a minute, by default), or look for a folder {name}.*-delete on its disk, and copy it."
+            f"{who} It has not been a replica since offset {_since(known, former):,}. Stop it before it deletes the "
+            f"directory (after a minute by default), or look for a directory {name}.*-delete on its disk, and copy it."
         )
     return (
-        f"{who} It has not joined the ISR again when the log ends (offset {end[0]:,}, {clock(end[1])}). If it is down "
-        f"keep it down, and copy the folder {name} from its disk before it starts: it may have the only copy of the "
-        f"records. If it runs, search its log for 'Truncating partition {name}' since {began}."
+        f"{who} It has not rejoined the ISR by the end of the log (offset {end[0]:,}, {clock(end[1])}). If it is "
+        f"down, keep it down, and copy the directory {name} from its disk before it starts: it may have the only copy "
+        f"of the records. If it is running, search its log for 'Truncating partition {name}' since {began}."
     )
 
 
 def _since(steps: list[Told], broker: int) -> int:
-    """Return the offset from which a broker has no replica."""
     last = max((number for number, step in enumerate(steps) if broker in step["replicas"]), default=-1)
     return int(steps[last + 1]["offset"])

@@ -394,7 +394,7 @@ def test_a_restart_leaves_room_for_what_was_before_only_if_the_model_has_it() ->
         for leader, isr in ((2, [2]), (2, [1, 2]), (1, [1, 2])):
             log.change(leader=leader, isr=isr)
     history = led(log)
-    assert "leader epochs, and the model has room for 12" in history.left_out
+    assert "leader epochs, but the model supports at most 12" in history.left_out
     assert history.points[-1].state.leader_epoch <= 12
     assert history.points[0].offset > log.changes[0][2]
 
@@ -402,13 +402,13 @@ def test_a_restart_leaves_room_for_what_was_before_only_if_the_model_has_it() ->
 def test_what_the_model_lacks_is_named() -> None:
     many = Log(replicas=(1, 2, 3, 4, 5, 6))
     with pytest.raises(
-        UsageError, match="6 brokers have replicas, and the model has 5 at most, and it cannot begin later either"
+        UsageError, match="6 brokers have replicas, but the model supports at most 5, and starting later does not help"
     ):
         led(many)
     late = Log(elr=False)
     late.event("FEATURE_LEVEL_RECORD", name="eligible.leader.replicas.version", featureLevel=1)
     late.change(isr=[1])
-    assert "eligible leader replicas are turned on" in led(late).left_out
+    assert "eligible leader replicas were turned on later" in led(late).left_out
 
 
 def test_a_history_ends_where_its_topic_is_deleted() -> None:
@@ -515,7 +515,7 @@ def test_a_folder_that_cannot_be_opened_is_a_line(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["nowhere"], "nowhere does not exist: name a folder __cluster_metadata-0"),
+        (["nowhere"], "nowhere does not exist. Name a directory __cluster_metadata-0"),
         ([".", "--resume"], "`--resume` was given without an audit to continue"),
         ([".", "--partition", "t-0"], "`--partition`, `--trace` and `--until` belong together"),
         ([".", "--until", "3"], "`--partition`, `--trace` and `--until` belong together"),
@@ -556,7 +556,7 @@ def test_what_kafkas_own_tool_prints_is_audited_without_java(monkeypatch: pytest
     possible = {item["sort"]: not item["why_not"] for item in found.data["looked_for"]}
     assert (possible["removed-replica-elected"], possible["min-isr-above-isr"], len(possible)) == (False, True, 35)
     (tmp_path / "00000000000000000000.log").write_bytes(b"\0" * 100)
-    with pytest.raises(UsageError, match=r"The output of kafka-dump-log.sh is read without Java"):
+    with pytest.raises(UsageError, match=r"Output of kafka-dump-log.sh can be read without Java"):
         audit(tmp_path / "00000000000000000000.log")
 
 
@@ -568,7 +568,7 @@ def test_every_sort_has_a_page_and_a_guarantee() -> None:
     assert "replication" in PROTOCOLS
     opened = SORTS["epoch-not-opened"]  # by metadata.version, for any controllers
     assert opened.rule_of("kafka-4.4", "kafka-3.5") != opened.rule == opened.rule_of("kafka-4.4", "kafka-3.7")
-    assert SORTS["elr-emptied"].rule_of("kafka-4.2", "kafka-4.2").endswith("Kafka before 4.3 empties it.")
+    assert SORTS["elr-emptied"].rule_of("kafka-4.2", "kafka-4.2").endswith("before Kafka 4.3 it empties the ELR.")
     for sort in SORTS.values():
         assert (ROOT / sort.page.partition("#")[0]).is_file()
         assert sort.look.endswith(".")
@@ -599,7 +599,7 @@ DATA: Any = {
     "release": {"version": "kafka-4.1", "supported": 27, "metadata_version": 27, "elr": False},
     "looked_for": [
         {**FOUND, "rule": "Leaders come from the ISR.", "count": 1, "why_not": ""},
-        {**FOUND, "sort": "created-twice", "rule": "A partition is created once.", "count": 0, "why_not": ""},
+        {**FOUND, "sort": "created-twice", "rule": "A partition is created only once.", "count": 0, "why_not": ""},
         {**FOUND, "sort": "elr-emptied", "rule": "The ELR stays.", "count": 0, "why_not": "ELR was never on"},
     ],
     "warnings": ["incomplete: offsets 4 to 5 are damaged or missing"], "severity": "low", "milder": 0, "began": 0,
@@ -628,7 +628,8 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
         "3 changes of partitions whose state before is in no file",
         "No path leads to offset 9", "is possible by the rules of kafka-4.4", "ELR: eligible leader replicas",
         "rules of kafka-4.1, controllers support metadata.version 27, it is at 27; ELR off",
-        "found 1 unclean-election: Leaders come from the ISR.", "not found created-twice: A partition is created once.",
+        "found 1 unclean-election: Leaders come from the ISR.",
+        "not found created-twice: A partition is created only once.",
         "ELR was never on elr-emptied: The ELR stays.", "Rule of kafka-4.1: Leaders come from the ISR.",
         "violated from step 7 on: The leader has it. (leader-has-acknowledged)",
     ):  # fmt: skip

@@ -48,7 +48,7 @@ def test_what_one_disk_alone_has_depends_on_min_isr() -> None:
     for log in (refused, taken):
         log.change(isr=[1], **({"eligibleLeaderReplicas": [2, 3]} if log is refused else {}))
     assert "min ISR 2, so acks=all was refused" in said(refused, "last-replica")[0][3]
-    assert "min ISR 1: what was acknowledged meanwhile, with acks=all too" in said(taken, "last-replica")[0][3]
+    assert "min ISR 1: records acknowledged during that time, even with acks=all" in said(taken, "last-replica")[0][3]
 
 
 def why(log: Log) -> str:
@@ -69,9 +69,9 @@ def test_why_a_broker_left_the_isr_is_told_as_far_as_the_log_has_it() -> None:
     restarted.time -= 2000
     restarted.event("REGISTER_BROKER_RECORD", brokerId=3, brokerEpoch=99, fenced=True)
     assert [why(log) for log in (fenced, stopped, slow, moved, restarted)] == [
-        "3: it was fenced: its heartbeats had stopped",
+        "3: it was fenced because its heartbeats had stopped",
         "3: it was shutting down",
-        "3: it was active: its leader found that it lagged",
+        "3: it was active but lagged, according to the leader",
         "3: it is no longer a replica",
         "3: it had restarted",
     ]
@@ -87,9 +87,9 @@ def test_an_unclean_election_says_what_allowed_it_and_what_prevents_it() -> None
         log.change(isr=[2], leader=2, eligibleLeaderReplicas=[], lastKnownElr=[], leaderRecoveryState=1)
         ((*_, text),) = said(log, "unclean-election")
         told = (
-            f"=true of the topic since offset {since}, 1970-01-01 00:00:"
+            f"=true was set for the topic at offset {since}, 1970-01-01 00:00:"
             if allowed
-            else "=true: server.properties allows it"
+            else "=true: either server.properties sets it"
         )
         assert f"unclean.leader.election.enable{told}" in text
     assert "unclean.leader.election.enable=false" in SORTS["unclean-election"].look
@@ -127,8 +127,8 @@ def test_a_history_goes_on_to_the_end_of_the_log_and_counts_what_is_not_shown() 
 @pytest.mark.parametrize(
     ("later", "says"),
     [
-        ([change(12, 2, [2, 1])], "joined the ISR again at offset 12 (00:00:12)"),
-        ([], "has not joined the ISR again when the log ends (offset 50, 00:00:50)"),
+        ([change(12, 2, [2, 1])], "rejoined the ISR at offset 12 (00:00:12)"),
+        ([], "has not rejoined the ISR by the end of the log (offset 50, 00:00:50)"),
         ([change(12, 2, [2], replicas=[2, 3])], "has not been a replica since offset 12"),
         ([change(12, -1, [], "deleted")], "The topic was deleted at offset 12"),
     ],
@@ -136,9 +136,7 @@ def test_a_history_goes_on_to_the_end_of_the_log_and_counts_what_is_not_shown() 
 def test_what_to_do_now_depends_on_what_became_of_the_former_leader(later: list[dict[str, Any]], says: str) -> None:
     (advice,) = history(*later)["advice"]
     assert says in advice
-    assert ("'Truncating partition t-0' between 00:00:01 and 00:00:12" in advice) is (
-        "joined the ISR again at" in advice
-    )
+    assert ("'Truncating partition t-0' between 00:00:01 and 00:00:12" in advice) is ("rejoined the ISR at" in advice)
 
 
 def test_a_gap_is_a_line_of_the_table_and_what_comes_after_it_is_not_taken_for_known() -> None:
@@ -158,7 +156,7 @@ def test_what_goes_on_when_records_are_missing_is_said_as_far_as_it_is_known() -
     log.changes.pop(-2)  # it is in no file
     rows = log.rows((moved, moved))
     assert [(item.sort, item.offset) for item in findings(rows)] == [("last-replica", alone), ("under-min-isr", alone)]
-    assert "at least, until records that are missing" in findings(rows)[0].text
+    assert "or longer: the records that follow are missing" in findings(rows)[0].text
     assert (rows[-1].election, rows[-1].why) == ("unjudged", "leader 2, ISR [2]")
 
 
@@ -189,7 +187,7 @@ def test_damage_is_warned_of_and_logs_of_two_clusters_are_refused() -> None:
     ]
     assert warnings_of({"unjudged": 0}, damage, [], none, 0) == ["incomplete: cut off"]
     assert warnings_of({"unjudged": 0}, [], [(0, 99)], {"count": 2, "offset": 80}, 87) == []
-    with pytest.raises(UsageError, match="seem to come from different clusters: 55 of 87 offsets"):
+    with pytest.raises(UsageError, match="seem to come from different clusters: they differ in 55 of the 87 offsets"):
         warnings_of({"unjudged": 0}, [], [], {"count": 55, "offset": 7}, 87)
 
 
@@ -227,9 +225,9 @@ def test_the_page_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_what_is_no_log_is_refused_with_what_to_do(tmp_path: Path) -> None:
     for name, content, says in (
-        ("log.tar.gz", b"\x1f\x8b\x08", "is an archive: unpack it first"),
-        ("00000000000000000000.log", b"baseOffset: 0\n", "is not a log, but text"),
-        ("other.log", b"\x00\x01", "nor named as Kafka names its files"),
+        ("log.tar.gz", b"\x1f\x8b\x08", "is an archive: unpack it"),
+        ("00000000000000000000.log", b"baseOffset: 0\n", "contains text, not a log"),
+        ("other.log", b"\x00\x01", "nor named like a segment of Kafka"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(UsageError, match=says):
@@ -242,9 +240,9 @@ def test_logs_of_two_clusters_are_refused_if_their_ids_are_known(tmp_path: Path)
         folder.mkdir(parents=True)
         (folder / "00000000000000000000.log").touch()
         (folder.parent / "meta.properties").write_text(f"version=1\ncluster.id={cluster}\n")
-    with pytest.raises(UsageError, match=r"is of cluster X and .* of Y, by their meta.properties"):
+    with pytest.raises(UsageError, match=r"belongs to cluster X but .* to Y, according to their meta.properties"):
         files_in(folders[:2])
-    with pytest.raises(UsageError, match="an audit covers one cluster"):
+    with pytest.raises(UsageError, match="An audit covers one cluster"):
         files_in([tmp_path])
     assert len(files_in([folders[0], folders[2]])[0]) == 2
     (tmp_path / "b/meta.properties").write_text("cluster.id=X\n")
