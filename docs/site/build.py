@@ -24,14 +24,14 @@ STATIC = ("site.css", "settings.js")
 STAGES = 5
 BUTTONS = "[Explore](explore/index.html){ .md-button .md-button--primary } [Settings](settings.md){ .md-button }"
 ABOUT_ENTRIES = ("guarantees/", "kafka/findings")
-"""The prefixes of pages about catalogue entries, which stories may be about."""
+"""Prefixes of the pages of catalogue entries, below which stories are linked."""
 OURS = ("settings.html", "protocols/kip320.html", "explore/index.html")
 """Files that identify an earlier site."""
 
 
 @dataclass(frozen=True)
 class SiteResult:
-    """A built site: its folder, number of pages, size in bytes, and seconds of building."""
+    """A built site: its folder, number of pages, size in bytes, and build time in seconds."""
 
     output: Path
     pages: int
@@ -46,7 +46,7 @@ def build_site(
     output, docs, began = Path(output), Path(docs).resolve(), time.monotonic()
     require_generator()
     if not (docs / "glossary.md").is_file():
-        raise UsageError(f"{docs} has no pages of Fencepost: run this in a clone, or name its docs by `docs=`.")
+        raise UsageError(f"{docs} contains no pages of Fencepost: run this in a clone, or name its docs by `docs=`.")
     _require_ours(output)
     from fencepost.counterexamples.browser.page import write
 
@@ -71,10 +71,10 @@ def build_site(
 
 
 def _require_ours(output: Path) -> None:
-    """Raise UsageError for a folder with other files in it: the site replaces its content."""
+    """Raise UsageError for a folder that contains other files: the site replaces its content."""
     if output.is_dir() and any(output.iterdir()) and not all((output / name).is_file() for name in OURS):
         raise UsageError(
-            f"{output} has other files in it, and the site would take their place: name a folder that is new, or empty."
+            f"{output} contains other files, which the site would overwrite: choose a new or empty folder."
         )
     make_sure_folder(output)
 
@@ -197,7 +197,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Use": ("use/",),
     "Developing": ("architecture.md", "developing/", "decisions/", "changelog.md"),
 }
-"""Pages by group; a folder stands for its pages that no group names."""
+"""Pages by group; a folder stands for all of its pages that are not listed."""
 
 
 def navigation(pages: Path) -> list[Any]:

@@ -22,11 +22,11 @@ from fencepost.site.stale import LOSS, SIZES, crashes_measured
 COUNTED = ("needed", "nothing-broke", "same-states", "bound")
 """The purposes whose guards are counted for each base."""
 INTRODUCTION = (
-    "Every guard of a protocol was removed in turn, every switch was turned, and the protocol was searched again. A "
-    "guard is *needed* if a property that holds with it is violated without it. The purpose of the other guards is "
-    "that at the constants at which they were removed.\n\n"
+    "These matrices show what happens if a single guard of a protocol is removed, or a single switch is changed, and "
+    "the protocol is searched again. A guard is *needed* if a property that holds with it is violated without it. "
+    "Any other purpose applies only at the constants of that search.\n\n"
     "`fencepost vacuity PROTOCOL --row 'GUARD'` shows a row in full, with the shortest history as a trace. `fencepost "
-    "ablate PROTOCOL` makes such a matrix at any constants."
+    "ablate PROTOCOL` builds such a matrix at any constants."
 )
 
 
@@ -52,20 +52,20 @@ def index() -> Iterator[str]:
         for name, count in counts.items()
     )
     yield from table(("protocol", *ORDER), rows)
-    yield from ("", "[The checks that each KIP added](checks/kips.md) and")
-    yield from ("[how many crashes an acknowledged record survives](checks/crashes.md) have pages of their own.", "")
+    yield from ("", "Other pages list [the checks that each KIP added](checks/kips.md) and")
+    yield from ("[how many crashes an acknowledged record survives](checks/crashes.md).", "")
     yield from table(("purpose", "meaning"), ((f"**{name}**", text) for name, text in MEANING.items()))
     others = [name for name in PROTOCOLS if name not in measured()]
-    yield from ("", f"No matrix was measured of {', '.join(others)}.", "")
+    yield from ("", f"No matrix was measured for {', '.join(others)}.", "")
     known, without = falsifiable(), vacuous()
-    yield from ("## Guarantees that were seen to fail", "")
+    yield from ("## Guarantees that can fail", "")
     yield (
-        f"{len(known) - len(without)} of {len(known)} guarantees that hold were seen to fail in a variant of their "
-        "protocol, by a run of the catalogue or without a guard, so none of these holds by its wording alone."
+        f"Of {len(known)} guarantees that hold, {len(known) - len(without)} are violated in a variant of the protocol, "
+        "in a run of the catalogue, or without a guard. None of these is therefore trivially true."
     )
     if without:
-        yield from ("", "Not seen to fail:", "")
-        yield from (f"- {name}: {UNBREAKABLE.get(name, 'the reason is not known')}" for name in without)
+        yield from ("", "No variant violates these:", "")
+        yield from (f"- {name}: {UNBREAKABLE.get(name, 'the reason is unknown')}" for name in without)
 
 
 def page(name: str, data: dict[str, Any]) -> Iterator[str]:
@@ -74,10 +74,10 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
     yield from (f"# Checks of {name}", "", f"{machine.sentence[0].upper()}{machine.sentence[1:]}.", "")
     count = Counter(found["purpose"] for found, _ in best.values())
     counts = ", ".join(f"{count[item]} {item}" for item in ORDER if count[item])
-    yield f"{len(best)} guards and settings: {counts}. What these words mean is in the [index](../checks.md)."
+    yield f"{len(best)} guards and settings: {counts}. The [index](../checks.md) explains these words."
     yield from ("", *_suspicious(name))
     where = f"[the protocol](../protocols/{name}.md#actions)"
-    yield f"What each guard asks for, and what is violated without it, is on the page of {where}."
+    yield f"The page of {where} shows each guard's condition, and what is violated without it."
     yield from ("", *_settings(machine, [found for found in best.values() if found[0]["kind"] == "setting"]))
     yield from _bases(data)
     yield from _example(name, best)
@@ -91,7 +91,7 @@ def without_it(found: Found) -> str:
     data, base = found
     if not data["broken"]:
         left = re.search(r"\w+\.\w[^:]*(?=: )", data.get("departure", ""))
-        return data["why"] or (f"steps leave the domain of `{left[0]}` and go no further" if left else "")
+        return data["why"] or (f"`{left[0]}` leaves its domain, which ends these paths" if left else "")
     first, length = next(iter(data["broken"].items()))
     others = len(data["broken"]) - 1
     more = f", {others} more" if others else ""
@@ -107,11 +107,11 @@ def _settings(machine: Machine, found: list[Found]) -> Iterator[str]:
         for row, base in found
         if row["constant"] in declared
     )
-    yield from ("## Switches and choices", "", *table(("set to", "constant", "purpose", "with it"), rows), "")
+    yield from ("## Switches and choices", "", *table(("setting", "meaning", "purpose", "violated with it"), rows), "")
 
 
 def _bases(data: dict[str, Any]) -> Iterator[str]:
-    yield from ("## Constants", "", "Guards were removed at the constants of these runs; the numbers count guards.", "")
+    yield from ("## Constants", "", "Guards were removed at the constants of these runs. Numbers count guards.", "")
     rows = []
     for base in data["bases"]:
         count = Counter(item["purpose"] for item in base["rows"] if item["kind"] == "guard")
@@ -122,11 +122,11 @@ def _bases(data: dict[str, Any]) -> Iterator[str]:
 
 
 def _suspicious(name: str) -> Iterator[str]:
-    """Yield the suspicions that apply at all constants."""
+    """Yield suspicious findings that apply at all constants."""
     found = report(protocol(name))
     items = [f"- {text}: {', '.join(f'`{item}`' for item in found[key])}" for key, text in TELLS.items() if found[key]]
     if items:
-        yield from ("## What nothing depended on", "", *items, "")
+        yield from ("## Parts without an effect", "", *items, "")
 
 
 def _example(name: str, best: dict[str, Found]) -> Iterator[str]:
@@ -154,20 +154,20 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "KIP-320": {
         "kip320": {
             "follower-fetch 1": "",
-            "become-follower-and-truncate 1": "only a replica that leads in the epoch passes the check after it",
+            "become-follower-and-truncate 1": "the next check passes only if that replica leads in the epoch",
             "become-follower-and-truncate 3": "",
             "leader-expand-isr 3": "",
             "leader-expand-isr 4": "",
             "leader-expand-isr 5": "",
             "leader-increase-high-watermark 2a": "",
-            "leader-shrink-isr 4": "it spares members that are caught up; a smaller ISR than need be breaks no promise",
+            "leader-shrink-isr 4": "it keeps members that are caught up; too small an ISR violates no guarantee",
         },
         "replication": {
             "fetch_leader_epoch_check=off": "",
             "leader-handles-fetch 1": "",
             "leader-reports-divergence 1": "",
             "leader-tells-epoch-end 1": "",
-            "leader-handles-late-fetch 2": "`normalize` has forgotten fetches of older epochs already",
+            "leader-handles-late-fetch 2": "`normalize` has already dropped fetches of older epochs",
         },
     },
     "KIP-841": {
@@ -175,9 +175,9 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             "alter_partition_version=1": "",
             "controller-applies-alter-partition 7": "",
             "leader_eligibility_check=off": "the controller refuses the request anyway; the check saves sending it",
-            "controller-begins-shutdown 4": "a broker that is fenced or leaving is in no ISR and leads nothing",
-            "controller-unfences-broker 4": "who is leaving stays ineligible by that mark, unfenced or not",
-            "broker-stops 5": "it spares clients errors, and no record depends on it",
+            "controller-begins-shutdown 4": "a broker that is fenced or shutting down is in no ISR and leads nothing",
+            "controller-unfences-broker 4": "a broker that is shutting down stays ineligible, even if it is unfenced",
+            "broker-stops 5": "it only spares clients errors; it protects no record",
         }
     },
     "KIP-903": {
@@ -186,7 +186,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             "controller-applies-alter-partition 7": "",
             "fetch_carries_broker_epoch=off": "",
             "leader_broker_epoch_check=off": "",
-            "controller-finds-replica-ineligible 3": "without it requests may be refused that could be granted",
+            "controller-finds-replica-ineligible 3": "without it, requests that could be granted may be refused",
         }
     },
     "KIP-966": {
@@ -199,14 +199,14 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         }
     },
 }
-"""The guards and switches of each KIP by protocol, with a reason (read off the model) if no matrix shows a need."""
+"""The guards and switches of each KIP by protocol, with a reason (read from the model) if no matrix shows a need."""
 
 
 def kips_page(best: Best) -> Iterator[str]:
     """Yield the lines of the page: the checks of each KIP with their results."""
     yield from ("# The checks that KIP-320, KIP-841, KIP-903 and KIP-966 added", "")
     yield "A check is *needed* if a property is violated without it, in a measured matrix or in a run of the catalogue"
-    yield "that differs in this switch alone. For every other check the table has the reason, read off the model."
+    yield "that differs only in this switch. For every other check, the table gives a reason, read from the model."
     yield ""
     for kip, items in ADDED.items():
         yield from (f"## {kip}", "")
@@ -215,7 +215,9 @@ def kips_page(best: Best) -> Iterator[str]:
             for name, reasons in items.items()
             for row, reason in reasons.items()
         )
-        yield from table(("protocol", "without, or with", "it asks for", "found", "how"), rows)
+        yield from table(
+            ("protocol", "guard, or setting", "condition or meaning", "result", "evidence or reason"), rows
+        )
         yield ""
 
 
@@ -229,7 +231,7 @@ def _asks(name: str, row: str) -> str:
 
 
 def necessity(best: Best, name: str, row: str, reason: str) -> tuple[str, str]:
-    """Return the result of a check and its source, or why it is missing."""
+    """Return the result for a check, and its evidence or a reason."""
     found, base = best.get(name, {}).get(row, ({"purpose": "not measured", "broken": {}}, {"run": ""}))
     if found["broken"]:
         prop, length = next(iter(found["broken"].items()))
@@ -274,9 +276,9 @@ def crashes_page() -> Iterator[str]:
     """Yield the lines of the page: the faults that settings tolerate, and the result for KIP-966's claim."""
     known = crashes_measured()
     yield from ("# How many crashes an acknowledged record survives", "")
-    yield "KIP-966 says that with ELR an acknowledged record survives min ISR - 1 unclean shutdowns. So"
-    yield f"`{LOSS}` was checked with more and more crashes, each of which may lose the whole log. *Tolerates*"
-    yield "counts crashes that break nothing. [Settings](../settings.md) has the shortest history of each row."
+    yield "KIP-966 says that with ELR an acknowledged record survives min ISR - 1 unclean shutdowns. To test"
+    yield f"this, `{LOSS}` was checked with more and more crashes, each of which may lose the whole log. *Tolerates*"
+    yield "counts the crashes that violate nothing. [Settings](../settings.md) shows the shortest history of each row."
     yield ""
     for replicas in SIZES:
         unknown = f"Not measured yet: `python -m benchmarks.figures.matrices --faults {replicas}` measures it."
@@ -289,18 +291,18 @@ def _tolerances(data: dict[str, Any]) -> Iterator[str]:
     fixed = " ".join(
         f"{name}={str(value).lower()}" for name, value in first["constants"].items() if name not in first["setting"]
     )
-    head = (*first["setting"], "tolerates", "breaks with", "states searched", "how far")
+    head = (*first["setting"], "tolerates", "violated by", "states searched", "complete")
     rows = []
     for point in data["grid"]:
         left = "; ".join(f"{words_of(item['faults'], point['kinds'])}: {item['why']}" for item in point["unknown"])
         settings = (str(value).lower() for value in point["setting"].values())
-        reach = f"not decided: {left}" if left else "every search ended"
+        reach = f"not decided: {left}" if left else "yes"
         rows.append([*settings, tolerated(point), breaks_with(point), f"{point['states']:,}", reach])
     yield from table(head, rows)
     omission = sum(point["omission"] for point in data["grid"])
     states = sum(point["states"] for point in data["grid"])
-    tried = f"Up to {words_of(first['most'])} were tried, by searches of {states:,} states"
-    yield from ("", claim(data), "", f"{tried}{left_out(omission)}. The other constants: `{fixed}`.", "")
+    tried = f"These searches tried up to {words_of(first['most'])} and visited {states:,} states"
+    yield from ("", claim(data), "", f"{tried}{left_out(omission)}. The other constants are `{fixed}`.", "")
 
 
 def claim(data: dict[str, Any]) -> str:
@@ -319,6 +321,6 @@ def claim(data: dict[str, Any]) -> str:
         where = ", ".join(str(point["setting"]["min_isr"]) for point in open_ones)
         return (
             f"**The claim is not decided in the model at these constants** for min ISR {where}: "
-            "a search ended without a decision."
+            "a search did not finish."
         )
     return "**The claim holds in the model at these constants**, with ELR and without unclean elections."

@@ -49,14 +49,14 @@ def _summary(entry: Entry) -> str:
     words += [counted(traces, "trace")] if traces else []
     guards = len(_guards(entry))
     words += [counted(guards, "guard")] if guards else []
-    return f"Evidence for {entry.id}: {', '.join(words)}" if words else f"What belongs to {entry.id}"
+    return f"Evidence for {entry.id}: {', '.join(words)}" if words else f"Related to {entry.id}"
 
 
 def _parts(entry: Entry, page: str) -> Iterator[str]:
     properties = [(f"{prop} on {name}", places.of_property(name, prop)) for name, prop in places.asked_of(entry)]
     yield _list("Properties", properties, page)
     guards = [(name, places.of_guard(on, name)) for on, name in _guards(entry)]
-    yield _list("Guards without which one of them is violated", guards, page)
+    yield _list("Guards that these properties need", guards, page)
     yield _list("Traces", [(file.removesuffix(".trace"), places.of_trace(file)) for file in _traces(entry)], page)
     for word in dict.fromkeys(case.expect for case in cases_of(entry)):
         runs = {case.run.name: places.of_run(case.run) for case in cases_of(entry) if case.expect == word}
@@ -114,7 +114,7 @@ def card() -> str:
     """Return the links of the first page."""
     chosen = sorted(all_stories(), key=lambda item: item.name != FIRST)
     items = "".join(f'<li><a href="{escape(_place(item))}">{escape(item.title)}</a></li>' for item in chosen)
-    begin = "<strong>Start with a story</strong>: how a bug comes about, a sentence a step, and its repair."
+    begin = "<strong>Start with a story</strong>: how a bug happens, one sentence per step, and its fix."
     return f'<div class="start"><p>{begin}</p><ul>{items}</ul></div>'
 
 
@@ -138,44 +138,46 @@ def _place(story: Story) -> str:
 
 STATUS = {
     "holds": ("Holds", "hold"),
-    "broken": ("Broken: the protocol does not keep it", "broken"),
+    "broken": ("Broken: the protocol violates it", "broken"),
     "settled": ("Settled", "settled"),
-    "not-built": ("Not built: no release has it", "not built"),
+    "not-built": ("Not built: no release contains it", "not built"),
     "known-gap": ("Known gap", "known gaps"),
     "open": ("Open", "open"),
 }
 """Words for each status, and the title of its column."""
 NOT_KEPT = {
-    "finding": "Guarantees that Kafka was seen to break",
-    "conjecture": "Guarantees that a conjecture breaks, which was not seen on real Kafka",
-    "broken": "Guarantees that do not hold as they are worded",
+    "finding": "Guarantees that Kafka was observed to violate",
+    "conjecture": "Guarantees that are violated only in the model so far, by a conjecture",
+    "broken": "Guarantees that do not hold as worded",
 }
 BROUGHT_BACK = (
-    "Bugs that Kafka had, and hazards that its KIPs rule out, each brought back by a switch of a model. The number "
-    "behind a property counts the states of the shortest trace; *distinct* counts the states with the bug, *without* "
-    "those of the twin in which the property holds, which differs in the constants of the second column. *Seconds* "
-    "are with two workers, without compilation. Bugs that are not modelled have the reason.\n\n"
-    "A bug is judged by the property nearest to its cause, then by its cost: in replication the loss of a committed "
-    "record (`leader-has-committed`). All rows there but B14's repair HYP-1, HYP-2, HYP-3 and HYP-9, so that the bug "
-    "is seen alone. In the row of B09 with two fences the last replica standing (B19) shows as well."
+    "A switch of a model restores each of these bugs that Kafka had, or hazards that its KIPs rule out. The number "
+    "after a property is the length of the shortest trace in states. *Distinct* counts the states with the bug, "
+    "*without* counts the states of the twin: a run in which the property holds, and which differs only in the "
+    "constants of the second column. *Seconds* are for two workers, without compilation. For bugs that are not "
+    "modelled, the row gives the reason.\n\n"
+    "A bug is judged by the property nearest to its cause, then by its effect: in replication, the loss of a "
+    "committed record (`leader-has-committed`). In all rows of replication except B14's, HYP-1, HYP-2, HYP-3 and "
+    "HYP-9 are fixed, so that only the bug appears. The row of B09 with two fences also shows the last replica "
+    "standing (B19)."
 )
 AGAINST_TLC = (
-    "The published models (hachikuji/kafka-specification). Distinct states, depths and lengths of shortest traces are "
-    "TLC's, breadth first, without symmetry or view; every run of Fencepost has to give the same ones."
+    "These are the published models (hachikuji/kafka-specification). TLC computed the distinct states, depths and "
+    "lengths of shortest traces, breadth first, without symmetry or view. Fencepost must compute the same numbers."
 )
 _SWITCHES = 2
-"""Constants in which a bug and its twin may differ."""
+"""The largest number of constants in which a bug and its twin may differ."""
 COVERAGE = (
-    "Every guarantee, bug, hypothesis and question, and every claim that the KIPs make themselves, by verdict. Open "
-    "entries have no verdict yet, and what is not built is in no release. Each id leads to its sentence, its source "
-    "and its evidence: runs, or Kafka's classes "
+    "This page lists all guarantees, bugs, hypotheses, questions, and claims of the KIPs, by verdict. Open entries "
+    "have no verdict yet; entries that are *not built* describe rules that no release contains. Each id links to its "
+    "sentence, its source and its evidence: runs, or Kafka's classes "
     "([conformance](kafka/conformance.md#claims-that-no-state-machine-can-decide))."
 )
 INTRODUCTION = (
-    "Each entry is decided by runs of the catalogue: `fencepost check --profile ci` explores all of them, and fails "
-    "if a verdict, a count of states, a depth or the length of a shortest trace differs from the pinned one. A "
-    "verdict reaches as far as the constants of its runs; where a bound cut off steps, the verdict is marked and "
-    "holds below it only. `fencepost guarantees ID` shows an entry with every run and all its constants."
+    "Runs of the catalogue decide each entry. `fencepost check --profile ci` executes all runs, and fails if a "
+    "verdict, a count of states, a depth or the length of a shortest trace differs from the pinned value. A verdict "
+    "applies only to the constants of its runs. If a bound cut off steps, the verdict is marked, and holds only "
+    "below that bound. `fencepost guarantees ID` shows an entry with every run and all its constants."
 )
 
 
@@ -191,7 +193,7 @@ def pages() -> dict[str, Iterator[str]]:
 def index() -> Iterator[str]:
     """Yield the lines of the index: what holds, what is broken, and the page."""
     yield from ("# Guarantees", "")
-    yield from (INTRODUCTION, "", "[Coverage](coverage.md) has the verdict of every entry on one page.", "")
+    yield from (INTRODUCTION, "", "[Coverage](coverage.md) lists the verdicts of all entries on one page.", "")
     counts = {name: Counter(status(entries()[item]) for item in own(name)) for name in PAGES}
     rows = (
         [f"[{PAGES[name][0]}](guarantees/{name}.md)", *(number(count[item] or None) for item in STATUS)]
@@ -244,7 +246,7 @@ def _entry(entry: Entry) -> Iterator[str]:
     stands = standing_of(entry).text if entry.kind in GUARANTEES else ""
     head = f"{stands[0].upper()}{stands[1:]}" if stands else STATUS[status(entry)][0]
     parts = [f"**{head}.**", answer_of(entry), seen_on_kafka(entry)]
-    parts += [f"Comes back with `{entry.switch}`."] if entry.switch else []
+    parts += [f"`{entry.switch}` restores this bug."] if entry.switch else []
     parts += [f"Reference: {entry.reference}."] if entry.reference else []
     parts += [f"Source: {entry.source}."] if entry.source else []
     for item in THEOREMS:
@@ -271,9 +273,7 @@ def _claim(entry: Entry) -> Iterator[str]:
 
 
 def _evidence(cases: Sequence[Case]) -> Iterator[str]:
-    """Yield for each property and protocol where it holds and where it is violated, by the widest run and the shortest
-    trace.
-    """
+    """Yield the verdicts for each property and protocol, with the widest run and the shortest trace."""
     for prop, name in dict.fromkeys((case.prop, case.run.protocol) for case in cases):
         mine = [case for case in cases if (case.prop, case.run.protocol) == (prop, name)]
         yield f"`{prop}` on {name}: " + "; ".join(_verdicts(mine))
@@ -296,14 +296,14 @@ def _verdicts(cases: Sequence[Case]) -> Iterator[str]:
 
 
 def _below(cases: Sequence[Case], word: str) -> str:
-    """Return the mark for a property that holds only below bounds that were reached: no run avoided them."""
+    """Return the mark for a property whose runs all reached a bound, or the number of runs that reached none."""
     known = [found for found in (reached_by(case.run) for case in cases) if found is not None]
     if word != "holds" or not known:
         return ""
     reached = [[name for name, value in found.items() if value] for found in known]
     free = sum(not names for names in reached)
     if free:
-        return f", {'one' if free == 1 else free} without a bound that was reached"
+        return f", {'one' if free == 1 else free} of them without reaching a bound"
     always = [name for name in reached[0] if all(name in names for names in reached)]
     return f", below bounds that were reached: {', '.join(f'`{name}`' for name in always) or 'others in each run'}"
 
@@ -340,8 +340,8 @@ def _against_tlc() -> Iterator[str]:
 
 
 def _brought_back() -> Iterator[str]:
-    head = ["bug", "what brings it back", "run", "what fails, after how many states", "distinct", "without", "seconds"]
-    yield from ("## Each brought back", "", BROUGHT_BACK, "")
+    head = ["bug", "restored by", "run", "violated property, trace length", "distinct", "without", "seconds"]
+    yield from ("## Bugs restored by switches", "", BROUGHT_BACK, "")
     yield from (*table(head, (cells for entry in of_kind("bug") for cells in _bug(entry))), "")
 
 
@@ -369,7 +369,7 @@ def _bug(entry: Entry) -> Iterator[list[str]]:
 
 
 def _failure(case: Case, *, with_trace: bool) -> str:
-    """Return a property with the length of its shortest trace, or another statement about it."""
+    """Return a property with the length of its shortest trace, or with its verdict."""
     found = f"{case.prop} {number(case.length) or case.expect}"
     return f"{found} ([trace](../../{trace_of_case(case)}))" if with_trace else found
 
@@ -397,7 +397,7 @@ def coverage() -> Iterator[str]:
         f"{release}: {', '.join(str(sum(by.get(release) == word for by in found)) for word in CLASSES)}"
         for release in dict.fromkeys(release for by in found for release in by)
     )
-    yield from (f"Claims that Kafka's classes decide ({', '.join(CLASSES)}): {'; '.join(by_release)}.", "")
+    yield from (f"Number of claims that Kafka's classes decide ({', '.join(CLASSES)}): {'; '.join(by_release)}.", "")
     for title, ids in sections().items():
         yield from (f"## {title}", "")
         for word, (label, _) in STATUS.items():

@@ -31,14 +31,14 @@ MEASURED: dict[str, tuple[str, str, dict[str, Column]]] = {
             "records": "{records:,}",
             "master": "{master}",
             "partitions": "{partitions:,}",
-            "changes of one": lambda row: f"{row['hot']:,}" if row["hot"] else "",
+            "changes of one partition": lambda row: f"{row['hot']:,}" if row["hot"] else "",
             "seconds": "{seconds:.0f}",
             "reading": "{reading_seconds:.0f}",
             "memory": "{peak_gb:.1f} GB",
             "planted": "{planted}",
             "found": "{found}",
-            "wrongly blamed": "{false}",
-            "exposures, found": "{exposed}, {exposed_found}",
+            "false findings": "{false}",
+            "exposures planted, found": "{exposed}, {exposed_found}",
             "digest": "{digest:.8}",
             "load": "{load:.0f}",
         },
@@ -62,10 +62,10 @@ MEASURED: dict[str, tuple[str, str, dict[str, Column]]] = {
             "profile": "{profile}",
             "first history": lambda row: f"{row['seed']:,}" if row["seed"] else "not found",
             "steps, shortened": "{steps}",
-            "not in": "{repaired}",
+            "not found in": "{repaired}",
         },
     ),
-    "explore": ("explore", "rows", {"what": "{what}", "measured": "{measured}", "wanted": "{wanted}"}),
+    "explore": ("explore", "rows", {"figure": "{what}", "measured": "{measured}", "goal": "{wanted}"}),
     "speed-steps": (
         "speed",
         "steps",
@@ -75,20 +75,20 @@ MEASURED: dict[str, tuple[str, str, dict[str, Column]]] = {
         "switches",
         "moving",
         {
-            "what": "{what}",
-            "kept": "{kept}",
-            "ended": lambda row: "yes" if row["complete"] else "no",
+            "search": "{what}",
+            "stored as": "{kept}",
+            "complete": lambda row: "yes" if row["complete"] else "no",
             "distinct": "{distinct:,}",
             "depth": "{depth}",
             "wall s": "{wall:.0f}",
             "states/s": lambda row: f"{row['distinct'] / row['wall']:,.0f}",
-            "bytes a state": lambda row: f"{row['store_bytes'] / row['distinct']:.1f}",
+            "bytes per state": lambda row: f"{row['store_bytes'] / row['distinct']:.1f}",
             "store": lambda row: gigabytes(row["store_bytes"]),
             "peak": lambda row: gigabytes(row["peak_bytes"]),
         },
     ),
 }
-"""Tables of the rows of one figure: its file, the key of the rows, and the columns."""
+"""Tables whose rows come from one figure: its file, the key of the rows, and the columns."""
 
 
 def measured(name: str) -> Table:
@@ -118,20 +118,20 @@ def searches() -> Table:
     columns: dict[str, Column] = {
         "search": "{name}",
         "distinct": "{distinct:,}",
-        "processor s": "{processor:.2f}",
+        "CPU s": "{processor:.2f}",
         "wall s": "{wall:.2f}",
-        "ns a state": lambda row: f"{row['processor'] / row['distinct'] * 1e9:,.0f}",
-        "bytes a state": lambda row: f"{row['store_bytes'] / row['distinct']:.1f}",
+        "CPU ns per state": lambda row: f"{row['processor'] / row['distinct'] * 1e9:,.0f}",
+        "bytes per state": lambda row: f"{row['store_bytes'] / row['distinct']:.1f}",
     }
     return table_of(({"name": name, **row} for name, row in load("speed")["searches"].items()), columns)
 
 
 def wanted() -> Table:
-    """Return the ratios of speed with their goals, and the times of an operator's commands."""
+    """Return the measured ratios of speed and an operator's command, with their goals."""
     rows = [[row["what"], row["wanted"], row["measured"]] for row in load("speed")["ratios"]]
     if warm := load("switches").get("warm"):
-        rows.append([f"`{warm['command']}`, compiled before, seconds in all", "at most 10", str(warm["seconds"])])
-    return ["what", "wanted", "measured"], rows
+        rows.append([f"`{warm['command']}`, already compiled, total seconds", "at most 10", str(warm["seconds"])])
+    return ["figure", "goal", "measured"], rows
 
 
 def switches_off() -> Table:
@@ -141,9 +141,9 @@ def switches_off() -> Table:
         "model of": "{commit}",
         "distinct": "{distinct:,}",
         "depth": "{depth}",
-        "states a processor second": "{rate:,}",
-        "rate against the older": lambda row: f"{row['rate'] / rows[-1]['rate']:.2f}",
-        "bytes a state": "{bytes_a_state}",
+        "states per CPU second": "{rate:,}",
+        "relative rate": lambda row: f"{row['rate'] / rows[-1]['rate']:.2f}",
+        "bytes per state": "{bytes_a_state}",
     }
     return table_of(rows, columns)
 
@@ -155,10 +155,10 @@ STATES = (10**9, 10**10, 10**11, 10**12)
 LEVELS = 60
 """The number of levels of the predicted searches."""
 BANDWIDTH = 125e6
-"""Bytes per second that an executor can send: ten executors of a host share a link of 10 Gbit/s."""
+"""Bytes per second that an executor can send: ten executors of a host share a 10 Gbit/s link."""
 PARTITIONS_EACH = 2
 DRIVER_TASKS = 500.0
-"""Tasks per second that a driver starts; a level has two per partition."""
+"""Tasks that a driver starts per second; a level has two per partition."""
 MEASURED_CORES = 2
 """Cores of the machine on which the levels were measured."""
 
@@ -171,26 +171,26 @@ def spark_cost() -> Table:
     one, two = found["executors"]["one"], found["executors"]["two"]
     sweep, walker = found["sweep"]["sweep_steps"], found["sweep"]["native_steps"]
     rows = {
-        f"a search of {spark['distinct']:,} states on `local[2]`, against the native engine with two workers": (
-            "at most 4 times as long",
+        f"a search of {spark['distinct']:,} states on `local[2]`, relative to the native engine with two workers": (
+            "at most 4 times the time",
             f"{spark['seconds'] / native:.1f} times ({spark['seconds']:.0f} s, {search['native_seconds']:.0f} s)",
         ),
-        "the start of that session": ("reported", f"{spark['session_seconds']:.1f} s"),
-        "a level, however small, in 4 partitions": (
+        "starting that Spark session": ("reported", f"{spark['session_seconds']:.1f} s"),
+        "a small level, in 4 partitions": (
             "below 1.5 s",
-            f"{few['median_seconds']:.2f} s, {few['most_seconds']:.2f} s at most",
+            f"{few['median_seconds']:.2f} s, at most {few['most_seconds']:.2f} s",
         ),
-        "a level, however small, in 64 partitions": ("reported", f"{many['median_seconds']:.2f} s"),
-        f"two executors of one core against one ({one['distinct']:,} states)": (
+        "a small level, in 64 partitions": ("reported", f"{many['median_seconds']:.2f} s"),
+        f"two single-core executors relative to one ({one['distinct']:,} states)": (
             "reported",
             f"{one['seconds'] / two['seconds']:.2f} times as fast",
         ),
-        "steps a second of a sweep on `local[2]`, against the walker on two threads": (
+        "steps per second of a sweep on `local[2]`, relative to the walker on two threads": (
             "at least 70 %",
             f"{sweep / walker:.0%} ({sweep:,}, {walker:,})",
         ),
     }
-    return ["what", "wanted", "measured"], ([what, *cells] for what, cells in rows.items())
+    return ["figure", "goal", "measured"], ([what, *cells] for what, cells in rows.items())
 
 
 def spark_levels() -> Table:
@@ -210,11 +210,11 @@ def spark_levels() -> Table:
 
 
 def unit() -> dict[str, float]:
-    """Return the figures of the model of larger clusters.
+    """Return the figures from which the time on larger clusters is predicted.
 
     `core`: seconds of one core per state; `shuffle`, `kept`, `table`: bytes per state in the shuffle, in the blocks of
-    the levels, and in the tables of the executors; `level`: seconds per level, and `partition`: seconds of a core per
-    partition of a level, however few states there are.
+    the levels, and in the tables of the executors; `level`: seconds per level, and `partition`: CPU seconds per
+    partition of a level, both independent of the number of states.
     """
     found = load("spark")
     one = found["executors"]["one"]
@@ -237,15 +237,15 @@ def unit() -> dict[str, float]:
 
 
 def spark_figures() -> Table:
-    """Return the figures of the model."""
+    """Return the figures of `unit` in words."""
     found = unit()
     titles = {
-        "time of an executor of one core for a state": f"{found['core'] * 1e6:.1f} µs",
-        "bytes for a state in the shuffle": f"{found['shuffle']:.0f}",
-        "bytes for a state in the blocks that are kept": f"{found['kept']:.0f}",
-        "bytes for a state in an executor's tables": f"{found['table']:.0f}",
-        "fixed time of a level": f"{found['level']:.2f} s",
-        "time of a core for each of its partitions in each level": f"{found['partition']:.2f} s",
+        "CPU time per state": f"{found['core'] * 1e6:.1f} µs",
+        "bytes per state in the shuffle": f"{found['shuffle']:.0f}",
+        "bytes per state in the stored blocks": f"{found['kept']:.0f}",
+        "bytes per state in an executor's tables": f"{found['table']:.0f}",
+        "fixed time per level": f"{found['level']:.2f} s",
+        "CPU time per partition in each level": f"{found['partition']:.2f} s",
     }
     return ["figure", "value"], map(list, titles.items())
 
@@ -296,7 +296,7 @@ def _bytes(value: float) -> str:
 # -- proofs: what `fencepost prove` prints as JSON
 
 MOST_NAMES = 4
-"""Most names in a cell; `fencepost prove` prints all."""
+"""The most names in a cell; `fencepost prove` prints all."""
 
 
 def measured_proofs() -> dict[str, Figures]:
@@ -305,8 +305,8 @@ def measured_proofs() -> dict[str, Figures]:
 
 
 def proofs() -> Table:
-    """Return the table of proofs: unbounded constants, the size of the question, and the step that breaks the twin."""
-    head = ["proof", "verdict", "for any", "at", "steps", "branches", "questions", "solver s", "fails without"]
+    """Return the table of proofs: unbounded constants, the number of queries, and the rule that the twin lacks."""
+    head = ["proof", "verdict", "for any", "at", "steps", "branches", "queries", "solver s", "fails without"]
     return head, (_proof(item.name) for item in THEOREMS)
 
 
@@ -348,14 +348,14 @@ def lemmas(name: str) -> Table:
     """Return the lemmas of one proof in words."""
     theorem = next(item for item in THEOREMS if item.name == name)
     rows = ([f"`{item.name}`", item.sentence] for item in theorem.properties if item.name in theorem.lemmas)
-    return ["lemma", "in words"], rows
+    return ["lemma", "statement"], rows
 
 
 def loops() -> Table:
     """Return the functions with unbounded loops in a proof, which are havocked."""
     found = ((item.name, measured_proofs().get(item.name, {}).get("havoc_loops", [])) for item in THEOREMS)
     rows = ([f"`{name}`", ", ".join(f"`{item}`" for item in names)] for name, names in found if names)
-    return ["proof", "loops of"], rows
+    return ["proof", "functions whose loops are over-approximated"], rows
 
 
 def cuts(name: str) -> Table:
@@ -397,7 +397,7 @@ def finding_faults(which: str = "") -> Table:
     """Return the fewest faults that lose a record by each finding (or the named ones), one row per min ISR."""
     found: dict[str, Figures] = load("finding-faults").get("findings", {})
     points = (
-        {"name": name, "fewest": breaks_with(point) or "nothing that was tried", **point}
+        {"name": name, "fewest": breaks_with(point) or "none of those tried", **point}
         for name, data in found.items()
         if name.startswith(which)
         for point in data["grid"]
@@ -406,7 +406,7 @@ def finding_faults(which: str = "") -> Table:
         "finding": "{name}",
         "brokers": "{constants[brokers]}",
         "min ISR": "{setting[min_isr]}",
-        "fewest that lose an acknowledged record": "{fewest}",
+        "fewest faults that lose an acknowledged record": "{fewest}",
         "states searched": "{states:,}",
     }
     return table_of(points, columns)

@@ -17,12 +17,12 @@ ARCHIVE = "../counterexamples/archive/replication-"
 
 
 CONFORMANCE = {
-    "covers": "release|with|transitions executed|steps|set aside|differences|compared steps a second",
-    "walks": "release|steps|histories|different pairs of a state and a step|set aside|differences",
-    "moves": "release|brokers|steps|histories|different pairs|reassignments|cancellations|set aside|differences",
-    "changes": "release|states|images|changes|of them to the replicas that are there|differences",
-    "quorum": "release|with|transitions executed|steps|set aside|differences",
-    "seen": "release|protocol|noticed|of them with others|refusals tried|taken otherwise",
+    "covers": "release|faults and changes|transitions executed|steps|set aside|differences|compared steps per second",
+    "walks": "release|steps|histories|distinct pairs of state and step|set aside|differences",
+    "moves": "release|brokers|steps|histories|distinct pairs|reassignments|cancellations|set aside|differences",
+    "changes": "release|states|images|changes|changes that keep the replicas|differences",
+    "quorum": "release|faults and changes|transitions executed|steps|set aside|differences",
+    "seen": "release|protocol|checks noticed|only with others removed|refusals tried|accepted by Kafka",
 }
 """Column titles of each part of the conformance figures, in stored order."""
 
@@ -96,7 +96,7 @@ def client_rules() -> Table:
 
 
 def _broken(row: Figures) -> str:
-    """Return the number of broken and tried histories, and how many of those replayed broke it each time."""
+    """Return the numbers of broken and tried histories, and how many of the repeated ones broke the rule every time."""
     if not row["histories"]:
         return ""
     shown = f"{row['broken']:,} of {row['histories']:,}"
@@ -112,11 +112,11 @@ def client_runs() -> Table:
         "judged": "{counted:,}",
         "restarted": lambda row: _counts(row["begun_again"]),
         "not played": lambda row: _counts(row["not_played"]),
-        "a second": "{rate:.0f}",
+        "histories per second": "{rate:.0f}",
         "load": "{load:.0f}",
         "in time": lambda row: f"{100 * row['in_time'] / max(1, row['waited_for']):.0f}%",
         "played twice": "{again:,}",
-        "of them judged otherwise": "{changed:,}",
+        "judged otherwise": "{changed:,}",
         "flaky": lambda row: f"{flaky[row['client']]:,}",
     }
     return table_of(_played("runs"), columns)
@@ -127,14 +127,14 @@ def _counts(found: dict[str, int]) -> str:
 
 
 def client_stories() -> Table:
-    """Return how often each story showed its defect: its report, the clients that broke a rule, and the others."""
+    """Return each story with its report, the clients that broke a rule, and the clients that kept all."""
     from fencepost.kafka.clients.stories import STORIES
 
     told = {story.name: story for story in STORIES}
     groups: dict[str, list[Figures]] = {}
     for row in _played("stories"):
         groups.setdefault(row["story"], []).append(row)
-    return ["story", "what happens", "report", "rules", "broken", "kept in as many plays"], (
+    return ["story", "what happens", "report", "rules", "broken", "kept all rules in as many plays"], (
         [
             f"`{name}`",
             told[name].sentence,
@@ -183,7 +183,7 @@ def client_deviations() -> Table:
         for row in sorted(_played(table), key=lambda row: -row["again"]):
             found = groups.setdefault((row["client"], row["rule"]), {"steady": [], "flaky": []})
             found[table].append(row["history"])
-    return ["client", "rule", "each time", "now and then"], (
+    return ["client", "rule", "every time", "sometimes"], (
         [client, f"`{rule}`", _some(found["steady"]), _some(found["flaky"])]
         for (client, rule), found in sorted(groups.items(), key=lambda item: item[0][0])
     )
@@ -200,23 +200,23 @@ HARMS = ("lost", "out", "leaderless")
 
 
 def clusters(*, as_they_are: bool) -> Table:
-    """Return the outcomes of the stories on clusters: unchanged, or as controls and repairs."""
+    """Return the outcomes of the scenarios on clusters: as released, or as controls and fixes."""
     groups: dict[tuple[str, str, str], list[Figures]] = {}
     for run in load("clusters").get("runs", []):
         if (run["mode"] == "played") == as_they_are:
             groups.setdefault((run["finding"], run["mode"], run["kafka"]), []).append(run)
-    mode: dict[str, Column] = {"as": lambda row: row["mode"].replace("repaired-", "only repaired: ")}
+    mode: dict[str, Column] = {"mode": lambda row: row["mode"].replace("repaired-", "only fixed: ")}
     columns: dict[str, Column] = {
         "finding": "{finding}",
         **({} if as_they_are else mode),
         "Kafka": "{kafka}",
         "expected": "{expected}",
         "runs": lambda row: str(len(row["runs"])),
-        "did harm": lambda row: str(sum(_ended(row, harm) for harm in HARMS)),
-        "kept all": lambda row: str(_ended(row, "kept")),
+        "harmful": lambda row: str(sum(_ended(row, harm) for harm in HARMS)),
+        "kept all records": lambda row: str(_ended(row, "kept")),
         "undetermined": lambda row: str(_ended(row, "undetermined")),
         "acknowledged": lambda row: _from_to(row, "acknowledged"),
-        "of them lost": lambda row: _from_to(row, "lost"),
+        "lost": lambda row: _from_to(row, "lost"),
         "seconds": lambda row: f"{median(run['seconds'] for run in row['runs']):.0f}",
     }
     return table_of(({**own[0], "runs": own} for own in groups.values()), columns)

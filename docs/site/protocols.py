@@ -62,9 +62,9 @@ def page(found: Protocol) -> Iterator[str]:
 
 def _guards(machine: Machine, found: list[Guard], best: dict[str, Found], place: str) -> Iterator[str]:
     if not found:
-        yield from ("It has no guard.", "")
+        yield from ("This action has no guard.", "")
         return
-    yield row(("guard", "it asks for", *(("purpose", "without it") if best else ())))
+    yield row(("guard", "condition", *(("purpose", "violated without it") if best else ())))
     yield row(("---",) * (4 if best else 2))
     for guard in found:
         asks = f"`{guard.condition}`" + (f": {guard.sentence}" if guard.sentence else "")
@@ -97,7 +97,7 @@ def _properties(found: Protocol, data: dict[str, Any], place: str) -> Iterator[s
         ]
         for item in data["properties"]
     )
-    yield from (*table(("property", "kind", "it says", "decides"), rows), "")
+    yield from (*table(("property", "kind", "statement", "decides"), rows), "")
 
 
 def _constants(data: dict[str, Any], place: str) -> Iterator[str]:
@@ -124,15 +124,15 @@ def _constants(data: dict[str, Any], place: str) -> Iterator[str]:
         for item in data["versions"]
     ]
     if versions:
-        yield from ("## Versions", "", *table(("version", "what it follows", "it sets"), versions), "")
+        yield from ("## Versions", "", *table(("version", "stands for", "constants"), versions), "")
 
 
 # -- runs
 
 INTRODUCTION = (
-    "Each run is one search of all reachable states at the constants that are given here; those that are not named "
-    "are as declared. States, depths and the lengths of the shortest traces (in states) are pinned: `fencepost check "
-    "--profile ci` fails if one of them differs. Every other property of a run holds."
+    "Each run searches all reachable states for the given constants; other constants have their declared values. The "
+    "number of states, the depth and the length of each shortest trace (in states) are pinned: `fencepost check "
+    "--profile ci` fails if one of them differs. All properties that are not listed as violated hold in the run."
 )
 
 
@@ -146,7 +146,7 @@ def runs_page(name: str) -> Iterator[str]:
     place = f"runs/{name}.md"
     protocol = places.linked("The protocol", places.of_protocol(name), place)
     yield from (f"# Runs of {name}", "", f"{protocol}. {INTRODUCTION}", "")
-    head = ("run", "set", "states", "depth", "violated", "evidence for")
+    head = ("run", "constants", "states", "depth", "violated", "evidence for")
     yield from (*table(head, (_row(run, place) for run in runs_of(name))), "")
 
 

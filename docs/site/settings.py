@@ -15,7 +15,7 @@ from fencepost.site.places import EXPLORER, of_entry, rendered
 
 PLACE = "settings.md"
 MOST_REPLICAS = 5
-"""Choices of replicas: more than were searched, so that the limit is visible."""
+"""The largest choice of replicas: more than were searched, so that the limit is visible."""
 RELEASES = tuple(item.removeprefix("kafka-") for item in versions())
 NUMBERS = tuple(str(number) for number in range(1, MOST_REPLICAS + 1))
 CHOICES = (
@@ -26,16 +26,16 @@ CHOICES = (
     ("unclean", "unclean.leader.election.enable", ("off", "on"), "off"),
     ("kafka", "Kafka", RELEASES, RELEASES[-1]),
 )
-"""The choices: by name, in Kafka's words, its values, and the default."""
+"""The choices: the name, Kafka's name, the values, and the default of each."""
 INTRODUCTION = (
-    "Choose the settings of a topic. The answer is the one of `fencepost advise`, looked up in the measured "
-    "[fault tables](checks/crashes.md); settings that were not searched say so. What the words mean is in [Will I "
-    "lose data?](kafka/losing-data.md)"
+    "Choose the settings of a topic. The answer is what `fencepost advise` prints, looked up in the measured "
+    "[fault tables](checks/crashes.md); settings that were not searched are marked. [Will I lose "
+    "data?](kafka/losing-data.md) explains the terms."
 )
 
 
 def page() -> Iterator[str]:
-    """Yield the lines of the page. Without a script it has the measured table."""
+    """Yield the lines of the page. Without JavaScript, it shows the measured table."""
     index, pieces = answers()
     yield from ("---\nhide: [toc]\nsearch:\n  exclude: true\n---\n\n# Settings", "", INTRODUCTION, "", *_form(), "")
     yield from (f"<noscript>{_table()}</noscript>", "", '<div id="answers">')
@@ -58,7 +58,7 @@ def answers() -> tuple[dict[str, list[int]], list[str]]:
 
 
 def _advised(replicas: str, min_isr: str, acks: str, elr: str, unclean: str, kafka: str) -> AdviceResult | None:
-    """Return the answer of the command; None for ELR on a release that has none."""
+    """Return the answer of the command; None for ELR on a release without it."""
     if elr == "on" and not may_have_elr(f"kafka-{kafka}"):
         return None
     on = {"elr": elr == "on", "unclean_election": unclean == "on"}
@@ -77,21 +77,21 @@ def _form() -> Iterator[str]:
 
 
 def _table() -> str:
-    """Return the page for a reader without scripts: the measured cells."""
+    """Return the content of the page without JavaScript: the measured cells."""
     rows = "".join(
         f"<tr><td>{replicas}</td><td>{point['setting']['min_isr']}</td><td>{_on(point['setting']['elr'])}</td>"
         f"<td>{_on(point['setting']['unclean_election'])}</td><td>{outcome(point)}</td></tr>"
         for replicas in range(1, MOST_REPLICAS + 1)
         for point in cells(replicas)
     )
-    titles = ("replicas", "min ISR", "ELR", "unclean elections", "by crashes alone")
+    titles = ("replicas", "min ISR", "ELR", "unclean elections", "crashes alone")
     heads = "".join(f"<th>{name}</th>" for name in titles)
-    text = "Choosing needs JavaScript; <code>fencepost advise</code> has every answer. Measured, without any finding:"
+    text = "This form needs JavaScript; <code>fencepost advise</code> gives every answer. Measured without findings:"
     return f"<p>{text}</p><table><tr>{heads}</tr>{rows}</table>"
 
 
 def _pieces(made: AdviceResult) -> Iterator[str]:
-    """Yield an answer in pieces that answers can share."""
+    """Yield an answer in pieces, which other answers can share."""
     data = made.data
     unknown = "" if made.decided else " unknown"
     yield f'<p class="outcome{unknown}"><strong>{escape(advice_words.headline(data))}</strong></p>'
@@ -106,7 +106,7 @@ def _pieces(made: AdviceResult) -> Iterator[str]:
     yield f"<h2>What to change against crashes</h2><ul>{rows or f'<li>{advice_words.UNCHANGED}</li>'}</ul>"
     crashes = data["crashes"]
     if crashes is not None:
-        yield "<h2>By crashes alone</h2>"
+        yield "<h2>Crashes alone</h2>"
         for item, told, there in zip(crashes["front"], crashes["told"], crashes["explore"], strict=True):
             yield _history(item, told, rendered(EXPLORER + there, PLACE))
     yield f"<p>{escape(advice_words.released_of(data))}</p>"

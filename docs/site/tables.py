@@ -29,7 +29,7 @@ from fencepost.site.places import Column, Row, Table, number, table, table_of
 def recovery() -> Table:
     """Return the losses of each rule of unclean recovery, by awaited replicas and by faults."""
     kinds = ("nobody-who-answered-had-more", "nobody-had-more", "leader-has-committed")
-    losses = ("lost: one that answered had it", "lost: some broker had it", "lost")
+    losses = ("lost although a broker that answered had it", "lost although some broker had it", "lost")
     rows = []
     for run in runs_of("unclean-recovery"):
         values = protocol(run.protocol).machine.set_constants(values_of(run)).shown
@@ -62,7 +62,7 @@ def _place_in_table(run: Run) -> tuple[int, int, int, str, int]:
 
 
 def propagation() -> Table:
-    """Return the cost before a follower learns of a commit, and the number of fetches for all records."""
+    """Return the worst cost until a follower learns of a commit, and the number of fetches for all records."""
     names = ("messages-until-known", "waits-until-known", "fetches-in-all")
     return ["run", "messages", "waits", "fetches for two records", "distinct"], (
         [run.name.partition(" ")[2], *(str(run.worst.get(name, "")) for name in names), number(run.distinct)]
@@ -72,7 +72,7 @@ def propagation() -> Table:
 
 
 def operations() -> Table:
-    """Return the reads of each operation of the draft on consistency tokens."""
+    """Return the operations of the draft on consistency tokens, with the data that each reads."""
     return ["operation", "API key", "reads", "class"], (
         [item.name, str(item.key), item.reads, item.operation.name.lower()] for item in LISTED
     )
@@ -83,7 +83,7 @@ def operations() -> Table:
 CASES = {1: "1 uncommitted", 2: "2 unavailable", 3: "3 too small", 4: "4 too large"}
 DESIGNS = {"kip392-older": "older text", "kip392-newer": "newer text", "kafka-4.1": "code"}
 CONTRADICTION = "†"
-"""Marks of results that differ between the two texts that the page combines."""
+"""The mark of results that differ between the two texts that the page combines."""
 
 
 class Cell(NamedTuple):
@@ -98,7 +98,7 @@ class Cell(NamedTuple):
 
 
 def every_cell() -> list[Cell]:
-    """Return the cells from the runs on one case."""
+    """Return the cells, one for each run that watches a case."""
     return [_cell(run) for run in runs_of("follower-reads") if "watched_case" in run.constants]
 
 
@@ -109,7 +109,7 @@ def _cell(run: Run) -> Cell:
 
 
 def four_cases() -> Table:
-    """Return the table of the four cases: a row for each case, policy, and whether the epoch is known."""
+    """Return the table of the four cases: one row per case, policy, and whether the epoch is known."""
     by_place = {(cell.case, cell.policy, cell.epochs, cell.version): cell for cell in every_cell()}
     places = sorted({(case, not epochs, policy) for case, policy, epochs, _ in by_place})
     rows = []
@@ -134,14 +134,14 @@ def _outcomes(cell: Cell, *, marked: bool) -> str:
 # -- how long a new high watermark of the metadata log may be unknown
 
 MAX_WAIT_MS = 500
-"""Longest time that a fetch is parked: MAX_FETCH_WAIT_MS of KafkaRaftClient, and the default of
+"""The longest time that a fetch is parked: MAX_FETCH_WAIT_MS in KafkaRaftClient, and the default of
 metadata.max.idle.interval.ms."""
 ROUND_TRIP_MS = 10
 """A round trip within a data centre, with a margin, chosen so that a message takes a hundredth of a maximum wait."""
 
 DELAY = "commit-is-known-in-time"
 SLOW = ", two ticks"
-"""Name of a pair's second run, in which a message takes two ticks."""
+"""Suffix of a pair's second run, in which a message takes two ticks."""
 _SAME = {"nodes", "voters", "max_epoch", "max_records", "clock", "max_wait", "latency", "longest_delay"}
 
 
@@ -207,7 +207,7 @@ def with_tables(text: str, page: str = "") -> str:
     Raises UsageError for a table without an end or with an unknown name.
     """
     if len(_TABLE.findall(text)) != text.count(MARK):
-        raise UsageError(f"{page}: a line `{MARK}... -->` has no line `<!-- end -->` behind its table: write it there.")
+        raise UsageError(f"{page}: a line `{MARK}... -->` has no line `<!-- end -->` after its table: add it.")
     try:
         made = _TABLE.sub(lambda found: f"{found[1]}\n{table_of_name(found[2])}\n\n{found[3]}", text)
     except UsageError as error:
@@ -242,7 +242,7 @@ def _cases(ids: Sequence[str]) -> Table:
 def _cases_of(entry: Entry) -> Iterable[Row]:
     """Yield a row for each property, verdict and archived trace: the run with the shortest trace, or with most states.
 
-    Violations without a trace are left out if one as short has a trace.
+    A violation without an archived trace is left out if an archived one is at least as short.
     """
     cases = cases_of(entry)
     found = dict.fromkeys((case.prop, case.expect, _link(case)) for case in cases)
@@ -273,7 +273,7 @@ def _settings(name: str = "replication") -> Table:
 
 
 def _settings_by_version() -> Table:
-    """Return the settings of replication with a column for each version: there are too many settings for columns."""
+    """Return the settings of replication, with a column per version, since there are too many settings for columns."""
     head, rows = _settings()
     _, _, *columns = zip(head, *rows, strict=True)
     names = [version.name.removeprefix("kafka-") for version in protocol("replication").machine.versions]
@@ -294,8 +294,8 @@ def _largest() -> Table:
         "run": "{name}",
         "distinct": "{distinct:,}",
         "depth": "{depth}",
-        "processor s": "{processor_seconds:.0f}",
-        "bytes a state": lambda row: f"{row['store_bytes'] / row['distinct']:.1f}",
+        "CPU s": "{processor_seconds:.0f}",
+        "bytes per state": lambda row: f"{row['store_bytes'] / row['distinct']:.1f}",
         "store": lambda row: figures.gigabytes(row["store_bytes"]),
         "peak": lambda row: figures.gigabytes(row["peak_memory_bytes"]) if "peak_memory_bytes" in row else "",
     }

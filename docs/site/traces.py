@@ -15,10 +15,10 @@ from fencepost.site import places
 from fencepost.site.places import table
 
 INTRODUCTION = (
-    "Every archived history, a shortest one for its question. The length counts its states, the initial one included."
+    "These are all archived traces, each a shortest one. The length counts the states, including the initial one."
 )
 EVERY = 40
-"""Traces between two reports of progress."""
+"""The number of traces between two progress reports."""
 END_OF_HEAD, END_OF_META = "</header>", "</head>"
 ICON = '<link rel="icon" href="../assets/images/favicon.png">'
 """An empty icon; without one, browsers request it from the root of the server."""

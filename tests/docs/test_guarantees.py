@@ -102,7 +102,7 @@ def test_the_pages_of_guarantees_show_all_evidence(made: dict[str, str]) -> None
 
 
 def test_every_bug_is_on_one_page_with_what_brings_it_back(made: dict[str, str]) -> None:
-    rows = made["guarantees/bugs.md"].partition("## Each brought back")[2].splitlines()
+    rows = made["guarantees/bugs.md"].partition("## Bugs restored by switches")[2].splitlines()
     assert {entry.id for entry in of_kind("bug")} == {line.split("|")[1].strip() for line in rows if "| B" in line}
 
 

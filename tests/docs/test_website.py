@@ -248,6 +248,6 @@ def test_what_the_site_lacks_is_named_and_a_folder_with_other_files_is_not_empti
     assert "pip install 'fencepost[site]'" in done.stderr
     monkeypatch.setattr("fencepost.site.build.require_generator", lambda: None)
     (tmp_path / "thesis.tex").write_text("mine")
-    assert "has other files in it" in refused("site", "--output", str(tmp_path), "--docs", str(DOCS))
-    with pytest.raises(ValueError, match="has no pages of Fencepost"):
+    assert "contains other files" in refused("site", "--output", str(tmp_path), "--docs", str(DOCS))
+    with pytest.raises(ValueError, match="contains no pages of Fencepost"):
         build_site(tmp_path / "site", tmp_path)
