@@ -1,11 +1,11 @@
 """Bags on the symbolic engine: messages in canonical order, which a loop visits from the last to the first.
 
-In a state, messages are in the first slots in ascending order, as on the plain semantics. A walk does not move
-messages: removing one leaves a hole, and each added one gets a slot of its own at the end. So a name keeps referring to
-the same message; `settle` restores the order and the size after the walk.
+In a state, messages fill the first slots in ascending order, as on the plain semantics. A walk does not move messages:
+removing one leaves a hole, and each added one gets a new slot at the end. So a name keeps referring to the same
+message. After the walk, `settle` restores the order and the size.
 
-A message that contains an unbounded array or set cannot be compared. If a bag has such messages, they are in any order,
-and anything that could depend on it is refused.
+A message that contains an unbounded array or set cannot be compared. Such messages may be in any order, and anything
+that could depend on their order is refused.
 """
 
 from collections.abc import Iterator
@@ -18,11 +18,11 @@ from fencepost.explorers.symbolic.places import Arr, Bag, Cell, Endless, Rec, ag
 from fencepost.explorers.symbolic.terms import Flag, Mask
 
 Slots = list[tuple[Flag, Rec]]
-"""Messages, each with whether it is present."""
+"""Messages, each with a flag that says whether it is present."""
 
 
 def canonical(bag: Bag) -> Flag:
-    """Return the condition that a bag is as in a state: messages first, in ascending order."""
+    """Return the condition that a bag is as in a state: messages in the first slots, in ascending order."""
     found = [
         terms.either(first, terms.negate(second)) for first, second in zip(bag.present, bag.present[1:], strict=False)
     ]
@@ -42,7 +42,7 @@ def not_after(one: Rec, other: Rec) -> Flag:
 
 
 def _leaves(place: Any) -> Iterator[Any]:
-    """Yield the keys by which messages are compared, in order: numbers, flags, the greatest member of a set first."""
+    """Yield the keys by which messages are compared, in order. A set is compared by its greatest members first."""
     if isinstance(place, Rec):
         for part in place.parts.values():
             yield from _leaves(part)
@@ -66,7 +66,7 @@ def is_full(bag: Bag) -> Flag:
 
 
 def added(bag: Bag, where: Flag) -> Rec:
-    """Return a new, zero message at the end of a bag."""
+    """Return a new message with all fields zero, at the end of a bag."""
     message: Rec = clone(bag.blank)
     bag.present.append(where)
     bag.removed.append(False)
@@ -75,9 +75,10 @@ def added(bag: Bag, where: Flag) -> Rec:
 
 
 def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
-    """Take a message out of a bag, itself if it is there, else the first equal one; return that none is there.
+    """Take a message out of a bag: this one if the bag contains it, else the first equal one; return that neither
+    exists.
 
-    While the bag is in order, equal messages are adjacent, so it does not matter which one is taken.
+    While the bag is sorted, equal messages are adjacent, so it does not matter which one is taken.
     """
     missing: Flag = True
     others = []
@@ -104,14 +105,14 @@ def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
 
 
 def _take(bag: Bag, place: int, where: Flag) -> None:
-    """Take the message of a slot out if a condition holds and it is present."""
+    """Remove the message of a slot if a condition holds and the message is present."""
     where = terms.both(where, bag.present[place])
     bag.removed[place] = terms.either(bag.removed[place], where)
     bag.present[place] = terms.both(bag.present[place], terms.negate(where))
 
 
 def _is_untouched(bag: Bag, place: int) -> bool:
-    """Return whether a message is as it was when the walk began."""
+    """Return whether a message is unchanged since the walk began."""
     return place < len(bag.first) and _same(bag.slots[place], bag.first[place])
 
 
@@ -129,7 +130,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def settle(bag: Bag) -> Bag:
-    """Return the bag in the state after a step."""
+    """Return the bag as it is in the state after a step."""
     room = range(bag.room)
     touched = [bag.ordered and not _is_untouched(bag, place) for place in room]
     if len(bag.slots) == bag.room and not any(touched) and all(flag is False for flag in bag.removed):
@@ -148,7 +149,7 @@ def settle(bag: Bag) -> Bag:
 
 
 def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag]]:
-    """Return slots with the first hole closed by moving up those after it, and the remaining holes."""
+    """Return slots in which later messages moved up to close the first hole, and the remaining holes."""
     found: Slots = []
     left: list[Flag] = []
     moves: Flag = False
@@ -162,7 +163,7 @@ def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag
 
 
 def _inserted(bag: Bag, slots: Slots, on: Flag, message: Rec) -> Slots:
-    """Return ascending slots with one more message if `on` holds, after those that are not greater."""
+    """Return ascending slots with one more message if `on` holds, placed after those that are not greater."""
     found: Slots = []
     shifts: Flag = False
     earlier: tuple[Flag, Rec] = (False, bag.blank)
@@ -176,7 +177,7 @@ def _inserted(bag: Bag, slots: Slots, on: Flag, message: Rec) -> Slots:
 
 
 def _either_of(flag: Flag, one: Rec, other: Rec) -> Rec:
-    """Return the content of one message if a flag holds, else that of another."""
+    """Return one message's content if a flag holds, else another's."""
     found: Rec = one if flag is True else other if flag is False else _chosen(flag, one, other)
     return found
 

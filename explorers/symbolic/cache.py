@@ -1,4 +1,4 @@
-"""Cached proofs: a proof depends only on the text of the functions, the constants and the question."""
+"""Cached proofs. A proof depends only on the text of the functions, the constants and the question."""
 
 import hashlib
 import inspect
@@ -18,7 +18,7 @@ from fencepost.model.language.constants import Constants
 from fencepost.model.language.machine import Machine
 
 MARK = hashlib.sha256().digest_size
-"""Bytes of the checksum before a proof."""
+"""Length in bytes of the checksum before a proof."""
 
 
 def cached(
@@ -28,7 +28,7 @@ def cached(
     settings: Settings,
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
-    """Return a proof from the cache, or make and cache it. Questions that timed out before are asked again."""
+    """Return a proof from the cache, or compute and store it. Questions that timed out before are asked again."""
     engine = "\n".join([*ends(machine, properties), *plain_texts(machine.refuse), engine_version()])
     file = cache_folder() / "proofs" / digest(machine, constants, properties, settings, engine=engine)
     found = _kept(file)
@@ -42,7 +42,7 @@ def cached(
 
 
 def _kept(file: Path) -> Proof | None:
-    """Return the proof in a file; discard a damaged one, with a note."""
+    """Return the proof in a file. Discard a damaged file, with a note."""
     try:
         text = read_cached(file)
     except OSError:
@@ -53,7 +53,7 @@ def _kept(file: Path) -> Proof | None:
         if isinstance(found, Proof):
             return found
     file.unlink(missing_ok=True)
-    sys.stderr.write(f"note: {file} was damaged: the proof is made again.\n")
+    sys.stderr.write(f"note: {file} was damaged: the proof is computed again.\n")
     return None
 
 

@@ -14,13 +14,13 @@ from fencepost.explorers.symbolic.terms import Flag, Members, Num, UnknownOperat
 from fencepost.model.language import bits
 
 _SHORTCUTS: dict[Callable[..., Any], Callable[..., Value]] = {bits.contains: terms.member, bits.size: terms.size}
-"""Helpers of `bits` that are one term on sets; a walk goes through the others."""
+"""Helpers of `bits` that are a single term on sets. A walk executes the bodies of the others."""
 _ENDLESS: dict[Callable[..., Any], Callable[..., Value]] = {
     bits.contains: terms.member,
     bits.with_member: partial(terms.with_member, on=True),
     bits.without: partial(terms.with_member, on=False),
 }
-"""Helpers on unbounded sets, whose members and number of members are unknown."""
+"""Helpers that are refused on unbounded sets, whose members and size are unknown."""
 _OPERATORS: dict[BinaryOp, Callable[[Any, Any], Value]] = {
     BinaryOp.ADD: terms.plus,
     BinaryOp.SUBTRACT: terms.minus,
@@ -44,7 +44,7 @@ _COMPARISONS: dict[Order, Callable[[Any, Any], Flag]] = {
 
 
 def value(run: Walking, frame: Frame, node: nodes.Expression) -> Any:
-    """Return the value of an expression: a number, or a reference."""
+    """Return the value of an expression: a number or a reference."""
     return _VALUES[type(node)](run, frame, node)
 
 
@@ -52,7 +52,7 @@ def value(run: Walking, frame: Frame, node: nodes.Expression) -> Any:
 
 
 def place(run: Walking, frame: Frame, node: nodes.Field | nodes.Element) -> Refs:
-    """Return the target of `record.field` or `array[index]`."""
+    """Return the place that an assignment to `record.field` or `array[index]` writes."""
     if isinstance(node, nodes.Field):
         return part(value(run, frame, node.owner), node.name)
     owner = value(run, frame, node.array)
@@ -64,7 +64,7 @@ def part(owner: Refs, name: str) -> Refs:
 
 
 def element(run: Walking, frame: Frame, owner: Refs, index: Value) -> Refs:
-    """Return an element of an array, and check the index."""
+    """Return an array's element, and check the index."""
     label, length = owner.first.label, owner.first.length
     run.check(
         frame, terms.both(terms.at_most(0, index), terms.less(index, length)), f"{label}: an index is outside the array"
@@ -73,7 +73,7 @@ def element(run: Walking, frame: Frame, owner: Refs, index: Value) -> Refs:
     found = [(on, item) for on, item in found if on is not False]
     if not found:  # then the check above has failed
         if not owner.first.items:
-            raise UnknownOperation("an element of an array that has none")
+            raise UnknownOperation("an element of an empty array")
         found = [(False, owner.first.items[0])]
     return Refs(tuple(found))
 
@@ -108,10 +108,10 @@ def _binary(run: Walking, frame: Frame, node: nodes.Binary) -> Value:
     if node.operator is BinaryOp.LEFT:
         least, most = terms.bounds(terms.number(other))
         if least is not None and least >= terms.HUGE:
-            run.check(frame, terms.equal(one, 0), "a shift by more bits than there is room for")
+            run.check(frame, terms.equal(one, 0), "a shift by more bits than are supported")
             return 0
         if most is not None and most > terms.FAR:
-            raise UnknownOperation(f"a shift to the left by more than {terms.FAR:,} bits")
+            raise UnknownOperation(f"a left shift by more than {terms.FAR:,} bits")
     return _OPERATORS[node.operator](one, other)
 
 
@@ -125,7 +125,7 @@ def _extreme(run: Walking, frame: Frame, node: nodes.Extreme) -> Value:
 
 
 def _logic(run: Walking, frame: Frame, node: nodes.Logic) -> Value:
-    """Evaluate `and` and `or`, each part only if the earlier ones leave it open; the result is the last evaluated."""
+    """Evaluate `and` and `or`, skipping the operands that Python would skip; the result is the last one evaluated."""
     entry = frame.live
     parts: list[tuple[Flag, Value]] = []
     for item in node.values:
@@ -193,7 +193,7 @@ def _call(run: Walking, frame: Frame, node: nodes.Call) -> Any:
 
 
 def is_small_set(found: Value) -> bool:
-    """Return whether a number is not negative and has no more bits than `bits.size` counts."""
+    """Return whether a number is nonnegative and has no more bits than `bits.size` counts."""
     if isinstance(found, Num):
         return found.lo is not None and found.hi is not None and found.lo >= 0 and found.hi.bit_length() <= MOST_MEMBERS
     return isinstance(found, int) or terms.is_flag(found) or (found.sign is False and len(found.bits) <= MOST_MEMBERS)

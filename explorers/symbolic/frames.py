@@ -1,6 +1,6 @@
-"""One call of a function on a symbolic state, and the interface of the walk to the modules that process its parts.
+"""A function call on a symbolic state, and the walk's interface for the modules that process its parts.
 
-A reference is the set of places that a name of a model may stand for, each under its condition; loops bind some.
+A reference is the set of places that a model's name may stand for, each under a condition. Loops bind some of them.
 """
 
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ from fencepost.explorers.symbolic.terms import Flag, Num, Value, both, bounds, c
 
 @dataclass(frozen=True)
 class Refs:
-    """A reference to a record, an array or a bag: the places that it may stand for, each under its condition."""
+    """A reference to a record, an array or a bag: the places that it may stand for, each under a condition."""
 
     options: tuple[tuple[Flag, Any], ...]
 
@@ -26,7 +26,7 @@ class Refs:
 
 
 def merge(condition: Flag, one: Any, other: Any) -> Any:
-    """Return `one` if the condition holds, else `other`: numbers or references."""
+    """Return `one` if the condition holds, else `other`. Both are numbers or references."""
     if not isinstance(one, Refs):
         return choose(condition, one, other)
     if condition is True:
@@ -55,19 +55,19 @@ def asked(refs: Refs, of: Callable[[Any], Value]) -> Value:
 
 
 class Numbers(NamedTuple):
-    """A `range` with evaluated ends."""
+    """A `range` whose bounds have been evaluated."""
 
     start: Value
     stop: Value
 
     @property
     def low(self) -> int | None:
-        """Its least possible number, None without a bound."""
+        """The least possible number, None if unbounded."""
         return bounds(number(self.start))[0]
 
     @property
     def high(self) -> int | None:
-        """A bound above all its numbers, None without one."""
+        """An upper bound above all of its numbers, None if unbounded."""
         return bounds(number(self.stop))[1]
 
     @property
@@ -77,7 +77,7 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """A condition that must hold, under another, for a step to continue; otherwise it raises DomainError."""
+    """A condition that must hold, under another one, for a step to continue; otherwise the step raises DomainError."""
 
     where: Flag
     holds: Flag
@@ -111,11 +111,11 @@ class Frame:
 
 
 class Walking(ABC):
-    """A walk through functions, as expressions, folds and loops use it: its guards, its checks, its variables.
+    """A walk through functions, as expressions, folds and loops see it: its guards, checks and variables.
 
-    With `havoc_loops` an endless loop is treated as in `loops`: `forgotten` names the functions with one, and `facts`
-    bound the variables for what it wrote. None: not allowed, as in a property, which must be exact. `branches` is the
-    number of branches followed both ways.
+    `havoc_loops` sets how an unbounded loop is treated, as `loops` describes: `forgotten` names the functions with such
+    a loop, and `facts` bound the variables for what it wrote. None forbids unbounded loops, as in a property, which
+    must be exact. `branches` counts the branches of which both sides were followed.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Walking(ABC):
         self.forgotten: dict[str, None] = {}
 
     def fresh_name(self) -> str:
-        """Return a name that no other variable of this walk has."""
+        """Return a variable name that is new in this walk."""
         self.variables += 1
         return f"{self.prefix}some.{self.variables}"
 
@@ -143,7 +143,7 @@ class Walking(ABC):
         self.checks.append(Check(both(self.assumed, frame.where), holds, what))
 
     def refuse(self, frame: Frame, node: nodes.Node, what: str, instead: str) -> NoReturn:
-        """Raise ModelError at a place of the model."""
+        """Raise ModelError with a place in the model."""
         raise refusal(frame.made.python, node.at, what, instead)
 
     @abstractmethod

@@ -1,7 +1,7 @@
 """Induction: a conjunction of predicates holds initially, and every step preserves it.
 
-A state before a step is any state in which the conjunction holds, reachable or not. So a step that breaks it is not yet
-a violation. It is a counterexample to induction, and shows what the conjunction lacks.
+The state before a step is any state in which the conjunction holds, reachable or not. So a step that breaks the
+conjunction need not be a violation. It is a counterexample to induction, and shows what the conjunction lacks.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from fencepost.model.language.actions import Kind, Property
 
 @dataclass(frozen=True)
 class MoveAnswer:
-    """z3's answer about one move: predicates that it breaks, those left undecided, and bounds that it may leave."""
+    """z3's answer about one move: predicates that it breaks, undecided ones, and bounds that it may leave."""
 
     move: str
     action: str
@@ -30,23 +30,23 @@ class MoveAnswer:
     seconds: float = 0.0
     queries: int = 0
     forgotten: tuple[str, ...] = ()
-    """Functions whose unbounded loops were havocked: a failure then need not be a step of the model."""
+    """Functions whose unbounded loops were havocked. If there are any, a failure need not be a step of the model."""
     small: bool = False
-    """Whether this is about the given constants, and other values were not examined."""
+    """Whether this answer is about the given constants only."""
 
 
 def state_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:
-    """Return the predicates over states that must always hold: the conjunction of an induction."""
+    """Return the predicates over states that must always hold. Induction proves their conjunction."""
     return tuple(item for item in properties if item.kind is Kind.ALWAYS)
 
 
 def step_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:
-    """Return the predicates over steps: the consequences of an induction."""
+    """Return the predicates over steps, which follow from the conjunction."""
     return tuple(item for item in properties if item.kind is Kind.STEP)
 
 
 def initiation(system: System, timeout: float) -> list[MoveAnswer]:
-    """Ask for every initial state whether the predicates hold."""
+    """Ask for every initial state whether the predicates hold in it."""
     found = []
     for happened in system.starts():
         goals = {item.name: system.holds(item, happened.after) for item in state_properties(system.properties)}
@@ -55,7 +55,7 @@ def initiation(system: System, timeout: float) -> list[MoveAnswer]:
 
 
 def consecution(system: System, move: Move, timeout: float, *, explain: bool = True) -> MoveAnswer:
-    """Ask whether a move preserves the predicates, from any state in which all hold."""
+    """Ask whether a move preserves the predicates, from any state in which all of them hold."""
     before, hypothesis = system.kept()
     happened = system.happening(before, move, "a.")
     goals = {item.name: system.holds(item, happened.after) for item in state_properties(system.properties)}
@@ -90,7 +90,7 @@ def _answer(
 
 
 def _undecided(asking: Asking, goals: dict[str, Flag]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the goals that do not follow, and those that z3 leaves open. A model shows all that fail in it."""
+    """Return the goals that do not follow, and those that z3 leaves open. One model shows all that fail in it."""
     left = {name: goal for name, goal in goals.items() if goal is not True}
     broken: list[str] = []
     while left:

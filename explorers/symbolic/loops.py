@@ -1,10 +1,10 @@
 """Folds, and loops that `unbounded=` makes unbounded, which a proof may havoc.
 
-After a havocked loop, everything that it may write has any value of its domain. That is more than can happen, so proofs
-are sound, but a counterexample to induction need not be a step of the model. The written places are found by walking
-through the body for an arbitrary round, from a state in which all places known so far have any value, until no more are
-written. So no number of rounds writes others. Whatever is checked in that round is checked in every round, so an error
-in the body is a cut of the proof.
+After a havocked loop, everything that the loop may write has an arbitrary value of its domain. This over-approximates
+the loop, so proofs are sound, but a counterexample to induction need not be a step of the model. The written places are
+found by walking through the body for an arbitrary iteration, starting from a state in which the places known so far
+have arbitrary values, until no new ones are written. So no number of iterations writes any others. What is checked in
+that iteration is checked in every iteration, so an error in the body becomes a cut of the proof.
 """
 
 from typing import Any, NamedTuple
@@ -18,11 +18,11 @@ from fencepost.explorers.symbolic.terms import Flag, Mask, Members, Num, Value
 
 Ends = tuple[int | None, int | None]
 Shape = Ends | int | None
-"""The values of a local: a number between two bounds, a set of this many members, or None for a flag."""
+"""The values of a local variable: a number between two bounds, a set of this many members, or None for a flag."""
 
 
 class Journal:
-    """The places that a round writes, each with its earlier value."""
+    """The places that an iteration writes, each with its earlier value."""
 
     def __init__(self) -> None:
         self.old: dict[Any, tuple[Cell | Slot, Any]] = {}
@@ -44,9 +44,9 @@ def _set(place: Cell | Slot, content: Any) -> None:
 
 
 def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
-    """Havoc an unbounded loop: if it runs at all, everything that it may write has any value after it.
+    """Havoc an unbounded loop: if it runs at all, everything that it may write has an arbitrary value after it.
 
-    Raises ModelError in an endless fold: one value for all of its numbers would be less than can happen.
+    Raises ModelError inside an unbounded fold, where one value for all of its numbers would be an under-approximation.
     """
     start, stop = source
     entry, known = frame.live, dict(frame.slots)
@@ -55,7 +55,8 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
         return
     if run.quantified:
         what = (
-            "this loop has no bound, and it is in an all() or any() without one, each number of which leaves something"
+            "this loop is unbounded and inside an unbounded all() or any(), in which each number can leave other "
+            "values behind"
         )
         run.refuse(frame, node, f"{what} else", "leave the constant that bounds one of them bounded")
     run.forgotten[frame.made.name] = None
@@ -85,7 +86,7 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
 
 
 def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Value, Value]) -> None:
-    """Walk through the body for an arbitrary round; raise ModelError for what such a loop cannot do."""
+    """Walk through the body for an arbitrary iteration; raise ModelError for anything that such a loop must not do."""
     start, stop = ends
     outer = frame.breaks, frame.continues, len(frame.results), run.messages
     item = Num(terms.integer(run.fresh_name()), terms.bounds(terms.number(start))[0], None)
@@ -95,12 +96,12 @@ def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Va
     run.block(frame, node.body)
     frame.breaks, frame.continues = outer[:2]
     if (len(frame.results), run.messages) != outer[2:]:
-        what = "this loop has no bound, and it returns, or adds or removes messages"
+        what = "this loop is unbounded, and it returns, or adds or removes messages"
         run.refuse(frame, node, what, "leave its bound bounded")
 
 
 def _lose(run: Walking, frame: Frame, where: Flag, places: dict[Any, Cell | Slot], shapes: dict[int, Shape]) -> None:
-    """Give places and names any value of their kind if a condition holds."""
+    """Give places and names arbitrary values of their kind if a condition holds."""
     reached = terms.both(frame.base, where)
     for place in places.values():
         for journal in run.journals:
@@ -132,10 +133,10 @@ def _any_value(run: Walking, shape: Shape) -> Value:
 
 
 def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Shape:
-    """Return the possible values of a name that a round changes."""
+    """Return the possible values of a name that an iteration changes."""
     values = (before, after)
     if any(isinstance(item, Refs | Members) for item in values):
-        what = "this loop has no bound, and it changes what a name refers to"
+        what = "this loop is unbounded, and it changes what a name refers to"
         run.refuse(frame, node, what, "leave its bound bounded")
     if all(map(terms.is_flag, values)):
         return None
@@ -151,7 +152,7 @@ def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Sh
 
 
 def _wider(old: Shape, new: Shape, again: bool) -> Shape:  # noqa: FBT001
-    """Return a shape that covers both; a bound that has moved before is dropped, so that this terminates."""
+    """Return a shape that covers both. A bound that has moved before is dropped, so that this terminates."""
     if old == new or not again:
         return new
     if isinstance(old, tuple) and isinstance(new, tuple):
@@ -162,7 +163,7 @@ def _wider(old: Shape, new: Shape, again: bool) -> Shape:  # noqa: FBT001
 
 
 class Quantified(NamedTuple):
-    """A fold over a range without a bound: its variable, the condition on it, and that on the whole range.
+    """A fold over an unbounded range: its variable, the variable's condition, and the condition on the whole range.
 
     The fold ends at the first number for which the body is `decides`.
     """
@@ -175,14 +176,14 @@ class Quantified(NamedTuple):
 
 
 def held_by(item: Any) -> Any:
-    """Return the value that a loop's variable stands for: a number, or a reference."""
+    """Return the value that a loop's variable stands for: a number or a reference."""
     return read(item) if isinstance(item, Refs) and isinstance(item.first, Cell | Slot) else item
 
 
 def fold(run: Walking, frame: Frame, node: Fold) -> Value:
-    """Evaluate a fold: an element only if the earlier ones leave the result open.
+    """Evaluate a fold. An element is evaluated only if the earlier ones leave the result open.
 
-    Over a range without a bound, `all` is a "for all" and `any` an "exists" on one variable.
+    Over an unbounded range, `all` is one "for all" and `any` one "exists" on a single variable.
     """
     live = frame.live
     made = _Fold(run, frame, node)
@@ -194,7 +195,7 @@ def fold(run: Walking, frame: Frame, node: Fold) -> Value:
 
 
 class _Fold:
-    """One fold: its state after the elements so far."""
+    """A fold in progress: its state after the elements so far."""
 
     def __init__(self, run: Walking, frame: Frame, node: Fold) -> None:
         self.run, self.frame, self.element = run, frame, node.value
@@ -203,13 +204,13 @@ class _Fold:
         self.found: list[Any] = []
 
     def reached(self, where: Flag) -> Flag:
-        """Return the condition that an element is examined: no earlier one has decided the result."""
+        """Return the condition that an element is examined, because no earlier one decided the result."""
         if self.is_sum:
             return terms.both(self.entry, where)
         return terms.both(self.entry, where, *(item if self.is_all else terms.negate(item) for item in self.found))
 
     def visit(self, clauses: tuple[Clause, ...], where: Flag) -> None:
-        """Visit the items of the first clause, or evaluate the element if no clause is left."""
+        """Visit the items of the first clause, or evaluate the element if there is no clause left."""
         run, frame = self.run, self.frame
         frame.live = self.reached(where)
         if frame.live is False:
@@ -236,8 +237,8 @@ class _Fold:
         has_order = not (isinstance(source, Refs) and isinstance(source.first, Bag)) or source.first.ordered
         if not self.is_sum and not has_order and any(item.passes is not True for item in run.checks[before:]):
             what = (
-                "this goes through a bag, and `unbounded=` made something in its messages endless, so that they have "
-                "no order: which one ends with an error first cannot be said"
+                "this iterates over a bag, but `unbounded=` made something in its messages unbounded, so that they "
+                "have no order: it is unknown which message raises an error first"
             )
             run.refuse(frame, node, what, "leave its size bounded")
 
@@ -253,7 +254,7 @@ class _Fold:
         self.visit(clauses[1:], inner)
 
     def quantify(self, clauses: tuple[Clause, ...], where: Flag, source: Numbers) -> None:
-        """Visit a range without a bound, by a variable for any of its numbers."""
+        """Visit an unbounded range with a variable that stands for any of its numbers."""
         run, outer, entry, before = self.run, self.found, self.entry, len(self.run.checks)
         variable, condition = run.any_of(source)
         self.entry, self.found = self.reached(where), []

@@ -13,14 +13,14 @@ from fencepost.model.language.domains import NONE, BitSet, Domain, InFlight, Ran
 from fencepost.model.language.records import Key, Nested, fields
 
 MOST_REFUSED = 100
-"""Most refused combinations of constants before the search for others ends."""
+"""Maximum number of rejected combinations of constants before the search for others ends."""
 SIZES = (1, 2, 3, 5, 8)
-"""Numbers for which a small counterexample is tried first."""
+"""Numbers that are tried first, to get a small counterexample."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two states and the step between them, plain: a counterexample to induction. `constants` are those of the run."""
+    """Two plain states and the step between them: a counterexample to induction. `constants` are those of the run."""
 
     constants: dict[str, int]
     before: Key
@@ -28,14 +28,15 @@ class Pair:
     args: tuple[Any, ...]
     after: Key
     size: int
-    """Number of values of the state before that differ from the initial ones."""
+    """Number of values in the state before the step that differ from the initial ones."""
 
 
 def smallest_model(system: System, asking: Asking, before: places.Rec, happened: Happening) -> Any:
-    """Return a model of the assumptions with a small state near an initial one; None if z3 finds none.
+    """Return a model of the assumptions with a small state near an initial one; None if z3 finds no model.
 
-    The constants are in their ranges, and all values before the step, in its arguments and after it are in the domains
-    that these give, so that the plain semantics accepts it. Making it small takes at most the time of one question.
+    In the model, the constants are in their ranges. All values before the step, in its arguments and after it are in
+    the domains that these constants give, so that the plain semantics accepts it. Shrinking takes at most the time of
+    one question.
     """
     solver = asking.solver
     solver.push()
@@ -75,9 +76,9 @@ def _make_small(system: System, asking: Asking, before: places.Rec) -> None:
 
 
 def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
-    """Return z3's answer with the constants in their ranges; its model has no constants that the machine refuses.
+    """Return z3's answer with the constants in their ranges; the machine accepts the constants of its model.
 
-    Refused ones are excluded only with `inside`; after too many of them the answer is unknown.
+    Rejected constants are excluded only with `inside`. After too many of them the answer is unknown.
     """
     for _ in range(MOST_REFUSED):
         said = asking.ask(*flags, inside)
@@ -96,7 +97,7 @@ def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = Tru
 
 
 def _wishes(cell: Any, start: Any) -> Iterator[Flag]:
-    """Yield the conditions that a value is the initial one."""
+    """Yield the conditions that values equal the initial ones."""
     if isinstance(cell, places.Cell):
         yield terms.equal(cell.value, start.value)
     elif isinstance(cell, places.Bag):
@@ -108,7 +109,7 @@ def _wishes(cell: Any, start: Any) -> Iterator[Flag]:
 
 
 def strict(system: System, place: places.Rec) -> Flag:
-    """Return the condition that the lifted constants are in their ranges, and every value in its domain."""
+    """Return the condition that the lifted constants are in their ranges, and every value is in its domain."""
     return terms.both(*strict_constants(system), *_strict(system, place, Nested(place.record)))
 
 
@@ -120,7 +121,7 @@ def strict_constants(system: System) -> list[Flag]:
 
 
 def strict_arguments(system: System, happened: Happening) -> Iterator[Any]:
-    """Yield the conditions that a step's arguments are in the domains that the lifted constants give, without NONE."""
+    """Yield the conditions that a step's arguments are in the domains given by the lifted constants, without NONE."""
     params = happened.move.action.params if happened.move.action else ()
     for (_, domain), value in zip(params, happened.args, strict=True):
         if isinstance(domain, Range):
@@ -131,7 +132,7 @@ def strict_arguments(system: System, happened: Happening) -> Iterator[Any]:
 
 
 def _between(system: System, domain: Range, value: Value) -> Iterator[Flag]:
-    """Yield the conditions that a number is in a domain that the lifted constants give."""
+    """Yield the conditions that a number is in a domain given by the lifted constants."""
     if system.lifting.is_lifted(domain.low):
         yield terms.at_most(places.length_of(system.lifting, linear(domain.low)), value)
     if system.lifting.is_lifted(domain.high):
@@ -175,7 +176,7 @@ def _strict_elements(system: System, place: places.Endless) -> Iterator[Flag]:
 
 
 def plain_length(system: System, place: places.Endless) -> int:
-    """Return the greatest length of an endless array when its constants are in their ranges."""
+    """Return the greatest length that an unbounded array has when its constants are in their ranges."""
     declared = system.constants.declared()
     values = {
         name: int(declared[name].high) if name in system.lifting.names else int(value)
@@ -185,15 +186,15 @@ def plain_length(system: System, place: places.Endless) -> int:
 
 
 class OpenValueError(Exception):
-    """Raised if z3 leaves a quantifier in a term's value, so that no number is known."""
+    """Error for a term in whose value z3 leaves a quantifier, so that it is not a number."""
 
 
 OPEN = 1_000
-"""Milliseconds that z3 has for a value with a quantifier."""
+"""Time limit of z3 for a value with a quantifier, in milliseconds."""
 
 
 def value_under(model: Any) -> Callable[[Any], int]:
-    """Return the function from a term to its plain value in a model; it raises OpenValueError if z3 has none."""
+    """Return a function from a term to its plain value in a model; it raises OpenValueError if z3 gives no value."""
 
     def value_of(term: Any) -> int:
         found = model.eval(term, model_completion=True)
@@ -218,16 +219,16 @@ def _closed(found: Any) -> Any:
             only = solver.model().eval(value, model_completion=True)
             if _is_value(only) and solver.check(value != only) == z3.unsat:
                 return only
-    raise OpenValueError(f"no value of {found}")
+    raise OpenValueError(f"z3 gives no value of {found}")
 
 
 def number_under(model: Any) -> Callable[[Value], int]:
-    """Return the function from an engine's value to its plain number in a model."""
+    """Return a function from an engine's value to its plain number in a model."""
     return lambda value: places.plain(value, value_under(model))
 
 
 def arguments(model: Any, before: places.Rec, happened: Happening) -> tuple[Any, ...]:
-    """Return the arguments of a step, plain: numbers, and messages by their content."""
+    """Return a step's arguments as plain values: numbers, and messages by their content."""
     value_of, number_of = value_under(model), number_under(model)
     action = happened.move.action
     found: list[Any] = []
@@ -255,7 +256,7 @@ def pair_of(system: System, model: Any, before: places.Rec, happened: Happening)
 
 
 def differences(one: Any, other: Any) -> int:
-    """Return the number of values in which two keys differ; all values beyond the shorter one count."""
+    """Return the number of values in which two keys differ; surplus values of the longer key count."""
     if not isinstance(one, tuple):
         return int(one != other)
     if not isinstance(other, tuple):

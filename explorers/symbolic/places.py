@@ -1,6 +1,6 @@
 """The values of a symbolic state: cells, records, arrays, bags, and unbounded arrays.
 
-Storing under a condition keeps the old value if the condition fails, so no state is ever copied to follow a branch.
+Storing under a condition keeps the old value if the condition fails, so states are never copied to follow a branch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,13 +17,13 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.records import ArrayOf, FieldType, Nested, Record, Scalar, fields
 
 MOST_MEMBERS = 62
-"""Most members of a plain set, however large its constants are."""
+"""Maximum number of members of a plain set, however large its constants are."""
 
 
 class Kind(NamedTuple):
-    """The values of a cell: a flag, a set of `bits` members, or a number from `low` to `high` (None: no bound).
+    """The values of a cell: a flag, a set of `bits` members, or a number from `low` to `high` (None: unbounded).
 
-    `endless`: a set without a greatest member.
+    `endless` marks a set without a greatest member.
     """
 
     label: str
@@ -74,7 +74,7 @@ class Kind(NamedTuple):
         return terms.number(value)
 
     def narrow(self, value: Value) -> Value:
-        """Return a stored value limited to its domain: one outside ends the step with an error."""
+        """Return a stored value limited to its domain. A value outside the domain ends the step with an error."""
         if not isinstance(value, Num):
             return value
         low = self.low if value.lo is None or (self.low is not None and self.low > value.lo) else value.lo
@@ -82,7 +82,7 @@ class Kind(NamedTuple):
         return value if low is not None and high is not None and low > high else Num(value.term, low, high)
 
     def domain(self, term: Value) -> Flag:
-        """Return the condition that a variable is in the domain of its bounds."""
+        """Return the condition that a variable is in the domain given by its bounds."""
         if not isinstance(term, Num):
             return True
         return terms.both(self.low is None or term.term >= self.low, self.high is None or term.term <= self.high)
@@ -104,7 +104,7 @@ class Cell:
 
 @dataclass
 class Rec:
-    """A record. `origin` is the bag and slot that a received message was copied from."""
+    """A record. `origin` is the bag and slot from which a received message was copied."""
 
     record: type[Record]
     parts: dict[str, Any]
@@ -116,7 +116,7 @@ class Rec:
 
 @dataclass
 class Arr:
-    """An array of a fixed length."""
+    """An array of fixed length."""
 
     label: str
     items: list[Any]
@@ -135,11 +135,11 @@ class Arr:
 
 @dataclass
 class Endless:
-    """An array without a bound on its length: for each field a z3 array from index to value.
+    """An array of unbounded length: for each field a z3 array from index to value.
 
-    `terms` holds by path of the field (empty for an array of scalars) one term, or one for each member of a set. `base`
-    are the terms at its creation. `facts` are the domains of the elements that were read; they stand for the domain of
-    every element.
+    `terms` holds, by the field's path (empty for an array of scalars), one term, or one for each member of a set.
+    `base` are the terms at its creation. `facts` are the domains of the elements that were read; they stand for the
+    domain of every element.
     """
 
     label: str
@@ -152,7 +152,7 @@ class Endless:
     facts: dict[Any, Flag]
 
     def note(self, path: str, index: Any) -> None:
-        """Record that the number at an index is read, in the array's original content: it is in its domain."""
+        """Record that the number at an index is read in the array's original content, where it is in its domain."""
         everywhere = z3.Int("any") if _is_quantified(index) else None
         first = z3.Select(self.base[path][0], index if everywhere is None else everywhere)
         fact = self.kinds[path].domain(Num(first, None, None))
@@ -162,7 +162,7 @@ class Endless:
             self.facts[path] = z3.ForAll([everywhere], terms.boolean(fact))
 
     def chosen(self, flag: Flag, other: "Endless") -> "Endless":
-        """Return the content of this array if a flag holds, else that of another of its kind."""
+        """Return this array's content if a flag holds, else that of another array of its kind."""
         pairs = {path: zip(terms, other.terms[path], strict=True) for path, terms in self.terms.items()}
         return replace(self, terms={path: tuple(z3.If(flag, a, b) for a, b in items) for path, items in pairs.items()})
 
@@ -172,7 +172,7 @@ class Endless:
 
 
 def _is_quantified(index: Any) -> bool:
-    """Return whether an index contains the variable of a "for all". A subterm may occur in it many times."""
+    """Return whether an index contains the variable of a "for all". Subterms that occur repeatedly are visited once."""
     seen, left = set(), [index]
     while left:
         item = left.pop()
@@ -187,7 +187,7 @@ def _is_quantified(index: Any) -> bool:
 
 @dataclass
 class View:
-    """A record, or a record inside it, in an endless array."""
+    """A record, or a nested record, in an unbounded array."""
 
     array: Endless
     index: Any
@@ -212,7 +212,7 @@ class View:
 
 @dataclass
 class Slot:
-    """One value in an endless array."""
+    """A single value in an unbounded array."""
 
     array: Endless
     index: Any
@@ -220,7 +220,7 @@ class Slot:
 
     @property
     def kind(self) -> Kind:
-        """The values that it may hold."""
+        """The values that the slot may hold."""
         return self.array.kinds[self.path]
 
     def get(self) -> Value:
@@ -243,7 +243,7 @@ class Slot:
 
 
 def _leaves_of(kind: Kind, value: Value) -> Iterator[Any]:
-    """Yield the terms by which an endless array stores a value."""
+    """Yield the terms by which an unbounded array stores a value."""
     if kind.bits:
         yield from (terms.boolean(flag) for flag in value.bits)
     elif kind.endless:
@@ -254,7 +254,7 @@ def _leaves_of(kind: Kind, value: Value) -> Iterator[Any]:
 
 @dataclass
 class Bag:
-    """Messages in flight: slots with a message if `present` is on, in the order of the bag (see `bags`)."""
+    """Messages in flight: slots that contain a message if `present` is on, in the order of the bag (see `bags`)."""
 
     label: str
     record: type[Record]
@@ -262,22 +262,22 @@ class Bag:
     present: list[Flag]
     slots: list[Rec]
     blank: Rec
-    """A message with every field zero."""
+    """A message whose fields are all zero."""
     first: list[Rec]
     """The messages at the start of the walk."""
     removed: list[Flag]
-    """Whether the message of a slot was removed since then."""
+    """For each slot, whether its message has been removed since then."""
     ordered: bool
     """Whether the messages can be compared."""
     fact: Flag = True
-    """The condition that it is in canonical order, if it consists of variables."""
+    """The condition that the bag is in canonical order, if it consists of variables."""
 
 
 # -- going through a state
 
 
 def cells(place: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield (path, cell) for every value of a place; endless arrays and bags as a whole."""
+    """Yield (path, cell) for every value in a place; unbounded arrays and bags are yielded whole."""
     if isinstance(place, Rec):
         for name, part in place.parts.items():
             yield from cells(part, f"{path}.{name}" if path else name)
@@ -308,7 +308,7 @@ def clone(place: Any) -> Any:
 
 
 def agree(one: Any, other: Any) -> Flag:
-    """Return the condition that two places of one shape are equal."""
+    """Return the condition that two places of the same shape are equal."""
     if isinstance(one, Rec):
         return terms.both(*(agree(part, other.parts[name]) for name, part in one.parts.items()))
     if isinstance(one, Arr):
@@ -324,7 +324,7 @@ def agree(one: Any, other: Any) -> Flag:
 
 
 class Lifting:
-    """Lifted constants: each stands for every value from its low bound to `top`, if given."""
+    """Lifted constants: each stands for every value from its low bound up to `top`, if `top` is given."""
 
     def __init__(self, constants: Constants, names: Mapping[str, int | None]) -> None:
         self.constants, self.names = constants, dict(names)
@@ -348,17 +348,17 @@ class Lifting:
             lifted = [inner for inner in name.names if inner in self.names] if isinstance(name, Extreme) else []
             if lifted:
                 raise UsageError(
-                    f"`unbounded=` was given {lifted[0]!r}, of which the model takes {name}: leave {lifted[0]} "
-                    f"bounded: write `{lifted[0]}=N`."
+                    f"`unbounded=` names {lifted[0]!r}, of which the model takes {name}: leave {lifted[0]!r} bounded: "
+                    f"write `{lifted[0]}=N`."
                 )
         return any(name in self.names for name in found.terms)
 
     def bound(self, value: Linear | int) -> int | None:
-        """Return the value of a sum of constants, None if it has no fixed value."""
+        """Return the value of a sum of constants, or None if it is not fixed."""
         return None if self.is_lifted(value) else linear(value).value(self.constants.values)
 
     def top(self, value: Linear | int) -> int | None:
-        """Return a sum's greatest value, None if nothing bounds it; raise UsageError as `is_lifted` does."""
+        """Return a sum's greatest value, or None if it is unbounded; raise UsageError as `is_lifted` does."""
         if not self.is_lifted(value):
             return self.bound(value)
         found = linear(value)
@@ -371,7 +371,7 @@ class Lifting:
         return total
 
     def kind(self, label: str, domain: Domain) -> Kind:
-        """Return the values of a cell of this domain."""
+        """Return the values of a cell with this domain."""
         if isinstance(domain, FlagDomain):
             return Kind(label, 0, 1, flag=True)
         if isinstance(domain, BitSet) and self.is_lifted(domain.count):
@@ -392,8 +392,8 @@ class Lifting:
         if found is None:
             name = next(name for name in linear(value).terms if name in self.names)
             raise UsageError(
-                f"`unbounded=` was given {name!r}, which counts the things of {label}: sets, bags and numbered things "
-                f"have a fixed size in a proof. Leave {name} bounded: write `{name}=N`."
+                f"`unbounded=` names {name!r}, which is the size of {label}: sets, bags and numbered sets have a "
+                f"fixed size in a proof. Leave {name} bounded: write `{name}=N`."
             )
         return found
 
@@ -402,7 +402,7 @@ class Lifting:
 
 
 def build(lifting: Lifting, record: type[Record], leaf: Callable[[str, Kind], Value], path: str) -> Rec:
-    """Return a record whose cells are `leaf(path, kind)`; endless arrays and bags consist of variables."""
+    """Return a record whose cells are `leaf(path, kind)`; its unbounded arrays and bags consist of variables."""
     of, items = record.__name__, fields(record)
     return Rec(record, {name: _build(lifting, field, leaf, path + name, f"{of}.{name}") for name, field in items})
 
@@ -426,7 +426,7 @@ def _build(lifting: Lifting, field: FieldType, leaf: Callable[[str, Kind], Value
 
 
 def is_comparable(place: Any) -> bool:
-    """Return whether records with this content can be compared: nothing in them is endless."""
+    """Return whether records with this content can be compared, because nothing in them is unbounded."""
     if isinstance(place, Rec | Arr):
         return all(map(is_comparable, place.parts.values() if isinstance(place, Rec) else place.items))
     return isinstance(place, Cell) and not isinstance(place.value, Members)
@@ -465,7 +465,7 @@ def length_of(lifting: Lifting, length: Linear) -> Value:
 
 
 def scalars(field: FieldType, path: str, label: str) -> Iterator[tuple[str, str, Domain]]:
-    """Yield the scalars in an element of an endless array: its path there, its label and its domain."""
+    """Yield the scalars in an element of an unbounded array: the path in the element, the label and the domain."""
     if isinstance(field, Scalar):
         yield path, label, field.domain
     elif isinstance(field, Nested):
@@ -473,8 +473,8 @@ def scalars(field: FieldType, path: str, label: str) -> Iterator[tuple[str, str,
             yield from scalars(inner, f"{path}.{name}" if path else name, f"{field.record.__name__}.{name}")
     else:
         raise UsageError(
-            f"`unbounded=` makes the array {label} endless, and its elements hold arrays: "
-            "leave the constant that sizes it bounded."
+            f"`unbounded=` makes the array {label} unbounded, but its elements contain arrays: leave the constant "
+            "that sizes it bounded."
         )
 
 
@@ -485,7 +485,7 @@ def fresh(lifting: Lifting, record: type[Record], prefix: str) -> tuple[Rec, Fla
 
 
 def in_domain(place: Any) -> Flag:
-    """Return the condition that all variables of a place are in their domains."""
+    """Return the condition that all variables in a place are in their domains."""
     found = []
     for _, item in cells(place):
         if isinstance(item, Cell):
@@ -502,7 +502,7 @@ def zero(lifting: Lifting, record: type[Record]) -> Rec:
 
 
 def inner(place: Any, length: int) -> Iterable[Any]:
-    """Return the places in a record or an array; `length` is that of an endless one."""
+    """Return the places in a record or an array; `length` is the length of an unbounded array."""
     if isinstance(place, Rec):
         return place.parts.values()
     if isinstance(place, View):
@@ -514,7 +514,7 @@ def inner(place: Any, length: int) -> Iterable[Any]:
 
 
 def key_under(place: Any, value_of: Callable[[Any], Any], length_under: Callable[[Value], int]) -> Any:
-    """Return the content of a place as a key; `value_of` returns the plain value of a term."""
+    """Return a place's content as a key; `value_of` maps a term to its plain value."""
     if isinstance(place, Cell | Slot):
         return plain(place.get(), value_of)
     if isinstance(place, Bag):

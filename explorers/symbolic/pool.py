@@ -1,7 +1,4 @@
-"""A solver for one move after another, or several at a time in separate processes.
-
-z3 uses one processor.
-"""
+"""A solver for one move after another, or several solvers in separate processes, since z3 is single-threaded."""
 
 import multiprocessing
 import signal
@@ -20,26 +17,26 @@ from fencepost.explorers.symbolic.terms import Flag, boolean
 from fencepost.explorers.verdict import Cause, Reason
 
 KEYBOARD = "interrupted from keyboard"
-"""z3's reason for giving no answer after a signal: it handled the signal itself, and Python never saw it."""
+"""z3's reason for giving no answer after a signal that z3 handled, so that Python did not receive it."""
 
 
 @dataclass
 class Asking:
-    """A solver for one move, with its processor time."""
+    """A solver for one move, and the CPU time that it used."""
 
     timeout: float
     solver: Any = field(default_factory=z3.Solver)
     queries: int = 0
     seconds: float = 0.0
     left: float | None = None
-    """The remaining seconds for several questions together, if they have a limit."""
+    """The seconds left for several questions together, if these have a limit."""
 
     def add(self, *flags: Flag) -> None:
         self.solver.add(*map(boolean, flags))
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Limit the questions asked inside to the time of one."""
+        """Limit all questions asked inside the block to the time limit of one."""
         self.left = self.timeout
         try:
             yield
@@ -47,7 +44,7 @@ class Asking:
             self.left = None
 
     def ask(self, *flags: Flag) -> Any:
-        """Return sat, unsat or unknown for the assumptions and these flags. Raises Stopped if Ctrl-C ended z3."""
+        """Return sat, unsat or unknown for the assumptions and these flags. Raise Stopped if Ctrl-C ended z3."""
         if any(flag is False for flag in flags):
             return z3.unsat
         if self.left is not None and self.left <= 0:
@@ -66,8 +63,8 @@ class Asking:
 
 T = TypeVar("T")
 _ASK: dict[str, Callable[[int], Any]] = {}
-"""The question of forked processes, since z3 terms cannot be sent; numbers and answers can."""
-NO_MEMORY = Reason("memory ran out, or a process in which z3 thinks was ended", Cause.MEMORY)
+"""The question of forked processes. It is inherited because z3 terms cannot be sent; numbers and answers can."""
+NO_MEMORY = Reason("memory ran out, or a z3 process was killed", Cause.MEMORY)
 
 
 @contextmanager
@@ -85,10 +82,10 @@ def over(
     tell: Callable[[int, int], None] | None,
     done: dict[int, T] | None = None,
 ) -> list[T]:
-    """Return the answers to all jobs, in order; `tell(done, all)` is called as each finishes.
+    """Return the answers to all jobs, in order; `tell(done, all)` is called as each job finishes.
 
-    `done` gets every answer as soon as there is one. An exception raised here ends the processes at once. Raises
-    Stopped if memory runs out.
+    `done` receives every answer at once. If it or `tell` raises an exception, the processes are ended. Raises Stopped
+    if memory runs out.
     """
     done = {} if done is None else done
     with _out_of_memory():
@@ -119,8 +116,8 @@ def over(
 def apart(ask: Callable[[Callable[[Any], None]], T], update: Callable[[Any], None]) -> T:
     """Return the result of `ask(tell)`, computed in a separate process; `update` is called with its progress.
 
-    An exception raised here ends that process, since z3 does not always notice a request to stop. Raises Stopped if
-    memory runs out.
+    If `update` raises an exception, the process is ended, because z3 does not always notice a request to stop. Raises
+    Stopped if memory runs out.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
         return ask(update)

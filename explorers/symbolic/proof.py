@@ -1,4 +1,4 @@
-"""Proofs of a machine's properties, by induction or by z3's bounded search."""
+"""Proofs of a machine's properties, by induction or by bounded model checking with z3."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -25,22 +25,22 @@ from fencepost.model.language.machine import Machine
 class Settings:
     """Settings of a proof.
 
-    `lifted` names the constants without a fixed value, each with its greatest value or None. With `k` above 1 the
-    induction is over k steps; with `depth` only that many steps from the initial states are examined. `timeout` is in
-    seconds, for one question to z3.
+    `lifted` names the constants without a fixed value, each with its greatest value or None. If `k` is above 1, the
+    induction is over k steps. If `depth` is set, only that many steps from the initial states are examined. `timeout`
+    is in seconds, for one question to z3.
     """
 
     lifted: Mapping[str, int | None] = field(default_factory=dict)
     k: int = 1
     depth: int | None = None
     everywhere: bool = False
-    """Whether the properties are proved for every state of the domains, without examining steps."""
+    """Whether to prove the properties for every state of the domains, without examining steps."""
     timeout: float = 60.0
     workers: int = 1
     explain: bool = True
-    """Whether counterexamples are made plain, and as small as possible."""
+    """Whether to convert counterexamples to plain states, as small as possible."""
     havoc_loops: bool = False
-    """Whether unbounded loops are havocked instead of refused."""
+    """Whether to havoc unbounded loops instead of refusing them."""
 
 
 @dataclass(frozen=True)
@@ -55,22 +55,22 @@ class Finding:
 
 @dataclass(frozen=True)
 class Proof:
-    """A proof: the properties proved, and those not."""
+    """A proof: which properties were proved and which were not."""
 
     protocol: str
     method: str
     findings: tuple[Finding, ...]
     moves: int = 0
-    """Number of actions with their parameters, each at least one question."""
+    """Number of actions with their parameters. Each takes at least one question."""
     branches: int = 0
-    """Number of branches followed both ways."""
+    """Number of branches of which both sides were followed."""
     queries: int = 0
     solver_seconds: float = 0.0
     seconds: float = 0.0
     broken: tuple[MoveAnswer, ...] = ()
     """The moves that break a property, the smallest counterexample first."""
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By action, the bounds that it may leave in a state of the invariant; such steps end with an error."""
+    """For each action, the bounds that it may leave from a state of the invariant. Such steps end with an error."""
     forgotten: tuple[str, ...] = ()
     """The functions whose unbounded loops were havocked."""
     pair: Pair | None = None
@@ -79,7 +79,7 @@ class Proof:
     gave_up: bool = False
     """Whether z3 could not answer a question in time."""
     why_stopped: str = ""
-    """The signal that ended the proof, if one did; undecided properties are undetermined."""
+    """The signal that ended the proof, if any. Undecided properties are undetermined."""
     cached: bool = False
 
     @property
@@ -97,7 +97,7 @@ def prove(
     settings: Settings,
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
-    """Prove properties of a machine, or report where the proof fails. Raises UsageError for a property of another kind.
+    """Prove properties of a machine, or report where the proof fails. Raise UsageError for a property of another kind.
 
     Ctrl-C ends this with the results so far.
     """
@@ -105,12 +105,12 @@ def prove(
     for item in properties:
         if settings.everywhere and item.kind is Kind.STEP:
             raise UsageError(
-                f"{item.name!r} is about steps, and `every_state=True` looks at no steps: leave one of them out."
+                f"{item.name!r} is about steps, but `every_state=True` examines no steps: omit one of the two."
             )
         if not item.kind.must_hold:
             raise UsageError(
-                f"{item.name!r} says {item.kind}, and a proof is about what always holds, of states or of steps. "
-                f"Ask about it with `fencepost.check({machine.name!r}, only=[{item.name!r}])`."
+                f"{item.name!r} says {item.kind}, but a proof is about what always holds, of states or of steps. "
+                f"Check it with `fencepost.check({machine.name!r}, only=[{item.name!r}])`."
             )
     if not properties:
         raise UsageError(
@@ -144,7 +144,7 @@ def _finding(item: Property, why: str = "", verdict: Verdict = Verdict.UNDETERMI
 
 
 def _inductive(system: System, settings: Settings, tell: Callable[[int, int], None] | None) -> Proof:
-    """Find the largest inductive part of a conjunction: drop the predicates that a step breaks until none is broken.
+    """Find the largest inductive part of a conjunction by dropping predicates until no step breaks the rest.
 
     The last round covers all constants and assumes only the remaining predicates.
     """
@@ -206,7 +206,7 @@ def _inductive(system: System, settings: Settings, tell: Callable[[int, int], No
 
 
 def _require_a_start(system: System, settings: Settings) -> None:
-    """Raise the plain semantics' error if there is no initial state, or if one ends with an error."""
+    """Raise the plain semantics' error if no initial state exists, or if one of them raises an error."""
     plain = system.unlifted()
     starts = False
     for found in plain.starts():
@@ -219,15 +219,15 @@ def _require_a_start(system: System, settings: Settings) -> None:
 
 
 def _initial_failures(system: System, answers: list[MoveAnswer], settings: Settings) -> dict[str, Finding]:
-    """Return the properties that fail initially: violated only if they fail under the given constants."""
+    """Return the properties that fail initially. They are violated only if they fail under the given constants."""
     found: dict[str, Finding] = {}
     broken = {name for item in answers for name in item.broken}
     unknown = {name for item in answers for name in item.unknown}
     shown = {item.name for item in _runs(system.unlifted(), 0, settings.timeout).failures} if broken else set()
-    other = " for some value of the constants that have any" if settings.lifted else ", as z3 says without showing how"
+    other = " for some value of the lifted constants" if settings.lifted else ", but z3 gives no example"
     for item in system.properties:
         if item.name in unknown:
-            found[item.name] = _finding(item, "z3 cannot say of the initial states")
+            found[item.name] = _finding(item, "z3 cannot decide the initial states")
         elif item.name in shown & broken:
             found[item.name] = _finding(item, "fails initially", Verdict.VIOLATED)
         elif item.name in broken:
@@ -238,9 +238,9 @@ def _initial_failures(system: System, answers: list[MoveAnswer], settings: Setti
 def _consecution(
     system: System, settings: Settings, tell: Callable[[int, int], None] | None, said: dict[int, MoveAnswer]
 ) -> None:
-    """Ask about every move: first with the given constants, where a counterexample is found soon, then lifted.
+    """Ask about every move: first with the given constants, where counterexamples are found fast, then lifted.
 
-    Answers are put into `said` by the number of the move as they arrive.
+    Answers are put into `said` by move number as they arrive.
     """
     small = system.unlifted() if settings.lifted else system
 
@@ -260,7 +260,7 @@ def _failures(properties: tuple[Property, ...], answers: list[MoveAnswer]) -> di
     for item in properties:
         for answer in answers:
             if item.name in answer.unknown:
-                why = f"z3 cannot say whether {answer.move} keeps it, within the time limit"
+                why = f"z3 cannot decide whether {answer.move} preserves it, within the time limit"
                 found[item.name] = _finding(item, why)
         for answer in answers:
             if item.name in answer.broken:
@@ -286,8 +286,8 @@ def _everywhere(system: System, settings: Settings) -> Proof:
         stopped = signal.why
     whys = {
         "unsat": "",
-        "sat": "fails in some state, which need not be reachable",
-        "unknown": "z3 cannot say, within the time limit",
+        "sat": "fails in some state, but this state need not be reachable",
+        "unknown": "z3 cannot decide it within the time limit",
         "": stopped,
     }
     said = [answer for answer, _, _ in answers] + [""] * (len(system.properties) - len(answers))
@@ -306,7 +306,7 @@ def _everywhere(system: System, settings: Settings) -> Proof:
 
 
 def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[str, int, float]], None]) -> None:
-    """Report for each property whether it can fail, with the number of questions and the seconds so far."""
+    """Return whether each property can fail, with the number of questions and the seconds so far."""
     state = system.state("s.")
     asking = Asking(settings.timeout)
     goals = [system.holds(item, state) for item in system.properties]
@@ -316,10 +316,10 @@ def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[st
 
 
 def _runs(system: System, depth: int, timeout: float) -> Reached:
-    """Return the findings from runs of this many steps, each of z3's runs replayed on the plain semantics.
+    """Return the findings from runs of this many steps; each run that z3 finds is replayed on the plain semantics.
 
-    Raises DomainError if a run ends with an error, in a step or in a property, unless another run violates a property:
-    then both are reported. Lifting constants also lifts bounds, so runs under the given constants come first, and their
+    Raises DomainError if a run ends with an error, in a step or in a property. If another run violates a property, both
+    are reported. Lifting constants also lifts bounds, so runs under the given constants come first, and their
     violations count whatever the lifted runs show.
     """
     first = Reached(-1)
@@ -335,9 +335,9 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
 
 
 def _replayed(system: System, reached: Reached, known: tuple[PropertyFailure, ...]) -> Reached:
-    """Return the reached and the failing properties, each run replayed.
+    """Return the reached and the failing properties, with each run replayed.
 
-    Raises DomainError if a run ends with an error and none violates a property.
+    Raises DomainError if a run ends with an error and no run violates a property.
     """
     sure, errors = [], []
     for item in (*reached.failures, reached.error):
@@ -362,7 +362,7 @@ def _replayed(system: System, reached: Reached, known: tuple[PropertyFailure, ..
 
 
 def _with_constants(system: System, history: History | None, error: DomainError) -> DomainError:
-    """Return the error of a run with the constants that differ from the given ones."""
+    """Return a run's error together with the constants that differ from the given ones."""
     given = system.constants.values
     values = history.constants if history else {}
     others = [f"{name}={value}" for name, value in values.items() if value != given[name]]
@@ -374,12 +374,12 @@ def _with_constants(system: System, history: History | None, error: DomainError)
 
 
 def said_of(error: DomainError) -> str:
-    """Return why a property is undetermined if the model raises an error."""
+    """Return the reason why a property is undetermined if the model raises an error."""
     return f"raises an error after {_steps(len(error.steps))}: {str(error).splitlines()[0].rstrip('.')}"
 
 
 def _of_runs(system: System, reached: Reached, method: str) -> Proof:
-    """Return the findings on the properties from runs that start in an initial state."""
+    """Return the findings on the properties, from runs that start in an initial state."""
     failures = {item.name: item for item in reached.failures}
     far = f"no violation within {_steps(reached.depth)} of an initial state"
 
@@ -389,14 +389,14 @@ def _of_runs(system: System, reached: Reached, method: str) -> Proof:
             after = f"fails after {_steps(failure.depth)}"
             if failure.history is not None:
                 return _finding(item, after, Verdict.VIOLATED)
-            return _finding(item, f"{after}, but only with constants beyond their ranges")
+            return _finding(item, f"{after}, but only with constants outside their ranges")
         if reached.error_text:
             return _finding(item, reached.error_text)
         if reached.why_stopped:
             return _finding(item, f"{far}; {reached.why_stopped}" if reached.depth >= 0 else reached.why_stopped)
         if item.name in reached.unknown:
             after = _steps(reached.unknown[item.name])
-            return _finding(item, f"z3 cannot say what holds after {after}, within the time limit")
+            return _finding(item, f"z3 cannot decide what holds after {after}, within the time limit")
         return _finding(item, far, Verdict.NOT_FOUND)
 
     return _proof_of(system, method, map(said, system.properties), reached)
@@ -407,7 +407,7 @@ def _steps(number: int) -> str:
 
 
 def _over_steps(system: System, settings: Settings) -> Proof:
-    """Prove a conjunction by induction over k steps: first the first k states, then any k consecutive states."""
+    """Prove a conjunction by induction over k steps: first for the first k states, then for k + 1 in a row."""
     _require_a_start(system, settings)
     method = f"induction over {settings.k} steps"
     first = _runs(system, settings.k - 1, settings.timeout)
@@ -422,9 +422,9 @@ def _over_steps(system: System, settings: Settings) -> Proof:
             why = f"no {method}: it may fail after {settings.k} states in which all hold"
             return _finding(item, why)
         if then.why_stopped or inductive & set(then.unknown) or item.name in then.unknown:
-            return _finding(item, then.why_stopped or "z3 cannot say, within the time limit")
+            return _finding(item, then.why_stopped or "z3 cannot decide it within the time limit")
         if failing:
-            return _finding(item, f"it follows only together with {failing}")
+            return _finding(item, f"it was proved only together with {failing}")
         return _finding(item, verdict=Verdict.PROVED)
 
     small = system.unlifted()

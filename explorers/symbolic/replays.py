@@ -1,4 +1,4 @@
-"""z3's findings on the plain semantics: runs are replayed step by step, and errors are raised."""
+"""Replays of z3's findings on the plain semantics: runs are replayed step by step, and errors are raised."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def replay(machine: Machine, history: History, properties: tuple[Property, ...]) -> Path:
-    """Return the path of a run that violates a property. A run that violates none ends with an error.
+    """Return the path of a run that violates a property. A run that violates no property ends with an error.
 
-    Raises that DomainError, with the states and steps before it, and MismatchError if the run does not show its
+    Raises that DomainError, with the states and steps before it. Raises MismatchError if the run does not show its
     finding.
     """
     plain = Interpreter(machine, machine.set_constants(history.constants))
@@ -36,7 +36,7 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
         initially = False
     if not initially:
         raise MismatchError(
-            "z3 found a run from a state that is not initial on the plain semantics. Please report this."
+            "z3 found a run from a state that is not initial under the plain semantics. Please report this."
         )
     prop = next((item for item in properties if item.name == history.violates), None)
     states, steps, last = [history.start], [], None
@@ -48,7 +48,7 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
             states.append(last.after)
         if prop is None or (prop.over_steps and last is None):
             raise MismatchError(
-                "z3 found a run that ends with an error, and on the plain semantics it does not. Please report this."
+                "z3 found a run that ends with an error, but under the plain semantics it does not. Please report this."
             )
         holds = plain.holds_step(prop, states[-2], last) if prop.over_steps and last else plain.holds(prop, states[-1])
     except DomainError as error:
@@ -56,13 +56,14 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
         raise
     if holds:
         raise MismatchError(
-            f"z3 found a run that violates {prop.name!r}, and on the plain semantics it does not. Please report this."
+            f"z3 found a run that violates {prop.name!r}, but under the plain semantics it does not. Please report "
+            "this."
         )
     return Path(history.start, tuple(steps), tuple(states))
 
 
 def require_tried_arguments(plain: Interpreter, step: Step) -> None:
-    """Raise MismatchError if the plain semantics never tries a step with these numbers; messages are not checked."""
+    """Raise MismatchError if the plain semantics never tries these numbers in a step. Messages are not checked."""
     for (name, domain), value in zip(step.action.params, step.args, strict=True):
         if not isinstance(domain, InFlight) and value not in values_of(plain.schema, domain):
             raise MismatchError(
@@ -71,7 +72,7 @@ def require_tried_arguments(plain: Interpreter, step: Step) -> None:
 
 
 def lifted_names(machine: Machine, given: Iterable[str], option: str) -> list[str]:
-    """Return the constants that an option names; raise UsageError for an unknown name or a size."""
+    """Return the constants that an option names; raise UsageError for an unknown name or for a size."""
     declared = machine.constants.declared()
     domains = domains_of(machine)
     found: dict[str, None] = {}
@@ -81,7 +82,7 @@ def lifted_names(machine: Machine, given: Iterable[str], option: str) -> list[st
         if names is None:
             known = [*declared, *domains]
             raise UsageError(
-                f"{option} was given {word!r}, which is neither a constant nor a domain of "
+                f"{option} names {word!r}, which is neither a constant nor a domain of "
                 f"{machine.name!r}.{nearest(name, known)} Domains are: {', '.join(domains) or 'none'}; constants "
                 f"are: {', '.join(declared)}."
             )
@@ -89,8 +90,8 @@ def lifted_names(machine: Machine, given: Iterable[str], option: str) -> list[st
             if declared[item].sort == SHAPE or declared[item].spellings():
                 what = "a size" if declared[item].sort == SHAPE else "a switch or a choice"
                 raise UsageError(
-                    f"{option} was given {word!r}: constant {item!r} is {what}, which a proof keeps as it "
-                    f"is: write `{item}=VALUE`."
+                    f"{option} names {word!r}: constant {item!r} is {what}, which has a fixed value in a proof: write "
+                    f"`{item}=VALUE`."
                 )
         found |= dict.fromkeys(names)
     return list(found)

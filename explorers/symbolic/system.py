@@ -23,14 +23,14 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Schema
 
 MOST_MOVES = 100_000
-"""Most combinations of an action's parameters, each of which is a walk of its own."""
+"""Maximum number of combinations of an action's parameters. Each combination is a separate walk."""
 NORMALIZE = "normalize"
-"""The name of the step that only normalizes a state: every step of the machine is an action followed by it."""
+"""The name of the step that only normalizes a state. Every step of the machine is an action followed by this step."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """An action with its parameters: numbers, the slot of a message, or None for one that stays a variable."""
+    """An action with its parameters: numbers, the slot of a message, or None for a parameter that stays a variable."""
 
     action: Action | None
     args: tuple[int | None, ...]
@@ -41,7 +41,7 @@ class Move:
 
     @property
     def title(self) -> str:
-        """The move in one line: `follower-fetch leader=0 follower=1`."""
+        """The move on one line: `follower-fetch leader=0 follower=1`."""
         if self.action is None:
             return NORMALIZE
         words = [self.action.label]
@@ -55,7 +55,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Happening:
-    """A move from a state: when it is enabled, its guards, its successor, and the conditions on the way."""
+    """A move from a state: when it is enabled, its guards, its successor, and the checks that it makes."""
 
     move: Move
     args: tuple[Value, ...]
@@ -68,7 +68,7 @@ class Happening:
     messages: tuple[Rec, ...] = ()
     """The messages among its arguments, as they were received."""
     raw: Rec | None = None
-    """The state before `normalize`, if `after` is normalized; step properties judge it."""
+    """The state before `normalize`, if `after` is normalized. Step properties are judged on it."""
     forgotten: tuple[str, ...] = ()
     """The functions whose unbounded loops were havocked."""
 
@@ -78,12 +78,12 @@ class Happening:
 
     @property
     def passes(self) -> Flag:
-        """Return the condition that no bound is left on the way."""
+        """Return the condition that the move stays within all bounds."""
         return both(*(item.passes for item in self.checks))
 
     @property
     def cut(self) -> Flag:
-        """Return the condition that a bound is left, in a guard or later: the plain semantics ends with an error."""
+        """Return the condition that a guard or a later check leaves a bound. The plain semantics then raises an error."""
         return both(self.present, negate(self.passes))
 
     @property
@@ -92,9 +92,9 @@ class Happening:
 
 
 class System:
-    """A machine under constants, some of which may be lifted: they have any value from their low bound on.
+    """A machine under constants. Lifted constants have any value from their low bound on.
 
-    With `havoc_loops`, what a step writes in an endless loop has any value: see `loops`.
+    With `havoc_loops`, whatever a step writes in an unbounded loop has an arbitrary value: see `loops`.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class System:
         self._before: tuple[Rec, Flag] | None = None
 
     def about(self, properties: tuple[Property, ...]) -> "System":
-        """Return this machine, under the same constants, with other properties."""
+        """Return this machine under the same constants, with other properties."""
         return System(self.machine, self.constants, properties, self.lifting.names, havoc_loops=self.havoc_loops)
 
     def unlifted(self) -> "System":
@@ -131,20 +131,20 @@ class System:
             yield Move(None, ())
 
     def _ways_of(self, item: Action) -> Iterator[Move]:
-        """Yield an action with every choice of its parameters; raise UsageError for too many."""
+        """Yield an action with every choice of its parameters; raise UsageError if there are too many."""
         choices = [self._choices(domain) for _, domain in item.params]
         combinations = prod(map(len, choices))
         if combinations > MOST_MOVES:
             raise UsageError(
                 f"protocol {self.machine.name!r}: the parameters of action {item.label!r} have {combinations:,} "
-                "combinations, each of which a proof would have to follow: give them smaller domains (at most "
+                "combinations, and a proof would have to follow each of them: give them smaller domains (at most "
                 f"{MOST_MOVES:,} combinations), or check with `check`."
             )
         for args in product(*choices):
             yield Move(item, args)
 
     def _choices(self, domain: Domain | InFlight) -> Sequence[int | None]:
-        """Return the values of a parameter, one move for each; a range stays a variable."""
+        """Return a parameter's values, one per move. A range stays a variable."""
         if isinstance(domain, InFlight):
             bag = zero(self.lifting, self.machine.state).parts[domain.bag]
             return range(len(bag.slots))
@@ -166,12 +166,12 @@ class System:
         return made
 
     def require_known(self) -> None:
-        """Walk through every step once; raise ModelError for what the engine cannot handle before z3 is used."""
+        """Walk through every step once. Raise ModelError, before z3 is used, for what the engine cannot handle."""
         for move in self.moves:
             self.happening(self.state("s."), move)
 
     def kept(self) -> tuple[Rec, Flag]:
-        """Return a state of variables and the condition that every state property holds in it; made once."""
+        """Return a state of variables and the condition that every state property holds in it; computed once."""
         if self._before is None:
             before = self.state("s.")
             held = both(*(self.holds(item, before) for item in self.properties if item.kind is PropertyKind.ALWAYS))
@@ -179,7 +179,7 @@ class System:
         return self._before
 
     def typed(self, state: Rec) -> Flag:
-        """Return the condition that the variables of a state, and the lifted constants, are in their domains."""
+        """Return the condition that a state's variables and the lifted constants are in their domains."""
         return both(in_domain(state), self.lifting.domain())
 
     def initial(self) -> Iterator[Happening]:
@@ -194,7 +194,7 @@ class System:
         return [self.normalized(found, "initial.") for found in self.initial()]
 
     def normalized(self, found: Happening, prefix: str) -> Happening:
-        """Return a move that leads to the normalized state; step properties judge `raw`."""
+        """Return a move that leads to the normalized state. Step properties are judged on `raw`."""
         if self.normalize is None:
             return found
         then = self.happening(found.after, self.moves[-1], f"{prefix}{NORMALIZE}.")
@@ -266,7 +266,7 @@ class System:
         return self._ask(prop, [Refs(((True, state),))])
 
     def holds_step(self, prop: Property, before: Rec, happened: Happening) -> Flag:
-        """Return the condition that a step property holds of a move; a property of another action holds."""
+        """Return the condition that a step property holds of a move. A property of a different action holds."""
         move = happened.move
         if move.action is None or (prop.on is not None and prop.on.name != move.action.name):
             return True
@@ -283,7 +283,7 @@ class System:
         return both(found, *(item.passes for item in run.checks))
 
     def refusals(self, happened: Happening) -> list[Flag]:
-        """Return for every guard the condition that it is the first to refuse, and that no bound was left before."""
+        """Return for every guard the condition that it is the first to refuse, with no bound left before it."""
         found = []
         before = both(happened.present, happened.passes)
         for item in happened.guards:
@@ -293,7 +293,7 @@ class System:
 
 
 def settle_all(state: Rec) -> None:
-    """Bring the bags of a state into canonical order."""
+    """Sort the bags of a state into canonical order."""
     for name, part in state.parts.items():
         if isinstance(part, Bag):
             state.parts[name] = settle(part)

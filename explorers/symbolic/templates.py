@@ -1,6 +1,6 @@
-"""Lemmas found automatically: candidates from the schema alone, and those that hold by induction.
+"""Lemmas found automatically: candidates derived from the schema alone, and those that hold by induction.
 
-A candidate compares numbers of a state of the same sort. It is one line of the modelling language, so every engine can
+A candidate compares numbers of the same sort in a state. It is one line of the modelling language, so every engine can
 judge it and people can read it.
 """
 
@@ -25,18 +25,18 @@ from fencepost.model.language.records import ArrayOf, Channel, Key, Nested, Reco
 
 
 class Field(NamedTuple):
-    """A field: its text after the owner, and its domain."""
+    """A field: its path below the owner, and its domain."""
 
     path: str
     domain: Any
 
     def compares_with(self, other: "Field") -> bool:
-        """Return whether a constant bounds both, so that they count the same sort of thing."""
+        """Return whether the same constant bounds both fields, so that they count the same sort of thing."""
         return bool(linear(self.domain.high).terms.keys() & linear(other.domain.high).terms.keys())
 
 
 class Table(NamedTuple):
-    """An array of records of the state (`by_index`: one for each of a numbered set of things), or the state itself."""
+    """An array of records of the state (`by_index`: one record for each member of a numbered set), or the state."""
 
     name: str
     by_index: bool
@@ -56,7 +56,7 @@ class Table(NamedTuple):
 
 
 def scalars(record: type[Record], prefix: str = "") -> list[Field]:
-    """Return the scalar fields of a record and of records inside it; no ghosts, no budgets."""
+    """Return the scalar fields of a record and of its nested records, without ghosts and budgets."""
     found = []
     for name, kind in fields(record):
         if name.startswith(("ghost_", "budget")):
@@ -84,7 +84,7 @@ def tables(record: type[Record]) -> list[Table]:
 
 
 def _is_sealed(kind: Nested) -> bool:
-    """Return whether models cannot name the inside: of channels, and of rows of an array of arrays."""
+    """Return whether models cannot name the content: of channels, and of rows in an array of arrays."""
     return issubclass(kind.record, Channel | Row)
 
 
@@ -147,7 +147,7 @@ def _of_pairs(table: Table) -> Iterator[str]:
 
 
 def _looked_up(table: Table, others: list[Table], own: Table) -> Iterator[str]:
-    """Yield the candidates that compare an owner's fields with the table's element at an index that the owner names."""
+    """Yield the candidates that compare an owner's fields with the element of a table that the owner points to."""
     name = f"s.{table.name}"
     for kept in table.fields:
         for other in (item for item in others if kept.path in {entry.path for entry in item.fields}):
@@ -187,7 +187,7 @@ def lemma_{number}(s, c):
 
 
 def candidates(machine: Machine, taken: Container[str] = ()) -> tuple[Property, ...]:
-    """Return the candidates as properties with unused names; each one's sentence is its own text."""
+    """Return the candidates as properties with unused names, whose sentences are their texts."""
     free = (number for number in count() if f"lemma-{number}" not in taken)
     found = dict(zip(dict.fromkeys(conditions(machine)), free))  # noqa: B905 (numbers have no end)
     text = _HEAD.format(name=machine.name)
@@ -225,7 +225,7 @@ def strengthen(
 ) -> tuple[Proof, tuple[Property, ...]]:
     """Prove properties together with candidates; return the proof and the lemmas that it needs.
 
-    Unneeded lemmas are dropped one by one, for `seconds` at most. Ctrl-C ends it with the results so far.
+    Unneeded lemmas are dropped one by one, for at most `seconds`. Ctrl-C ends this with the results so far.
     """
     quick = replace(settings, explain=False)
     made = prove(machine, constants, (*properties, *candidates), quick, tell)

@@ -1,7 +1,7 @@
 """Values of the symbolic engine: whole numbers, flags and sets, each a plain Python value or a z3 term.
 
-A number is an `int` or a `Num`, a term with its known bounds; a flag is a `bool` or a Boolean term; a set is a `Mask`,
-one flag per member, or `Members`, of any size. Every function folds constants, so a value stays plain until something
+A number is an `int` or a `Num` (a term with its known bounds). A flag is a `bool` or a Boolean term. A set is a `Mask`
+(one flag per member) or `Members` (of any size). Every function folds constants, so a value stays plain until something
 symbolic is involved.
 """
 
@@ -17,16 +17,16 @@ Flag = Any
 Value = Any
 """An `int`, a `bool`, a `Num`, a `Mask`, `Members` or a Boolean term of z3."""
 MOST_CASES = 256
-"""Most cases into which an operation on a bounded number is split."""
+"""Maximum number of cases into which an operation on a bounded number is split."""
 
 
 class UnknownOperation(Exception):  # noqa: N818 (the walk says where, and what to write)
-    """The engine has no term for an operation on these operands."""
+    """Error for an operation on operands for which the engine has no term."""
 
 
 @dataclass(frozen=True, eq=False)
 class Num:
-    """A whole number as a term; `lo` and `hi` are its bounds, None without one."""
+    """A whole number as a term, with its bounds `lo` and `hi` (None: unbounded)."""
 
     term: Any
     lo: int | None
@@ -35,7 +35,7 @@ class Num:
 
 @dataclass(frozen=True, eq=False)
 class Mask:
-    """A number as its bits, the lowest first; all bits beyond them are `sign`, as in two's complement."""
+    """A number as its bits, lowest first. All further bits equal `sign`, as in two's complement."""
 
     bits: tuple[Flag, ...]
     sign: Flag = False
@@ -46,7 +46,7 @@ class Mask:
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """A set without a greatest member, as the function that says of each number from 0 on whether it is a member."""
+    """A set without a greatest member, as a function from each number (from 0 on) to whether it is a member."""
 
     term: Any
 
@@ -75,7 +75,7 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Return whether two terms are identical: z3 stores equal terms once."""
+    """Return whether two terms are identical, which is cheap because z3 stores equal terms once."""
     return bool(one.ast.value == other.ast.value)
 
 
@@ -117,7 +117,7 @@ def negate(flag: Flag) -> Flag:
 
 
 def implies(condition: Flag, flag: Flag) -> Flag:
-    """Return the condition that `flag` holds wherever `condition` does."""
+    """Return the condition that `flag` holds whenever `condition` does."""
     return either(negate(condition), flag)
 
 
@@ -151,11 +151,11 @@ def truth(value: Value) -> Flag:
 
 
 def endless_members(value: Value) -> Members:
-    """Return a set as one without a greatest member; a plain number must not be negative."""
+    """Return a set as one without a greatest member. A plain number must be nonnegative."""
     if isinstance(value, Members):
         return value
     if not isinstance(value, int) or value < 0:
-        raise UnknownOperation("a set without a bound and this as one")
+        raise UnknownOperation("an unbounded set combined with a value that is not a set")
     found = z3.K(z3.IntSort(), _FALSE)
     for place in range(int(value).bit_length()):
         if value >> place & 1:
@@ -173,7 +173,7 @@ def number(value: Value) -> int | Num:
     if isinstance(value, Num):
         return value
     if isinstance(value, Members):
-        raise UnknownOperation("a set without a bound as a number")
+        raise UnknownOperation("an unbounded set as a number")
     if isinstance(value, Mask):
         parts = [times(number(flag), 1 << place) for place, flag in enumerate(value.bits)]
         return minus(total(parts), times(number(value.sign), 1 << len(value.bits)))
@@ -181,7 +181,7 @@ def number(value: Value) -> int | Num:
 
 
 def mask(value: Value) -> Mask:
-    """Return a value as its bits; a number must be bounded."""
+    """Return a value as its bits. A number must be bounded."""
     if isinstance(value, Mask):
         return value
     if is_flag(value):
@@ -189,9 +189,9 @@ def mask(value: Value) -> Mask:
     if isinstance(value, int):
         return Mask(tuple(bool(value >> place & 1) for place in range(value.bit_length())), value < 0)
     if isinstance(value, Members):
-        raise UnknownOperation("the members of a set without a bound one by one")
+        raise UnknownOperation("an enumeration of the members of an unbounded set")
     if value.lo is None or value.hi is None:
-        raise UnknownOperation("the bits of a number that is unbounded")
+        raise UnknownOperation("the bits of an unbounded number")
     width = max(value.lo.bit_length(), value.hi.bit_length())
     flags = tuple(equal(modulo(quotient(value, 1 << place), 2), 1) for place in range(width))
     return Mask(flags, less(value, 0))
@@ -203,7 +203,7 @@ def as_term(value: Value) -> Any:
 
 
 def bounds(value: int | Num) -> tuple[int | None, int | None]:
-    """Return (low, high) of a number, None if unbounded."""
+    """Return (low, high) of a number, with None for an unbounded end."""
     return (value, value) if isinstance(value, int) else (value.lo, value.hi)
 
 
@@ -211,12 +211,12 @@ def bounds(value: int | Num) -> tuple[int | None, int | None]:
 
 
 def _as_flag(value: Value) -> Flag | None:
-    """Return a value that is 0 or 1 as a flag, None for any other."""
+    """Return a value that is 0 or 1 as a flag, and None for any other value."""
     return value if is_flag(value) else bool(value) if isinstance(value, int) and value in (0, 1) else None
 
 
 def _bits_of(one: Value, other: Value) -> tuple[Mask, Mask, list[tuple[Flag, Flag]]] | None:
-    """Return two sets, or a set and a plain number, with their bits paired; None for anything else."""
+    """Return two sets, or a set and a plain number, with their bits paired; None for other operands."""
     if not (isinstance(one, Mask) and isinstance(other, Mask | int)) and not (
         isinstance(other, Mask) and isinstance(one, int)
     ):
@@ -305,7 +305,7 @@ def quotient(one: Value, divisor: int) -> int | Num:
 
 
 def modulo(one: Value, divisor: int) -> int | Num:
-    """Return the remainder by a positive number; never negative."""
+    """Return the remainder by a positive number, which is never negative."""
     a = number(one)
     return a % divisor if isinstance(a, int) else Num(a.term % divisor, 0, divisor - 1)
 
@@ -358,13 +358,13 @@ def _plain(value: Mask) -> Value:
 
 
 FAR = 1 << 13
-"""The most bits of a shift: `expressions.py` refuses more to the left, and no number has more."""
+"""Maximum number of bits of a shift: `expressions.py` refuses longer left shifts, and no number has more bits."""
 HUGE = 1 << 60
-"""More bits than any computer has: a shift to the left by this many is an error."""
+"""More bits than any computer has. A left shift by this many is an error."""
 
 
 def shift_left(value: Value, count: Value) -> Value:
-    """Return a number shifted to the left; a negative count, which the walk reports, shifts by nothing."""
+    """Return a number shifted left. A negative count, which the walk reports, does not shift."""
     by = number(count)
     if isinstance(by, int):
         by = min(max(by, 0), FAR)
@@ -378,7 +378,7 @@ def shift_left(value: Value, count: Value) -> Value:
 
 
 def shift_right(value: Value, count: Value) -> Value:
-    """Return a number shifted to the right; a negative count, which the walk reports, shifts by nothing."""
+    """Return a number shifted right. A negative count, which the walk reports, does not shift."""
     by = number(count)
     if isinstance(by, int):
         by = max(by, 0)
@@ -387,14 +387,14 @@ def shift_right(value: Value, count: Value) -> Value:
         if by > FAR:
             low, high = bounds(number(value))
             if low is None or high is None or max(-low, high).bit_length() > FAR:
-                raise UnknownOperation("a shift by more bits than there is room for")
+                raise UnknownOperation("a shift by more bits than are supported")
         return quotient(value, 1 << min(by, FAR))
     return _split(by, lambda places: shift_right(value, places))
 
 
 def _cases(value: Num) -> tuple[int, int]:
     if value.hi is None or value.hi - max(value.lo or 0, 0) > MOST_CASES:
-        raise UnknownOperation("a shift by a number that is unbounded")
+        raise UnknownOperation("a shift by an unbounded number")
     return max(value.lo or 0, 0), value.hi
 
 
@@ -449,12 +449,12 @@ def at_most(one: Value, other: Value) -> Flag:
 
 
 def size(value: Value) -> int | Num:
-    """Return the number of members of a set; it must not be negative."""
+    """Return the number of members of a set, which must be nonnegative as a number."""
     return total(mask(value).bits)
 
 
 def member(members: Value, item: Value) -> Flag:
-    """Return whether a number is a member of a set; a negative one never is."""
+    """Return whether a number is a member of a set. Negative numbers never are."""
     if isinstance(members, Members):
         return both(at_most(0, item), z3.Select(members.term, as_term(item)))
     found = mask(members)

@@ -1,7 +1,7 @@
 """Several consecutive steps: bounded model checking from the initial states, and induction over k steps.
 
-A step is an action and then `normalize`, as on the plain semantics. Each state has its own variables, tied to the
-result of the chosen move from the state before.
+A step is an action followed by `normalize`, as under the plain semantics. Each state has its own variables, which are
+tied to the result of the chosen move from the previous state.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ from fencepost.model.language.records import Key
 
 @dataclass(frozen=True)
 class History:
-    """A run that z3 found, plain: the constants, the first state, and the steps by action name with their arguments."""
+    """A run that z3 found, as plain values: constants, the first state, and the steps by action and arguments."""
 
     constants: dict[str, int]
     first: tuple[Any, ...]
@@ -30,12 +30,12 @@ class History:
     start: Key
     steps: tuple[tuple[str, tuple[Any, ...]], ...]
     violates: str = ""
-    """The property that it violates; empty if it ends with an error."""
+    """The property that the run violates; empty if the run ends with an error."""
 
 
 @dataclass(frozen=True)
 class PropertyFailure:
-    """A property that can fail after `depth` steps. Without a history, only for constants beyond their ranges."""
+    """A property that can fail after `depth` steps; without a history, only for constants outside their ranges."""
 
     name: str
     depth: int
@@ -46,9 +46,9 @@ class PropertyFailure:
 class Reached:
     """Reach of a question about several steps.
 
-    `depth` steps were examined in full. `failures` has the fewest steps after which each failing property fails,
-    `unknown` the steps after which z3 gave up on a property. `cuts` names values that may leave their bounds, `error`
-    is a run whose last step does so. `broken` are the properties that an induction does not preserve.
+    `depth` steps were examined in full. `failures` contains the fewest steps after which each failing property fails,
+    `unknown` the steps after which z3 gave up on a property. `cuts` names values that may leave their bounds; `error`
+    is a run in whose last step one does. `broken` are the properties that an induction does not preserve.
     """
 
     depth: int
@@ -57,10 +57,10 @@ class Reached:
     cuts: tuple[str, ...] = ()
     unknown: Mapping[str, int] = field(default_factory=dict)
     why_stopped: str = ""
-    """The signal that ended this, if one did; the question is then unanswered."""
+    """The signal that ended the search, if any. The question is then unanswered."""
     error: History | None = None
     error_text: str = ""
-    """The model's error and its number of steps, if a property is violated as well."""
+    """The model's error and the number of steps to it, if a property is also violated."""
     queries: int = 0
     seconds: float = 0.0
 
@@ -71,15 +71,15 @@ class Reached:
 
 
 _FIRST = z3.Int("choice0")
-"""Which initial action a chain starts with, if any."""
+"""The initial action that a chain starts with, if any."""
 
 
 @dataclass
 class Chain:
-    """Consecutive states, the steps between them, and a solver that has both.
+    """Consecutive states, the steps between them, and a solver that knows both.
 
-    The flag `inside` may be assumed: constants are in their ranges, and states and arguments in the domains that these
-    give, as on the plain semantics.
+    The flag `inside` may be assumed. It says that constants are in their ranges, and states and arguments in the
+    domains that these give, as under the plain semantics.
     """
 
     system: System
@@ -92,7 +92,7 @@ class Chain:
     walked: dict[int, list[Happening]] = field(default_factory=dict)
 
     def begin(self, *, initially: bool) -> History | None:
-        """Add the first state: an initial one, or any. Return a start that ends with an error, if there is one."""
+        """Add the first state, which is initial or arbitrary. Return a start that ends with an error, if one exists."""
         if self.system.lifting.names:
             self.inside = z3.Bool("inside")
         state = self.system.state("s0.")
@@ -169,7 +169,7 @@ class Chain:
         return both(*(self.system.holds(item, state) for item in state_properties(self.system.properties)))
 
     def failure(self, name: str, flag: Flag, number: int) -> PropertyFailure | str:
-        """Return how a property can fail in a state; else z3's answer, unsat or unknown."""
+        """Return how a property can fail in a state, or z3's answer (unsat or unknown)."""
         said = self.ask_inside(flag)
         if said == z3.sat:
             try:
@@ -182,7 +182,7 @@ class Chain:
         return PropertyFailure(name, number, None) if said == z3.sat else str(said)
 
     def history(self, model: Any, length: int, last: Happening | None = None) -> History:
-        """Return the first `length` states of a model, with one more step if given."""
+        """Return a model's first `length` states, followed by one more step if it is given."""
         value_of, number_of = models.value_under(model), models.number_under(model)
         chosen = [self.steps[number][value_of(self.choices[number])] for number in range(length - 1)]
         steps = []
@@ -217,7 +217,7 @@ def error_at_start(system: System, model: Any, found: Happening) -> History:
 
 
 def bounded(system: System, depth: int, timeout: float) -> Reached:
-    """Ask step by step whether each property can fail within `depth` steps of an initial state, until Ctrl-C."""
+    """Ask, one step at a time, whether properties can fail within `depth` steps of an initial state, until Ctrl-C."""
     return _until_stopped(Reached(-1), lambda tell: _deeper(system, depth, timeout, tell))
 
 
@@ -235,7 +235,7 @@ def _until_stopped(first: Reached, ask: Callable[[Callable[[Reached], None]], Re
 
 
 def _deeper(system: System, depth: int, timeout: float, tell: Callable[[Reached], None]) -> Reached:
-    """Examine one step more at a time, and report progress."""
+    """Examine one more step at a time, and report progress."""
     chain = Chain(system, Asking(timeout))
     found = Reached(-1, error=chain.begin(initially=True))
     failures: dict[str, PropertyFailure] = {}

@@ -1,7 +1,7 @@
 """A walk through one function of the typed program on a symbolic state, following both sides of every branch.
 
-Each store in a branch is under its condition. Guards are recorded one by one; so is every check of the plain semantics:
-an index inside its array, a value inside its domain, room in a bag.
+Each store in a branch applies under the branch's condition. Guards are recorded one by one. So is every check of the
+plain semantics: that an index is inside its array, a value in its domain, and that a bag has room.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from fencepost.explorers.symbolic.terms import Flag, Num, UnknownOperation, Valu
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
 
 MOST_ROUNDS = 4096
-"""Most rounds of a loop."""
+"""Maximum number of iterations of a loop."""
 
 
 class Walk(Walking):
@@ -41,7 +41,7 @@ class Walk(Walking):
     def any_of(self, source: Numbers) -> tuple[Num, Flag]:
         """Return a variable for the numbers of a range, and the condition that it is one of them.
 
-        The condition is on an unbounded number: with bounds it would fold, and "for all" ranges over all numbers.
+        The condition is about an unbounded number. With bounds it would be folded, but "for all" covers all numbers.
         """
         self.variables += 1
         term = terms.integer(f"any.{self.variables}")
@@ -50,9 +50,9 @@ class Walk(Walking):
         return Num(term, source.low, None if source.high is None else source.high - 1), inside
 
     def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Quantified) -> None:
-        """Limit the checks of a fold's body to the numbers up to the first that decides, where the fold ends.
+        """Limit the checks of a fold's body to the numbers up to the first one that decides, where the fold ends.
 
-        For a property a number counts if no earlier one decides. In a step the first number that decides gets a name,
+        In a property, a number counts if no earlier one decides. In a step, the first number that decides gets a name,
         which is easier for z3.
         """
         made = [item for item in self.checks[before:] if item.passes is not True]
@@ -69,7 +69,7 @@ class Walk(Walking):
             self.checks += [replace(item, where=terms.both(item.where, reached)).for_all(variable) for item in made]
             return
         if self.quantified:
-            what = "this may end with an error, in a loop without a bound inside of another one"
+            what = "this may raise an error, in an unbounded loop inside another one"
             self.refuse(frame, node, what, "leave the constant that bounds one of them bounded")
         last = Num(terms.integer(self.fresh_name()), None, None)
         decided = terms.same(fold.whole, fold.decides)
@@ -122,7 +122,7 @@ class Walk(Walking):
         frame.slots[slot] = value if old is None else merge(frame.live, value, old)
 
     def store(self, frame: Frame, node: nodes.Store) -> None:
-        """Store a number: its value is evaluated before its place."""
+        """Store a number. Its value is evaluated before its place."""
         value = self.value(frame, node.value)
         for condition, cell in expressions.place(self, frame, node.place).options:
             self.put(frame, cell, value, condition)
@@ -133,7 +133,7 @@ class Walk(Walking):
         self._copy(frame, places, source, places.first.record)
 
     def branch(self, frame: Frame, node: nodes.If) -> None:
-        """Follow both ways of an if, each under its condition."""
+        """Follow both sides of an `if`, each under its condition."""
         test = terms.truth(self.value(frame, node.test))
         if isinstance(test, bool):
             self.block(frame, node.then if test else node.other)
@@ -153,7 +153,7 @@ class Walk(Walking):
             loops.forget(self, frame, node, source)
             return
         if isinstance(source, Refs) and isinstance(source.first, Bag) and not source.first.ordered:
-            what = "this loop goes through a bag in order, and `unbounded=` made something in its messages endless"
+            what = "this loop iterates over a bag in order, but `unbounded=` made something in its messages unbounded"
             instead = "leave its size bounded, or write all(), any() or sum()"
             self.refuse(frame, node.source, f"{what}, so that they have none", instead)
         outer = frame.breaks, frame.continues
@@ -178,7 +178,7 @@ class Walk(Walking):
         frame.breaks, frame.continues = outer
 
     def source(self, frame: Frame, node: nodes.Source) -> Numbers | Refs:
-        """Return the range of a loop or a fold; it is evaluated once."""
+        """Return the range of a loop or a fold, which is evaluated once."""
         if isinstance(node, nodes.Numbers):
             start = self.value(frame, node.start)
             return Numbers(start, self.value(frame, node.stop))
@@ -190,7 +190,7 @@ class Walk(Walking):
         if isinstance(source, Numbers):
             yield from self.numbers(frame, node, source)
         elif isinstance(source.first, Endless):
-            what = "this loop runs over an array that `unbounded=` made endless"
+            what = "this loop iterates over an array that `unbounded=` made unbounded"
             self.refuse(frame, node, what, "leave its size bounded")
         elif isinstance(source.first, Arr):
             for index in range(len(source.first.items)):
@@ -204,12 +204,12 @@ class Walk(Walking):
         """Yield (condition, number) for every possible number of a `range`."""
         low, high = source.low, source.high
         if low is None or high is None:
-            havoc = ", or add `havoc_loops=True`: what it writes may then be anything"
+            havoc = ", or add `havoc_loops=True`: what it writes is then arbitrary"
             instead = f"leave the constant that bounds it bounded{havoc if self.havoc_loops is False else ''}"
-            what = "this loop has no bound: it runs to a number that `unbounded=` made unbounded"
+            what = "this loop is unbounded: it runs to a number that `unbounded=` made unbounded"
             self.refuse(frame, node, what, instead)
         if high - low > MOST_ROUNDS:
-            what = f"this loop may go round {high - low:,} times, each of which a proof would have to follow"
+            what = f"this loop may have {high - low:,} iterations, and a proof would have to follow each of them"
             instead = f"bound it by a smaller number (at most {MOST_ROUNDS:,}), or check with `check`"
             self.refuse(frame, node, what, instead)
         for item in range(low, high):
@@ -248,7 +248,7 @@ class Walk(Walking):
             self._copy(frame, to, of, kind.record)
         elif isinstance(kind, ArrayOf):
             if isinstance(to.first, Endless):
-                raise UnknownOperation("a copy of an array without an end")
+                raise UnknownOperation("a copy of an unbounded array")
             for index in range(len(to.first.items)):
                 a, b = (Refs(tuple((on, arr.items[index]) for on, arr in refs.options)) for refs in (to, of))
                 self._copy_field(frame, a, b, kind.element)
@@ -259,7 +259,7 @@ class Walk(Walking):
     # -- bags
 
     def add(self, frame: Frame, node: nodes.Add) -> None:
-        """Add a message to the end of a bag; its fields are evaluated before."""
+        """Add a message to the end of a bag. Its fields are evaluated first."""
         bag: Bag = self.value(frame, node.bag).first
         values = [(item.name, self.value(frame, item.value)) for item in node.fills]
         self.messages += 1
@@ -272,7 +272,7 @@ class Walk(Walking):
             self.hold(frame, node.slot.number, made)
 
     def remove(self, frame: Frame, node: nodes.Remove) -> None:
-        """Take a message out of a bag: itself if it is there, else the first equal one."""
+        """Take a message out of a bag: this one if the bag contains it, else the first equal one."""
         bag: Bag = self.value(frame, node.bag).first
         message: Refs = self.value(frame, node.message)
         self.messages += 1

@@ -73,7 +73,7 @@ def test_what_fails_only_beyond_the_ranges_of_constants_is_no_violation() -> Non
     made, lifted = machine(stumbles.set_number), {"most": None}
     far = proved(made, stumbles.not_seven, stumbles.not_four, depth=2, lifted=lifted)
     assert [item.verdict for item in far.findings] == [Verdict.UNDETERMINED, Verdict.VIOLATED]
-    assert far.findings[0].why == "fails after 1 step, but only with constants beyond their ranges"
+    assert far.findings[0].why == "fails after 1 step, but only with constants outside their ranges"
 
 
 def test_nothing_is_proved_of_no_property() -> None:
@@ -221,7 +221,7 @@ def test_a_parameter_with_more_sets_or_things_than_a_proof_can_follow_is_refused
     action: str, domain: str, tmp_path: Path
 ) -> None:
     text = RISING.replace(f"@action()\ndef {action}(s, c)", f"@action(x={domain})\ndef {action}(s, c, x)")
-    message = f"the parameters of action '{action}' have .* combinations, each of which a proof would"
+    message = f"the parameters of action '{action}' have .* combinations, and a proof would"
     with pytest.raises(UsageError, match=message):
         rising(tmp_path, text, "calm")
 
@@ -294,7 +294,7 @@ def test_messages_that_cannot_be_compared_have_no_first_one() -> None:
     assert proved(machine(stumbles.count), stumbles.words_are_even).verdict is Verdict.PROVED
     with pytest.raises(
         ModelError,
-        match="this loop goes through a bag in order, and `unbounded=` made something in its messages endless",
+        match="this loop iterates over a bag in order, but `unbounded=` made something in its messages unbounded",
     ):
         proved(machine(stumbles.count), stumbles.words_are_even, lifted={"size": None})
 
@@ -305,7 +305,7 @@ def test_messages_that_cannot_be_compared_have_no_first_one() -> None:
 @pytest.mark.parametrize("taken", [stumbles.put, stumbles.choose], ids=lambda item: item.name)
 def test_a_parameter_that_counts_things_keeps_its_size(taken: Action) -> None:
     assert proved(machine(taken), stumbles.no_choice).verdict is Verdict.PROVED
-    with pytest.raises(UsageError, match="sets, bags and numbered things have a fixed size in a proof"):
+    with pytest.raises(UsageError, match="sets, bags and numbered sets have a fixed size in a proof"):
         proved(machine(taken), stumbles.no_choice, lifted={"size": None})
 
 

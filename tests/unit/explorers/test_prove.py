@@ -137,7 +137,7 @@ def test_what_z3_cannot_say_in_time_is_undetermined(monkeypatch: pytest.MonkeyPa
     assert done.exit_code == 3
     found = {item["name"]: item for item in data_of(done)["properties"]}
     assert found["first-is-empty"]["verdict"] == "undetermined"
-    assert all(item["why"].startswith("z3 cannot say") for item in found.values() if item["verdict"] != "proved")
+    assert all(item["why"].startswith("z3 cannot decide") for item in found.values() if item["verdict"] != "proved")
 
 
 def test_proofs_are_kept_by_the_text_of_what_they_are_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +182,7 @@ def test_several_processes_find_what_one_finds() -> None:
 
 
 REFUSED = {
-    ("kip320", "--property", "leader-changes"): "'leader-changes' says sometimes, and a proof is about",
+    ("kip320", "--property", "leader-changes"): "'leader-changes' says sometimes, but a proof is about",
     ("kip320", "--property", "strong-irs"): "protocol 'kip320' has no property or lemma 'strong-irs'. Did",
     ("kip320", "--unbounded", "replicas"): "`--unbounded` was given 'replicas': constant 'replicas' is a size, which",
     ("kip320", "--unbounded", "epochs"): (
@@ -205,7 +205,7 @@ def test_what_cannot_be_meant_is_refused_in_one_message(given: tuple[str, ...]) 
 
 def test_a_loop_without_a_bound_is_refused_with_its_line() -> None:
     message = refused("prove", "kip320", "--unbounded", "log_size", "--property", "strong-isr", "--quiet")
-    assert "this loop has no bound: it runs to a number that `--unbounded` made unbounded." in message
+    assert "this loop is unbounded: it runs to a number that `--unbounded` made unbounded." in message
     assert "Instead, leave the constant that bounds it bounded, or add `--havoc-loops`" in message
 
 
@@ -220,7 +220,7 @@ def test_an_operator_without_a_term_is_refused_with_its_line() -> None:
     found = prove(machine, machine.set_constants({"puts": 1}), (first_is_even,), Settings())
     assert found.verdict is Verdict.UNDETERMINED
     message = (
-        r"the symbolic engine has no term for the bits of a number that is unbounded\.\n"
+        r"the symbolic engine has no term for the bits of an unbounded number\.\n"
         r".*return s\.first & 1 == 0\n.*\nInstead, bound the number, or check with `check`\.$"
     )
     with pytest.raises(ModelError, match=message):
@@ -252,7 +252,7 @@ def test_a_shift_beyond_what_a_term_has_is_refused_with_its_line(line: str, way:
     machine, prop = SHIFTED[line]
     with pytest.raises(ModelError) as caught:
         prove(machine, machine.set_constants({}), (prop,), Settings(**way))
-    assert "the symbolic engine has no term for a shift to the left by more than 8,192 bits." in str(caught.value)
+    assert "the symbolic engine has no term for a left shift by more than 8,192 bits." in str(caught.value)
     assert line in str(caught.value)
 
 
