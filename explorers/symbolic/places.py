@@ -348,7 +348,7 @@ class Lifting:
             lifted = [inner for inner in name.names if inner in self.names] if isinstance(name, Extreme) else []
             if lifted:
                 raise UsageError(
-                    f"`unbounded=` names {lifted[0]!r}, of which the model takes {name}: leave {lifted[0]!r} bounded: "
+                    f"`unbounded=` names {lifted[0]!r}, of which the model takes {name}: leave {lifted[0]} bounded: "
                     f"write `{lifted[0]}=N`."
                 )
         return any(name in self.names for name in found.terms)

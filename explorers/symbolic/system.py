@@ -83,7 +83,7 @@ class Happening:
 
     @property
     def cut(self) -> Flag:
-        """Return the condition that a guard or a later check leaves a bound. The plain semantics then raises an error."""
+        """Return the condition that a guard or a later check leaves a bound (an error on the plain semantics)."""
         return both(self.present, negate(self.passes))
 
     @property

@@ -184,9 +184,9 @@ def test_several_processes_find_what_one_finds() -> None:
 REFUSED = {
     ("kip320", "--property", "leader-changes"): "'leader-changes' says sometimes, but a proof is about",
     ("kip320", "--property", "strong-irs"): "protocol 'kip320' has no property or lemma 'strong-irs'. Did",
-    ("kip320", "--unbounded", "replicas"): "`--unbounded` was given 'replicas': constant 'replicas' is a size, which",
+    ("kip320", "--unbounded", "replicas"): "`--unbounded` names 'replicas': constant 'replicas' is a size, which",
     ("kip320", "--unbounded", "epochs"): (
-        "`--unbounded` was given 'epochs', which is neither a constant nor a domain of 'kip320'. Did you mean 'epoch'?"
+        "`--unbounded` names 'epochs', which is neither a constant nor a domain of 'kip320'. Did you mean 'epoch'?"
     ),
     ("kip320", "--unbounded", "log_size"): "model/lineage/base.py:",
     ("mailbox.py", "--unbounded", "resends"): "there is no file mailbox.py",
