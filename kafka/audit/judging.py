@@ -57,8 +57,7 @@ class PartitionChange(NamedTuple):
 
 CLEARED = PartitionChange(None, None, None, None, SAME_LEADER, None, (), ())
 """The effect of a ClearElrRecord on a partition that has an ELR or a last known leader
-(ReplicationControlManager.removeTopicElrs).
-"""
+(ReplicationControlManager.removeTopicElrs)."""
 
 
 FIELDS = (

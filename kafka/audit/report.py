@@ -29,8 +29,7 @@ GAPS = 3
 """Maximum number of gaps in the warnings at the top; the end of the report lists all."""
 SEEMS = 10
 """Logs of one cluster differ in a few offsets at their ends at most. If more than one in this many differs, the logs
-come from different clusters.
-"""
+come from different clusters."""
 TOP = 10
 DAY = 86_400_000
 ELECTIONS = ("isr", "elr", "unclean", "last-known", "none-of-them")
@@ -258,8 +257,7 @@ def warnings_of(
 STEP = "offset time leader leader_epoch replicas isr elr adding removing min_isr election why"
 BEFORE, AFTER = 8, 20
 """Number of changes shown: the last ones up to the worst finding, then the first ones after it. The latest is always
-shown.
-"""
+shown."""
 LOSING = ("removed-replica-elected", "late-min-isr-elected", "stale-elr-elected", "unclean-election")
 """Kinds of elections after which only the previous leader may have certain records."""
 Told = dict[str, Any]

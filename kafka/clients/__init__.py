@@ -1,1 +1,1 @@
-"""Real clients against a scripted cluster that follows histories of leader discovery."""
+"""Tests of real clients against a scripted cluster that plays histories of leader discovery."""

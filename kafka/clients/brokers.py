@@ -1,4 +1,4 @@
-"""Brokers as listening ports on 127.0.0.1: the world determines their answers, and the play when they are sent."""
+"""Scripted brokers that listen on 127.0.0.1. The scripted cluster determines their answers, the history the timing."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,12 +9,12 @@ from fencepost.kafka.clients.events import NOBODY, Event
 from fencepost.kafka.clients.world import TOPIC, World, topic_id
 
 POLL = 0.015
-"""Seconds that a fetch waits without new records."""
+"""Seconds that a fetch waits for new records."""
 LATEST = -1
 
 
 class Plot(Protocol):
-    """Decides when a request is answered."""
+    """The part of a play that decides when requests are answered."""
 
     world: World
 
@@ -23,16 +23,16 @@ class Plot(Protocol):
         ...
 
     def now(self) -> float:
-        """Return the seconds since the beginning."""
+        """Return the seconds since the play began."""
         ...
 
     def arrived(self, request: "Request") -> None:
-        """Receive a request for data, metadata or the end of an epoch: the history decides when it is answered."""
+        """Receive a request for data, metadata or the end of an epoch; the history decides when it is answered."""
         ...
 
 
 class Request:
-    """A received request; `answered` is set once the answer is built, and `send` releases it."""
+    """A received request: `build` computes its answer, `send` releases it."""
 
     def __init__(self, connection: "Connection", message: wire.Message) -> None:
         self.connection, self.message, self.broker = connection, message, connection.broker
@@ -43,17 +43,17 @@ class Request:
 
     @property
     def is_lost(self) -> bool:
-        """Whether nothing waits for the answer."""
+        """Whether the connection of the request is closed."""
         return self.connection.transport is None or self.connection.transport.is_closing()
 
     def build(self) -> None:
-        """Build the answer from the broker's current knowledge."""
+        """Build the answer from the broker's current state."""
         if self.built is None:
             values, self.told = answers(self.connection.plot, self.broker, self.message)
             self.built = wire.answer(self.message, values)
 
     def send(self) -> None:
-        """Build the answer, if not built yet, and release it."""
+        """Release the answer, building it first if necessary."""
         if not self.is_sent:
             self.build()
             self.is_sent = True
@@ -72,7 +72,7 @@ class Request:
 
 
 class Connection(asyncio.Protocol):
-    """A connection of the client to a broker: one request at a time, as in Kafka's brokers."""
+    """A client's connection to a broker, which processes one request at a time as Kafka's brokers do."""
 
     def __init__(self, plot: Plot, broker: int, opened: "Callable[[Connection], None]") -> None:
         self.plot, self.broker, self.opened = plot, broker, opened
@@ -118,9 +118,10 @@ class Connection(asyncio.Protocol):
             Request(self, message).send()
 
     def answer(self, data: bytes) -> None:
-        """Write an answer, and process the next request.
+        """Write an answer and process the next request.
 
-        A request that has already arrived was sent before the client could read this answer.
+        A request that has already arrived was sent before the client could read this answer, which `since` must
+        reflect.
         """
         assert self.transport is not None
         self.transport.write(data)
@@ -134,17 +135,17 @@ class Connection(asyncio.Protocol):
         asyncio.get_running_loop().call_soon(self._next)
 
     def close(self) -> None:
-        """End the connection without an answer."""
+        """Close the connection without an answer."""
         if self.transport is not None:
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (as asyncio calls it)
-        """Clean up."""
+        """Stop waiting requests of this connection."""
         self.transport = None
 
 
 def note_requests(plot: Plot, connection: Connection, message: wire.Message) -> None:
-    """Record the entries of a request, by partition."""
+    """Record the request as one event per partition."""
     broker, body = connection.broker, message.body
     at, since = plot.now(), connection.since
 
@@ -175,7 +176,7 @@ def note_requests(plot: Plot, connection: Connection, message: wire.Message) -> 
 
 
 def produced(body: Any) -> list[tuple[int, list[str], wire.Numbers]]:
-    """Return the partitions of a produce request with the values and the producer's numbers for each."""
+    """Return the partitions of a produce request, each with its values and its producer id, epoch and sequence."""
     return [
         (item.index, [one.value for one in wire.records(item.records)], wire.numbers_of(item.records))
         for topic in body.topic_data
@@ -184,14 +185,14 @@ def produced(body: Any) -> list[tuple[int, list[str], wire.Numbers]]:
 
 
 def fetched_partitions(body: Any) -> list[tuple[int, Any, Any]]:
-    """Return the partitions of a fetch request, each with the topic id, if given."""
+    """Return the partitions of a fetch request, each with its topic id if the request contains one."""
     return [
         (item.partition, getattr(topic, "topic_id", None), item) for topic in body.topics for item in topic.partitions
     ]
 
 
 def answers(plot: Plot, broker: int, message: wire.Message) -> tuple[dict[str, Any], list[Event]]:
-    """Return a broker's answer, and the events of the information in it."""
+    """Return a broker's answer and the events of the leader information in it."""
     world = plot.world
     base: dict[str, Any] = {"throttle_time": wire.NO_TIME, "error_code": wire.NONE}
     if message.api == wire.API_VERSIONS:
@@ -236,7 +237,7 @@ def _metadata(
 
 
 def _data(world: World, broker: int, message: wire.Message, base: dict[str, Any]) -> tuple[dict[str, Any], list[Event]]:
-    """Return the answer to a produce or fetch request, and a client's news about each partition: hints, replicas."""
+    """Return the answer to a produce or fetch request, and the leader hints and preferred replicas in it."""
     identity, is_fetch = None, message.api == wire.FETCH
     if is_fetch:
         asked = fetched_partitions(message.body)
@@ -282,7 +283,6 @@ def _data(world: World, broker: int, message: wire.Message, base: dict[str, Any]
 
 
 def _coordinator(world: World, broker: int, message: wire.Message) -> dict[str, Any]:
-    """Return the broker itself as the coordinator if the history has commits, else an error."""
     where = world.endpoint(broker, world.s.newest) if world.has_groups else None
     host, port = where or ("", -1)
     named = {"node_id": broker if where else -1, "host": host, "port": port, "error_message": None}

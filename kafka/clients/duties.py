@@ -1,23 +1,23 @@
-"""Rules that clients are judged by, each a sentence of a KIP, and the cost of a client that breaks it."""
+"""Rules for clients: each cites its source, and says what it costs users if a client violates it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A duty of clients, in the words of its source."""
+    """A rule for clients, and its source."""
 
     name: str
     source: str
     sentence: str
     cost: str
-    """The harm to the user of a client that breaks it."""
+    """What users suffer if a client violates the rule."""
 
 
 RULES = (
     Rule("epochs-never-fall", "KIP-320",
-         "The client remembers the last known leader epoch of a partition and uses no older one.",
-         "The position is checked against a former leader's log: a truncation goes unnoticed."),
+         "The client remembers the latest leader epoch of a partition and uses no older one.",
+         "The position is validated against a former leader's log, so a truncation goes unnoticed."),
     Rule("older-metadata-is-ignored", "SEED-951-15",
          "Accepted leader information is never overridden by the information of a stale leader.",
          "Requests go back to a former leader, which refuses them: writes and reads wait for newer metadata."),
@@ -25,71 +25,77 @@ RULES = (
          "A client accepts new leader information only if its leader epoch is greater than the one it knows.",
          "Requests go back to a former leader, which refuses them: writes and reads wait for newer metadata."),
     Rule("newer-hint-is-used", "SEED-951-13",
-         "The client uses an accepted leader in subsequent retries of produce and fetch.",
-         "The time that KIP-951 saves: with each election requests wait for a refusal, a backoff and metadata."),
+         "Once the client has accepted a new leader, it sends retries of produce and fetch requests to that leader.",
+         "The client loses the time that KIP-951 saves: after each election, requests wait for a refusal, a backoff "
+         "and new metadata."),
     Rule("newer-metadata-is-used", "KIP-320",
          "Metadata with a newer leader epoch replaces the leader that the client knows.",
-         "Requests go to a broker that does not lead: writes wait until they time out, reads stand still."),
+         "Requests go to a broker that is not the leader: writes time out, and reads make no progress."),
     Rule("no-leader-no-request", "not in a KIP",
-         "A newer answer that names no leader removes the old one: nothing is sent until there is a leader.",
-         "Brokers are loaded by requests that cannot succeed, while a partition has no leader."),
+         "A newer answer without a leader replaces the known leader: the client sends nothing until there is a leader "
+         "again.",
+         "While a partition has no leader, brokers are loaded with requests that cannot succeed."),
     Rule("errors-name-no-leader", "confluentinc/librdkafka#4907",
-         "A metadata answer with an error for the topic changes no leader.",
-         "Requests go to a broker that an answer with an error happened to name, and wait until metadata is right."),
+         "A metadata answer with an error for the topic does not change any leader.",
+         "Requests go to a broker that an erroneous answer happened to name, and wait for correct metadata."),
     Rule("only-to-named-leaders", "KIP-951",
-         "Produce and fetch requests go to a broker that was named leader.",
-         "Requests are refused by brokers that have nothing to do with the partition, and wait."),
+         "Produce and fetch requests go only to brokers that an answer has named as leader.",
+         "Requests go to brokers that do not host the partition; they are refused and have to wait."),
     Rule("error-asks-for-metadata", "SEED-951-17",
-         "After such an error the client requests an expedited asynchronous metadata refresh.",
-         "The client stays at a former leader until metadata is due: after five minutes by default."),
+         "After an error that calls for new metadata, the client refreshes its metadata immediately and "
+         "asynchronously.",
+         "The client uses a former leader until its next metadata refresh, by default for up to five minutes."),
     Rule("retry-waits-for-the-backoff", "SEED-951-21",
-         "Subsequent retries to the same leader epoch are still subject to the backoff.",
-         "A loop without a pause: client and broker are busy with refusals for as long as the error lasts."),
+         "Retries in the same leader epoch still wait for the backoff.",
+         "Client and broker spend their time on refused requests, in a loop without a pause, for as long as the error "
+         "lasts."),
     Rule("epoch-is-not-forgotten", "twmb/franz-go#1331",
-         "A metadata answer without leader and epoch does not erase the leader epoch.",
-         "Older news is believed again, and a truncation can go unnoticed."),
+         "A metadata answer without a leader and its epoch does not erase the known leader epoch.",
+         "The client accepts outdated leader information again, and a truncation can go unnoticed."),
     Rule("validates-before-delivering", "KIP-320",
-         "On a new leader epoch the position is validated by OffsetForLeaderEpoch first.",
-         "If the new leader's log is shorter or another one, records are skipped or read twice without a report."),
+         "When a consumer learns of a new leader epoch, it first validates its position with OffsetForLeaderEpoch.",
+         "If the new leader's log is shorter or has diverged, records are silently skipped or read twice."),
     Rule("truncation-is-noticed", "KIP-320",
-         "If records that were read are truncated, this is reported, or the position is reset as configured.",
-         "The application keeps records that the log does not have, and never sees those in their place."),
+         "If records that were read are truncated, the client reports this or resets the position as configured.",
+         "The application keeps records that are not in the log, and never sees those that replaced them."),
     Rule("no-record-is-skipped", "KIP-320",
-         "The consumer misses no record of the log without a report.",
+         "The consumer does not silently miss a record of the log.",
          "The application never sees an acknowledged record."),
     Rule("no-record-is-delivered-twice", "KIP-320",
-         "The consumer sees no record twice without a reset, and after a restart none before what was committed.",
+         "The consumer sees no record twice unless its position is reset; after a restart, it sees none before the "
+         "committed offset.",
          "The application processes a record twice."),
     Rule("preferred-replica-is-used", "KIP-392",
-         "The consumer fetches from the replica that the leader names, until that replica refuses or the leader "
-         "changes.",
-         "Fetches go to the leader in another zone: traffic, which is billed, and latency."),
+         "The consumer fetches from the replica that the leader names, until that replica returns an error or the "
+         "leader changes.",
+         "Fetches go to the leader in another zone, which adds latency and traffic that is billed."),
     Rule("errors-end-a-preference", "KIP-392",
-         "The consumer does not fetch again at an offset that is out of range at the preferred replica.",
-         "The consumer reads nothing more until the lease of the preferred replica ends, or it is restarted."),
+         "If the preferred replica answers that an offset is out of range, the consumer does not fetch it there again.",
+         "The consumer reads nothing until its lease of the preferred replica expires or it is restarted."),
     Rule("reports-are-true", "KIP-320",
-         "A truncation, a loss or a reset is reported only if a record that was read is not in the leader's log.",
-         "The application hears of a loss that did not happen: it stops, or resets its position."),
+         "The client reports a truncation, a loss or a reset only if a record that was read is missing from the "
+         "leader's log.",
+         "The application is notified of a loss that did not happen: it stops, or resets its position."),
     Rule("retries-keep-their-sequence", "KIP-98",
-         "Within a producer epoch a batch is sent again with the sequence that it had.",
-         "Brokers cannot recognize the batch: it is written again, or taken for another one."),
+         "Within a producer epoch, a retried batch keeps its sequence number.",
+         "Brokers cannot recognize the retried batch: they write it again or mistake it for another batch."),
     Rule("no-record-is-written-twice", "KIP-98",
          "An idempotent producer writes each record once.",
-         "Consumers process a record twice, although the producer was configured against this."),
+         "Consumers process a record twice although idempotence was configured to prevent this."),
     Rule("acknowledged-records-are-written", "KIP-98",
-         "What an idempotent producer reports as written is in the log.",
-         "The application believes that a record is written that no consumer ever reads."),
+         "Records that an idempotent producer reports as written are in the log.",
+         "The application believes that a record was written, but no consumer will ever read it."),
     Rule("records-are-written-in-order", "KIP-98",
-         "An idempotent producer writes records in the order in which they were given.",
-         "Consumers see a newer state before an older one, and keep the older one."),
+         "An idempotent producer writes records in the order in which the application sent them.",
+         "Consumers see a newer value before an older one, and keep the older one."),
     Rule("stays-alive", "not in a KIP",
-         "The process of a client does not die, whatever the cluster does.",
-         "The application's process dies, with all that it does besides."),
+         "The client's process does not crash, whatever the cluster does.",
+         "The application's process crashes, including everything else that it does."),
     Rule("recovers", "K951-L1",
-         "A client that is wrong about a partition's leader eventually finds it.",
-         "Writes time out, or reads stand still, until the client is restarted."),
+         "A client that assumes a wrong leader eventually finds the right one.",
+         "Writes time out, or reads make no progress, until the client is restarted."),
     Rule("finds-a-new-topic", "KAFKA-12257",
-         "A producer eventually finds a recreated topic by its new id.",
-         "Records for a topic that was created again are never written."),
+         "A producer eventually finds a recreated topic under its new topic id.",
+         "Records for a recreated topic are never written."),
 )  # fmt: skip
 NAMES = tuple(rule.name for rule in RULES)

@@ -1,10 +1,10 @@
-"""Events of a client's history, in order, which are judged and recorded."""
+"""Events of a client's history in chronological order, which are judged and archived."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 NOBODY = -1
-"""An absent leader, epoch or offset."""
+"""Stands for an absent leader, epoch or offset."""
 
 Kind = Literal[
     "request", "answer", "hint", "metadata", "preferred", "committing", "lost", "written", "delivered", "acked",
@@ -12,16 +12,16 @@ Kind = Literal[
 ]  # fmt: skip
 """`lost`: a log was truncated. `written`: a record was appended to the log or given to the producer. `reported`: the
 client reported an error. `truncated`: it reported a truncation, a loss or a reset. `moved`: the cluster changed.
-`preferred`: a fetch was answered by the name of the replica to read from. `committing`: the application commits a
-position. `died`: the process of the client died."""
+`preferred`: the answer to a fetch named a preferred replica. `committing`: the application commits an offset. `died`:
+the client's process crashed."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """One event. Epochs are those on the wire; `topic` is the number of times the topic was recreated.
+    """An event. Epochs are those on the wire; `topic` counts how often the topic was recreated.
 
-    `since` of a request is the earliest time at which the client can have sent it, having read the previous answer on
-    its connection.
+    For a request, `since` is the earliest time at which the client can have sent it: when it could read the previous
+    answer on the connection.
     """
 
     kind: Kind
@@ -40,14 +40,14 @@ class Event:
     value: str = ""
     producer: str = ""
     sequence: int = NOBODY
-    """The producer id and epoch, and the first sequence, of an idempotent producer's batch."""
+    """The producer id, producer epoch and first sequence number of an idempotent producer's batch."""
     named: bool = False
-    """Whether a hint came with the leader's endpoint."""
+    """Whether a leader hint contained the leader's endpoint."""
     happened: bool = False
-    """Whether a reported truncation is real: records that the client had read are missing from the leader's log."""
+    """Whether a reported truncation really happened: the leader's log lacks records that the client had read."""
 
     def data(self) -> dict[str, Any]:
-        """Return the event as JSON, without empty fields."""
+        """Return the event as JSON without empty fields."""
         plain = {item.name: item.default for item in self.__dataclass_fields__.values()}
         shown = {name: value for name, value in asdict(self).items() if value != plain[name]}
         return shown | {name: round(shown[name], 4) for name in ("at", "since") if name in shown}
@@ -55,31 +55,31 @@ class Event:
 
 @dataclass
 class Play:
-    """All events of one history with one client, and how far the client followed the history."""
+    """All events of one history played with one client, and how closely the client followed the history."""
 
     role: str
     partitions: int
     events: list[Event] = field(default_factory=list)
     wanted: int = 0
     followed: int = 0
-    """The requests in the history, and those that the client sent at the right time."""
+    """How many requests the history expects, and how many of them the client sent in time."""
     backoff: float = 0.0
     has_old_brokers: bool = False
-    """Whether some brokers know no leader epochs, so that truncation may go unnoticed."""
+    """Whether some brokers do not support leader epochs, so that a truncation may go undetected."""
     logs: dict[tuple[int, int], list[str]] = field(default_factory=dict)
-    """The final values in the leader's log, for each partition and creation of its topic."""
+    """The final values in the leader's log, by partition and topic generation."""
     restarts: bool = False
-    """Whether a second client takes over in the middle, knowing only the committed positions."""
+    """Whether the consumer is replaced midway by one that knows only the committed offsets."""
     resets: bool = False
-    """Whether the reset policy is latest, so that a consumer may skip records without a report."""
+    """Whether the reset policy is `latest`, so that a consumer may skip records silently."""
     is_idempotent: bool = False
-    """Whether the producer is idempotent, with several requests in flight."""
+    """Whether the producer is idempotent and sends several requests at a time."""
     broken: str = ""
-    """Why the client could not be driven to the end."""
+    """Why the history could not be played to its end."""
     begun_again: str = ""
-    """Why the first play failed, if there were two."""
+    """Why the first attempt failed, if the history was played twice."""
 
     @property
     def is_dead(self) -> bool:
-        """Whether the process of the client died."""
+        """Whether the client's process crashed."""
         return any(event.kind == "died" for event in self.events)

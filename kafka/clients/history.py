@@ -1,4 +1,4 @@
-"""Histories: steps of the model and moves that it lacks, as files that can be replayed and as diagrams."""
+"""Histories, made of model steps and moves that the model lacks; they can be saved, replayed and drawn as diagrams."""
 
 import json
 import random
@@ -26,82 +26,82 @@ SILENT = (
     *("backoff_ends", "client_cannot_connect", "client_validates_position", "client_fails_to_validate"),
     "client_bootstraps_again",
 )
-"""Steps of the client that cannot be delayed or forced."""
+"""Steps of the client that the cluster can neither delay nor force."""
 
 SMALL: tuple[dict[str, int], ...] = tuple(
     {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": consumer} for consumer in (0, 1)
 )
-"""Machines whose state graphs are covered: one election, seen by two brokers at different times."""
+"""Constants whose whole state graph is covered: one election, which two brokers learn of at different times."""
 COVERED = (
     *SMALL,
     *({"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": consumer} for consumer in (0, 1)),
 )
-"""Machines that `benchmarks/clients.py` covers: those and larger ones."""
+"""Constants that `benchmarks/clients.py` covers: SMALL and larger ones."""
 DEPTH = 30
-"""The default maximum number of steps of a walk."""
+"""The default maximum number of steps per walk."""
 NAME = re.compile(r"(walk|errors|follower|cover) (\d+)\.(\d+)\Z")
 
 
 BESIDES = {
-    "records_are_lost": "the next leader of the partition lacks the last record, and writes two of its own",
-    "leader_is_missing": "the partition has no leader until the next election: leader -1, in an epoch of its own",
-    "leader_is_unknown": "brokers name no leader and no epoch (-1, -1) until the next election",
-    "leader_is_guessed": "the next metadata answers name another leader with the same epoch",
-    "epoch_is_unknown": "metadata names the leader without its epoch (-1) until the cluster is at rest",
-    "broker_is_slow": "a broker answers each OffsetForLeaderEpoch from then on 200 ms late",
+    "records_are_lost": "the next leader of the partition lacks the last record and writes two others",
+    "leader_is_missing": "the partition has leader -1, in an epoch of its own, until the next election",
+    "leader_is_unknown": "brokers report no leader and no epoch (-1, -1) until the next election",
+    "leader_is_guessed": "the next metadata answers name a wrong leader with the current epoch",
+    "epoch_is_unknown": "metadata names the leader without its epoch (-1) until the cluster has settled",
+    "broker_is_slow": "from now on, a broker answers each OffsetForLeaderEpoch 200 ms late",
 }
-"""Events of real clusters that the model lacks: each concerns one partition, the last one broker."""
+"""Events of real clusters that the model lacks. Each concerns a partition, but the last one a broker."""
 DRAWN = tuple(BESIDES)[:4]
-"""Those used in walks. Without an epoch nothing can be validated, so that move and the slow broker are only in
-stories."""
+"""The events used in walks. Without an epoch nothing can be validated, so the event that omits it is only in stories,
+as is the slow broker."""
 
 
 ERRORS = {
-    "topic_has_error": "the next metadata answers have this error for the topic, and name another leader",
-    "partition_has_error": "the next metadata answers have this error for the partition, and name no leader",
-    "partition_is_left_out": "the next metadata answers do not have the partition",
-    "metadata_is_older": "the next metadata answers say of the partition what an older controller said",
-    "validation_fails": "the next answers to OffsetForLeaderEpoch have this error, which is one that is retried or not",
-    "connection_dies": "a connection to the broker ends between the next request and its answer",
+    "topic_has_error": "the next metadata answers contain this error for the topic, and name a wrong leader",
+    "partition_has_error": "the next metadata answers contain this error for the partition, and no leader",
+    "partition_is_left_out": "the next metadata answers omit the partition",
+    "metadata_is_older": "the next metadata answers contain outdated information about the partition",
+    "validation_fails": "the next answers to OffsetForLeaderEpoch contain this error, retriable or not",
+    "connection_dies": "the connection to the broker closes between the next request and its answer",
 }
-"""Errors and omissions of brokers, for the next answer or the next three. They are drawn separately, so that a walk
-without them keeps its name and its moves; with them it is `errors SEED.NUMBER`."""
+"""Errors and omissions in the next answer or the next three. They are drawn separately, so that walks without them keep
+their names and moves; walks with them are named `errors SEED.NUMBER`."""
 FOLLOWERS = {
-    "records_are_deleted": "the log of the partition begins at its end then, on each broker",
-    "follower_serves": "the leader names a replica to consumers with a rack, and that broker serves them (KIP-392)",
-    "follower_begins_later": "the log of that replica begins after all that was written",
-    "follower_ends_earlier": "the last record is missing there, until the cluster is at rest",
+    "records_are_deleted": "all records of the partition are deleted: its log now starts at its end, on each broker",
+    "follower_serves": "the leader names a preferred replica to consumers with a rack, which serves them (KIP-392)",
+    "follower_begins_later": "the log of that replica starts after everything written so far",
+    "follower_ends_earlier": "the last record is missing on that replica until the cluster has settled",
 }
-"""Moves that affect the logs from which consumers read."""
+"""Changes to the logs from which consumers read."""
 PRODUCERS = {
-    "client_is_idempotent": "the producer is idempotent, with five requests in flight, from its start on",
-    "answers_are_lost": "the broker handles what it receives, and answers nothing until its connections end",
-    "connections_end": "the connections to the broker end",
-    "broker_keeps_last_batch": "the broker is back with a snapshot, which has the last batch of each producer",
-    "producers_expire": "brokers know nothing of the producers that have written until then",
-    "sequence_is_refused": "the next batch for the partition is out of order for its broker",
+    "client_is_idempotent": "from the start, the producer is idempotent and sends up to five requests at a time",
+    "answers_are_lost": "the broker processes requests but sends no answers until its connections close",
+    "connections_end": "the broker closes its connections",
+    "broker_keeps_last_batch": "the broker restarts from a snapshot that contains the last batch of each producer",
+    "producers_expire": "brokers forget all producers that have written so far",
+    "sequence_is_refused": "the broker refuses the next batch for the partition as out of order",
 }
-"""Moves of histories with an idempotent producer, and of its brokers."""
+"""Moves for histories with an idempotent producer, and of the brokers in them."""
 APPLICATION = {
-    "client_commits": "the application commits its position, with the leader epoch of the record before it",
-    "client_commits_without_epoch": "the application commits its position alone",
-    "client_restarts": "the consumer ends, and another of its group begins at what was committed",
-    "client_resets": "the reset policy of the consumer is latest, from its start on",
-    "client_starts_over": "the application drops the topic, and takes it up again at once",
-    "client_asks_admin": "the application asks an admin client where the log ends",
+    "client_commits": "the application commits its position with the leader epoch of the previous record",
+    "client_commits_without_epoch": "the application commits its position without a leader epoch",
+    "client_restarts": "the consumer stops, and another one of its group starts at the committed offset",
+    "client_resets": "from the start, the consumer's reset policy is `latest`",
+    "client_starts_over": "the application drops the topic and uses it again immediately",
+    "client_asks_admin": "the application asks an admin client for the log end offset",
 }
-"""Moves of the application that uses a client. A driver without one reports that, and the history is not judged."""
+"""Moves of the client's application. If a driver does not support one, the history is not judged."""
 CODES = {
     "topic_has_error": (3, 5),
     "partition_has_error": (5, 9, 72),
     "validation_fails": (-1, 3, 5, 6, 9, 29, 56, 74, 75, 78),
 }
-"""The errors that are drawn, by Kafka's numbers; topics get no errors that users must repair."""
+"""Kafka's error codes that are drawn. Topics only get errors that go away without the user's help."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """A step of a history: an action of the model, or one from the lists here, with its parameters."""
+    """A step of a history: a model action or one of the moves above, with its parameters."""
 
     name: str
     args: tuple[int, ...] = ()
@@ -112,34 +112,34 @@ class Move:
 
 @dataclass(frozen=True)
 class History:
-    """Moves under the constants of a machine."""
+    """A sequence of moves, and the constants of the model."""
 
     constants: Any
-    """The constants of the machine as attributes."""
+    """An object with the model's constants as attributes."""
     moves: tuple[Move, ...]
     name: str = ""
 
     @property
     def role(self) -> str:
-        """Whether the client produces or consumes."""
+        """`producer` or `consumer`."""
         return "consumer" if int(self.constants.consumer) else "producer"
 
     def has(self, *names: str) -> bool:
-        """Return whether the history has one of these moves."""
+        """Return whether the history contains one of these moves."""
         return any(move.name in names for move in self.moves)
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Identity of a history: its visible moves."""
+        """The moves that a client can observe; histories with equal keys are equivalent."""
         return (self.role, tuple((move.name, move.args) for move in self.moves if move.name not in SILENT))
 
 
 @dataclass(frozen=True)
 class Story:
-    """A history, the broken rules of which are known, and the clients that break them and those that do not.
+    """A history that is known to make some clients violate a rule, and which clients violate it or keep it.
 
-    `rarely` are clients that are reported to break a rule, but did so rarely or never here. Without rules, the process
-    dies.
+    `rarely` lists clients that violate a rule according to reports, but did so rarely or never in our plays. If `rules`
+    is empty, the process crashes.
     """
 
     name: str
@@ -161,23 +161,23 @@ class Story:
 
 
 def of_steps(constants: Constants, steps: Iterable[Step], name: str) -> History:
-    """Return these steps of the model as a history."""
+    """Return a history of these model steps."""
     return History(constants, tuple(Move(step.action.name, tuple(map(int, step.args))) for step in steps), name)
 
 
 @dataclass
 class Source:
-    """Source of histories: a path cover of a small state graph, or walks, with other moves drawn by the seed."""
+    """A source of histories: a path cover of a small state graph, or random walks, with other moves drawn at random."""
 
     settings: tuple[dict[str, int], ...]
     seed: int = 1
     besides: float = 0.5
     lag: float = 0.4
-    """Shares of walks with other events, and of those in which a broker learns nothing until the end."""
+    """The share of walks with other events, and of walks in which a broker learns nothing until the end."""
     errors: float = 0.25
-    """Share of walks that also have answers with errors or omissions."""
+    """The share of walks that also contain errors or omissions in answers."""
     followers: float = 0.25
-    """Share of the other consumer walks with a replica that serves them; each is `follower SEED.NUMBER`."""
+    """The share of the other consumer walks in which a follower serves fetches: `follower SEED.NUMBER`."""
     seen: set[tuple[object, ...]] = field(default_factory=set)
 
     def _machines(self) -> list[tuple[Interpreter, Constants]]:
@@ -186,13 +186,13 @@ class Source:
         return [(Interpreter(machine, one), one) for one in constants]
 
     def cover(self) -> Iterator[History]:
-        """Yield walks that take every transition of each state graph, without those that clients cannot distinguish."""
+        """Yield walks that cover every transition of each state graph, except those that clients cannot distinguish."""
         for place, (plain, constants) in enumerate(self._machines()):
             graph = state_graph(plain, MOST_STATES)
             if graph is None:
                 raise UsageError(
-                    f"the state graph has more than {MOST_STATES:,} states under these constants, too many to cover: "
-                    "lower a constant, or take random walks with `walks=`."
+                    f"the state graph has more than {MOST_STATES:,} states under these constants, which is too many "
+                    "to cover: lower a constant, or use random walks with `walks=`."
                 )
             for number, walk in enumerate(Cover(graph).walks()):
                 found = of_steps(constants, (item.step for item in walk), f"cover {place}.{number}")
@@ -201,7 +201,7 @@ class Source:
                     yield found
 
     def walks(self, number: int, depth: int) -> Iterator[History]:
-        """Yield walks, each determined by the seed and its number, of the machines in turn."""
+        """Yield walks of the machines in turn; the seed and its number determine each walk."""
         machines = self._machines()
         walking = [model_walks(plain, number, depth, self.seed) for plain, _ in machines]
         for place in range(number):
@@ -215,7 +215,7 @@ class Source:
             yield self._with_follower(found, chance) if found is known and found.role == "consumer" else found
 
     def _with_follower(self, history: History, chance: random.Random) -> History:
-        """Return a history in which a replica serves from some point on, and may later have less of the log."""
+        """Return a history in which a follower serves fetches from some point on and may later lack part of the log."""
         if chance.random() >= self.followers:
             return history
         moves = list(history.moves)
@@ -228,7 +228,6 @@ class Source:
         return History(history.constants, tuple(moves), history.name.replace("walk", "follower"))
 
     def _with_errors(self, history: History, chance: random.Random) -> History:
-        """Return a history with one to three of ERRORS at drawn positions, or unchanged."""
         if chance.random() >= self.errors:
             return history
         moves = list(history.moves)
@@ -242,7 +241,7 @@ class Source:
         return History(history.constants, tuple(moves), history.name.replace("walk", "errors"))
 
     def _with_more(self, history: History, chance: random.Random) -> History:
-        """Return a history in which a broker may learn less, with up to two of BESIDES at drawn positions."""
+        """Return a history in which a broker may miss updates, with up to two of BESIDES at random positions."""
         moves = list(history.moves)
         if chance.random() < self.lag:
             late = chance.randrange(int(history.constants.brokers))
@@ -256,7 +255,7 @@ class Source:
 
 
 def settings(role: str | None = None) -> tuple[dict[str, int], ...]:
-    """Return the machines of histories, one for each subject of KIP-951."""
+    """Return the constants of walks, one set per topic of KIP-951."""
     small = {"brokers": 3, "partitions": 1, "changes": 2}
     each = (
         small,
@@ -273,7 +272,7 @@ def settings(role: str | None = None) -> tuple[dict[str, int], ...]:
 
 
 def by_name(name: str) -> History | None:
-    """Return the walk or the history of a cover with this name: the seed or the machine, and a number."""
+    """Return the walk or cover history with this name, which is a seed or machine and a number."""
     found = NAME.match(name)
     if found is None:
         return None
@@ -286,7 +285,7 @@ def by_name(name: str) -> History | None:
 
 FORMAT = 1
 HOPELESS = ("leader-discovery-all-endpoints-lost",)
-"""Traces in which no broker stays at an address known to the client."""
+"""Traces in which no broker keeps an address that the client knows."""
 ERROR_NAMES = {
     "1": "OFFSET_OUT_OF_RANGE",
     "6": "NOT_LEADER_OR_FOLLOWER",
@@ -299,7 +298,7 @@ ERROR_NAMES = {
 
 
 def text_of(history: History, **more: str) -> str:
-    """Return a history as a file: JSON, with one move per line."""
+    """Return a history as JSON, with one move per line."""
     values = {name: int(value) for name, value in history.constants.values.items()}
     head = {"format": FORMAT, "protocol": PROTOCOL, "name": history.name, **more, "constants": values}
     lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
@@ -308,13 +307,13 @@ def text_of(history: History, **more: str) -> str:
 
 
 def load(path: Path) -> History:
-    """Return the history in a file or an archived trace."""
+    """Return the history in a history file or archived trace."""
     if path.suffix == ".trace":
         trace = read(path).trace
         if trace.protocol.name != PROTOCOL:
             raise UsageError(
-                f"{path} is of protocol {trace.protocol.name!r}; clients play only histories of {PROTOCOL!r} only: "
-                "name one of it."
+                f"{path} is a trace of protocol {trace.protocol.name!r}, but clients play only histories of "
+                f"{PROTOCOL!r}: name one of those."
             )
         return of_steps(trace.constants, trace.steps, path.stem)
     try:
@@ -330,7 +329,7 @@ def load(path: Path) -> History:
 
 
 def of_archive() -> list[History]:
-    """Return the histories of the archived traces of leader discovery, without those from which no client recovers."""
+    """Return the archived traces of leader discovery as histories, except those from which no client can recover."""
     return [load(path) for path in sorted(ARCHIVE.glob(f"{PROTOCOL}-*.trace")) if path.stem not in HOPELESS]
 
 
@@ -339,7 +338,7 @@ def _move(text: str) -> Move:
     name = name.replace("-", "_")
     known = (*BESIDES, *ERRORS, *FOLLOWERS, *PRODUCERS, *APPLICATION)
     if name not in known and name not in {item.name for item in named_protocol(PROTOCOL).machine.actions}:
-        raise ValueError(f"no move is called {text!r}")
+        raise ValueError(f"there is no move named {text!r}")
     return Move(name, tuple(map(int, args)))
 
 
@@ -370,11 +369,11 @@ def _line(event: Event) -> str:
         )
         return f"b{event.broker}-->>client: {said}"
     if event.kind == "preferred":
-        return f"b{event.broker}-->>client: broker {event.leader} serves {part}"
+        return f"b{event.broker}-->>client: broker {event.leader} is the preferred replica of {part}"
     if event.kind in ("hint", "metadata"):
         leader = "no broker" if event.leader == NOBODY else f"broker {event.leader}"
         error = f" (error {event.error})" if event.error else ""
-        return f"b{event.broker}-->>client: {event.kind}: {leader} leads {part}{known}{error}"
+        return f"b{event.broker}-->>client: {event.kind}: {leader} is the leader of {part}{known}{error}"
     told = {
         "delivered": f"delivers {event.value} at offset {event.offset}",
         "acked": f"{event.value} is acknowledged",
@@ -388,12 +387,12 @@ def _line(event: Event) -> str:
     if event.kind == "moved":
         return f"Note over client: {event.value}"
     if event.kind == "lost":
-        return f"Note over client: log of {part} is cut at offset {event.offset}"
-    return "Note over client: the cluster is at rest" if event.kind == "settled" else ""
+        return f"Note over client: log of {part} is truncated to offset {event.offset}"
+    return "Note over client: the cluster has settled" if event.kind == "settled" else ""
 
 
 def page(history: History, play: Play, rule: str, told: str, client: str, last: Event, file: str) -> str:
-    """Return a page about a failure: the broken rule and its story, how to replay it, and the diagram."""
-    again = f'`fencepost.conform_clients("{client}", traces="{file}")` plays it again.'
+    """Return a page about a failure: the violated rule, what happened, how to replay it, and a diagram."""
+    again = f'To replay it, call `fencepost.conform_clients("{client}", traces="{file}")`.'
     moves = "\n".join(f"- {move}" for move in history.moves)
     return f"# {client}: {rule}\n\n{told}\n\n{again}\n\n{moves}\n\n```mermaid\n{diagram(play, last)}```\n"

@@ -1,4 +1,4 @@
-"""Clients by name and version, each installed once in a folder of the cache."""
+"""Installation of clients by name and version, each once in a directory of the cache."""
 
 import hashlib
 import re
@@ -25,9 +25,9 @@ from fencepost.model.language.errors import UsageError, nearest
 
 DRIVERS = Path(__file__).parent / "drivers"
 PYTHON = {"librdkafka": "confluent-kafka", "kafka-python": "kafka-python", "aiokafka": "aiokafka"}
-"""Clients from PyPI, each with its name there."""
+"""Clients from PyPI, with their package names."""
 GO = {"franz-go": "github.com/twmb/franz-go/pkg/kgo", "sarama": "github.com/IBM/sarama"}
-"""Clients in Go, by module. Before 1.40 sarama was Shopify's."""
+"""Clients in Go, with their modules. Before 1.40, sarama belonged to Shopify."""
 NEWEST = {
     "java": "4.4.0",
     "librdkafka": "2.16.1",
@@ -36,7 +36,7 @@ NEWEST = {
     "kafka-python": "3.0.12",
     "aiokafka": "0.14.0",
 }
-"""The known clients, each with its default version."""
+"""The supported clients, with their default versions."""
 OWN = "fencepost"
 """Our own small client, which needs no installation."""
 SECONDS = 300
@@ -47,7 +47,7 @@ JAVA = ("-XX:+UseSerialGC", "-Xmx512m", "-XX:-UsePerfData", "-XX:TieredStopAtLev
 
 @dataclass(frozen=True)
 class Installed:
-    """A client that this command runs in this environment; without a command, our own client in this process."""
+    """A client, with the command and environment that run it; without a command, our own client in this process."""
 
     name: str
     version: str
@@ -56,31 +56,31 @@ class Installed:
 
     @property
     def title(self) -> str:
-        """The client as named on the command line."""
+        """The client's name and version as written in `clients=`."""
         return f"{self.name}=={self.version}" if self.version else self.name
 
 
 def parse_client(asked: str) -> tuple[str, str]:
-    """Return name and version of a client written as NAME or NAME==VERSION; raise UsageError for anything else."""
+    """Return the name and version of a client written as NAME or NAME==VERSION; raise UsageError for other texts."""
     name, _, version = asked.partition("==")
     if name == OWN or name.startswith(f"{OWN}/"):
         return name, ""
     if name not in NEWEST:
         raise UsageError(
-            f"`clients=` was given {asked!r}, which is not a client that can be driven.{nearest(name, list(NEWEST))} "
-            f"Write one of {', '.join(NEWEST)} or {OWN}, with a version if you like, such as librdkafka==2.6.1."
+            f"`clients=` was given {asked!r}, which is not a supported client.{nearest(name, list(NEWEST))} Write one "
+            f"of {', '.join(NEWEST)} or {OWN}, optionally with a version, such as librdkafka==2.6.1."
         )
     version = version or NEWEST[name]
     if not VERSION.match(version):
         raise UsageError(
-            f"`clients=` was given {asked!r}, whose version cannot be one: write a number such as "
+            f"`clients=` was given {asked!r}, which does not contain a valid version: write a number such as "
             f"{name}=={NEWEST[name]}."
         )
     return name, version
 
 
 def ends_of(asked: str) -> tuple[str, ...]:
-    """Return the requested clients: for NAME==A..B the first and the last of a range of releases."""
+    """Return the requested clients: for NAME==A..B, the first and last release of the range."""
     name, _, versions = asked.partition("==")
     first, dots, last = versions.partition("..")
     ends = tuple(f"{name}=={version}" for version in (first, last)) if dots else (asked,)
@@ -88,13 +88,14 @@ def ends_of(asked: str) -> tuple[str, ...]:
         parse_client(item)
     if dots and (name not in NEWEST or not (first and last) or _order(first) >= _order(last)):
         raise UsageError(
-            f"`clients=` was given {asked!r}: write an earlier and a later release, such as librdkafka==2.5.3..2.8.0."
+            f"`clients=` was given {asked!r}, which is not a range: write an earlier and a later release, such as "
+            "librdkafka==2.5.3..2.8.0."
         )
     return ends
 
 
 def releases_between(first: str, last: str) -> list[str]:
-    """Return the releases from NAME==A to NAME==B in its registry, inclusive, oldest first."""
+    """Return the releases from NAME==A to NAME==B in its registry, oldest first, both ends included."""
     (name, low), (_, high) = parse_client(first), parse_client(last)
     found = [item for item in _registered(name) if re.fullmatch(r"[0-9.]+", item)]
     within = {item for item in found if _order(low) < _order(item) < _order(high)}
@@ -106,7 +107,6 @@ def _order(version: str) -> list[int]:
 
 
 def _registered(name: str) -> list[str]:
-    """Return the versions of a client in PyPI, Go's proxy or Maven's repository."""
     if name in PYTHON:
         words = [sys.executable, "-m", "pip", "index", "versions", PYTHON[name]]
         done = run(words, SECONDS, "pip")
@@ -114,7 +114,7 @@ def _registered(name: str) -> list[str]:
         return re.findall(r"[0-9][^,\s]*", done.stdout.partition("Available versions:")[2].partition("\n")[0])
     if name in GO:
         module = GO[name].removesuffix("/pkg/kgo")
-        go = _go_command(f"lists the releases of {name}")
+        go = _go_command(f"is needed to list the releases of {name}")
         with tempfile.TemporaryDirectory() as work:
             lists = [
                 run([go, "list", "-m", "-versions", item], SECONDS, "go", Path(work))
@@ -126,7 +126,7 @@ def _registered(name: str) -> list[str]:
 
 
 def install_client(asked: str) -> Installed:
-    """Return a requested client, installing it if necessary."""
+    """Return the requested client, after installing it if necessary."""
     name, version = parse_client(asked)
     if name not in NEWEST:
         return Installed(name, version)
@@ -138,18 +138,17 @@ def install_client(asked: str) -> Installed:
 def _require_done(done: subprocess.CompletedProcess[str], failure: str) -> None:
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
-        raise UsageError(f"{failure}: {said[-1] if said else 'no reason was given'}.")
+        raise UsageError(f"{failure}: {said[-1] if said else 'the command gave no reason'}.")
 
 
 def _go_command(use: str) -> str:
     go = shutil.which("go")
     if go is None:
-        raise UsageError(f"`go` was not found, which {use}: install Go, or {LEAVE}.")
+        raise UsageError(f"`go` was not found, but it {use}: install Go, or {LEAVE}.")
     return go
 
 
 def _python(name: str, version: str) -> Installed:
-    """Install a wheel with its dependencies, for this Python."""
     tag = f"{sys.version_info[0]}.{sys.version_info[1]}"
     folder = cache_folder() / "clients" / f"{name}-{version}-{tag}"
     if not folder.is_dir():
@@ -175,7 +174,6 @@ def _java(version: str) -> Installed:
 
 
 def _go(name: str, version: str) -> Installed:
-    """Build the driver with this version of the client."""
     module = GO[name]
     text, shared = (DRIVERS / "go" / f"{name}.go").read_bytes(), (DRIVERS / "go" / "serve.go").read_bytes()
     if name == "sarama" and [int(part) for part in re.findall("[0-9]+", version)[:2]] < [1, 40]:
@@ -183,7 +181,7 @@ def _go(name: str, version: str) -> Installed:
         text = text.replace(old.encode(), module.encode())
     folder = cache_folder() / "clients" / f"{name}-{version}-{hashlib.sha256(text + shared).hexdigest()[:12]}"
     if not folder.is_dir():
-        go = _go_command(f"builds the driver of {name}")
+        go = _go_command(f"is needed to build the driver of {name}")
         work = folder.with_suffix(".new")
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True, mode=0o700)

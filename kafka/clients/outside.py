@@ -1,7 +1,7 @@
-"""Questions to the brokers of a user's cluster, judged by the model's functions.
+"""Requests to the brokers of a user's cluster, whose answers are compared with the model's.
 
-They are about a topic made for them, with a prefix, and removed at the end. No broker is stopped: the leader is moved
-by a reassignment among the same replicas and a preferred election.
+They concern a topic that is created for this purpose, with a prefix, and deleted at the end. No broker is stopped: to
+move the leader, the replicas are reordered by a reassignment, followed by a preferred election.
 """
 
 import datetime as dt
@@ -23,13 +23,13 @@ CREATE, DELETE, ELECT, REASSIGN = 19, 20, 43, 45
 VERSIONS = {CREATE: 5, DELETE: 4, ELECT: 2, REASSIGN: 0, wire.METADATA: 12, wire.PRODUCE: 9}
 FETCH_BY_NAME, FETCH_WITH_HINTS, PRODUCE_WITH_HINTS = 12, 16, 10
 SECONDS = 10.0
-"""Seconds for an answer, and for the cluster to execute a request."""
+"""Seconds to wait for an answer, and for the cluster to perform a change."""
 LOOPBACK = ("127.", "::1")
 REPLICAS, RECORDS = 3, 2
 
 
 class Said(NamedTuple):
-    """The judged part of an answer: an error, and two numbers, which `means` of the question explains."""
+    """The compared part of an answer: an error and two numbers, which the question's `means` explains."""
 
     error: int
     first: int = NOBODY
@@ -41,57 +41,58 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """A question to a broker for a rule, and the answer."""
+    """A request to a broker that tests a rule, with the answer and the expected one."""
 
     rule: str
     text: str
     expected: Said
     answer: Said
     leads: bool = True
-    """Whether the broker leads the partition."""
+    """Whether the broker is the partition's leader."""
 
 
 RULES = {
-    "epochs-end-where-they-do": "OffsetForLeaderEpoch gives the newest epoch up to that one, and its end (KIP-101)",
-    "unknown-epochs-have-no-end": "an epoch after the leader's has no end: -1 and -1 (KIP-320)",
-    "only-leaders-answer": "a broker that does not lead says NOT_LEADER_OR_FOLLOWER to OffsetForLeaderEpoch (KIP-320)",
-    "epochs-are-compared": "another leader epoch is answered by FENCED or UNKNOWN_LEADER_EPOCH (KIP-320)",
-    "divergence-is-reported": "a fetch whose last fetched epoch ends earlier gets that epoch and end (KIP-595)",
-    "out-of-range-is-an-error": "a fetch outside of the log is answered by OFFSET_OUT_OF_RANGE",
-    "errors-carry-hints": "FENCED_LEADER_EPOCH and NOT_LEADER_OR_FOLLOWER name the leader and its epoch (KIP-951)",
-    "followers-name-no-replica": "only the leader names a replica to read from (KIP-392, KAFKA-13778)",
-    "every-answer-names-the-replica": "incremental answers of a session name the preferred replica too (KIP-392)",
+    "epochs-end-where-they-do": "OffsetForLeaderEpoch gives the latest epoch up to this one and its end (KIP-101)",
+    "unknown-epochs-have-no-end": "for epochs newer than the leader's, OffsetForLeaderEpoch gives -1, -1 (KIP-320)",
+    "only-leaders-answer": "other brokers answer OffsetForLeaderEpoch with NOT_LEADER_OR_FOLLOWER (KIP-320)",
+    "epochs-are-compared": "a wrong leader epoch gets FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH (KIP-320)",
+    "divergence-is-reported": "a fetch beyond the end of its last fetched epoch gets that end (KIP-595)",
+    "out-of-range-is-an-error": "a fetch outside the log gets OFFSET_OUT_OF_RANGE",
+    "errors-carry-hints": "FENCED_LEADER_EPOCH and NOT_LEADER_OR_FOLLOWER come with the leader and epoch (KIP-951)",
+    "followers-name-no-replica": "only the leader names a preferred replica (KIP-392, KAFKA-13778)",
+    "every-answer-names-the-replica": "incremental fetch answers also name the preferred replica (KIP-392)",
 }
 Mistake = tuple[str, "Callable[[Question, Said], Said]"]
 MISTAKES: dict[str, Mistake] = {
-    "a broker that does not lead answers (redpanda#5435)": ("only-leaders-answer", lambda _, end: end),
-    "unknown epochs end at the log end (redpanda#11864)": ("unknown-epochs-have-no-end", lambda _, end: end),
-    "old epochs end at the log end (redpanda#12063)": (
+    "a broker that is not the leader answers (redpanda#5435)": ("only-leaders-answer", lambda _, end: end),
+    "unknown epochs end at the log end offset (redpanda#11864)": ("unknown-epochs-have-no-end", lambda _, end: end),
+    "old epochs end at the log end offset (redpanda#12063)": (
         "epochs-end-where-they-do",
         lambda item, end: item.answer._replace(second=end.second),
     ),
-    "ends are those of an older snapshot (AutoMQ#2863)": (
+    "end offsets come from an older snapshot (AutoMQ#2863)": (
         "epochs-end-where-they-do",
         lambda item, end: item.answer._replace(second=min(item.answer.second, end.second - RECORDS)),
     ),
     "the last fetched epoch is ignored (redpanda#17674)": ("divergence-is-reported", lambda *_: Said(wire.NONE)),
     "leader epochs are ignored": ("epochs-are-compared", lambda *_: Said(wire.NONE)),
-    "offsets beyond the log wait": ("out-of-range-is-an-error", lambda *_: Said(wire.NONE)),
-    "hints are left out": ("errors-carry-hints", lambda item, _: Said(item.answer.error)),
-    "incremental answers leave the replica out (redpanda#11767)": (
+    "fetches beyond the log end wait": ("out-of-range-is-an-error", lambda *_: Said(wire.NONE)),
+    "leader hints are missing": ("errors-carry-hints", lambda item, _: Said(item.answer.error)),
+    "incremental answers omit the preferred replica (redpanda#11767)": (
         "every-answer-names-the-replica",
         lambda *_: Said(wire.NONE),
     ),
-    "a follower names a replica (KAFKA-13778)": (
+    "a follower names a preferred replica (KAFKA-13778)": (
         "followers-name-no-replica",
         lambda item, _: item.answer._replace(first=0),
     ),
 }
-"""Mistakes of brokers, each with the rule that must notice it, and its effect on an answer, given the last one."""
+"""Mistakes of brokers: each with the rule that must detect it, and a function from a correct answer to the wrong one.
+"""
 
 
 def addresses(servers: str) -> list[tuple[str, int]]:
-    """Return the hosts and ports of HOST:PORT, or of a comma-separated list."""
+    """Return the hosts and ports in a comma-separated list of HOST:PORT."""
     found = []
     for text in servers.split(","):
         host, _, port = text.strip().rpartition(":")
@@ -102,7 +103,7 @@ def addresses(servers: str) -> list[tuple[str, int]]:
 
 
 class Brokers:
-    """A cluster under test, and our topic in it."""
+    """A cluster under test and our topic on it."""
 
     def __init__(self, servers: str, *, anywhere: bool) -> None:
         self.anywhere, self.number = anywhere, 0
@@ -116,20 +117,19 @@ class Brokers:
         self.offered = {int(item.api_key): int(item.max_version) for item in offered.api_keys}
 
     def _allowed(self, host: str, port: int) -> tuple[str, int]:
-        """Return an address if it is local or any host is allowed."""
         try:
             found = {str(item[4][0]) for item in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)}
         except OSError as error:
-            raise UsageError(f"{host}:{port} cannot be found ({error}).") from error
+            raise UsageError(f"{host}:{port} cannot be resolved ({error}).") from error
         if not self.anywhere and not all(address.startswith(LOOPBACK) for address in found):
             raise UsageError(
-                f"{host}:{port} is not on this machine. A topic is created, written to and removed "
-                "there: pass `anywhere=True` if you allow this."
+                f"{host}:{port} is not on this machine, and the test would create a topic there, write to it and "
+                "delete it: if you allow this, pass `anywhere=True`."
             )
         return host, port
 
     def call(self, at: tuple[str, int], api: int, version: int, values: dict[str, Any]) -> Any:
-        """Call a broker on a separate connection; return the answer."""
+        """Send a request to a broker on a new connection; return the answer."""
         self.number += 1
         try:
             with socket.create_connection(at, SECONDS) as link, link.makefile("rb") as answers:
@@ -139,20 +139,20 @@ class Brokers:
         except OSError as error:
             raise UsageError(f"the broker at {at[0]}:{at[1]} does not answer ({error}).") from error
         if not size or len(frame) < size:
-            raise UsageError(f"the broker at {at[0]}:{at[1]} ended the connection at request {api}, version {version}.")
+            raise UsageError(f"the broker at {at[0]}:{at[1]} closed the connection at request {api} version {version}.")
         return wire.read_answer(frame, api, version)
 
     def metadata(self, topics: list[dict[str, Any]]) -> Any:
-        """Return metadata for some topics, or for none."""
+        """Return metadata for these topics, which may be none."""
         body = {"topics": topics, "allow_auto_topic_creation": False, "include_topic_authorized_operations": False}
         return self.call(self.seeds[0], wire.METADATA, VERSIONS[wire.METADATA], body)
 
     def administer(self, api: int, values: dict[str, Any]) -> Any:
-        """Have any broker forward an administrative request to the controller."""
+        """Send an administrative request to some broker, which forwards it to the controller."""
         return self.call(self.seeds[0], api, VERSIONS[api], {"timeout": dt.timedelta(seconds=SECONDS), **values})
 
     def partition(self, after: int = NOBODY) -> Any:
-        """Return the partition and the topic's id, once it has a leader in a later epoch."""
+        """Return the partition and its topic id once it has a leader in an epoch later than `after`."""
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             told = self.metadata([{"name": self.topic, "topic_id": None}]).topics[0]
@@ -161,10 +161,10 @@ class Brokers:
                 self.identity = told.topic_id
                 return found
             time.sleep(0.1)
-        raise UsageError(f"topic {self.topic} got no leader within {SECONDS:g} s.")
+        raise UsageError(f"topic {self.topic} did not get a leader within {SECONDS:g} s.")
 
     def create(self) -> None:
-        """Make the topic."""
+        """Create the topic."""
         replicas = min(REPLICAS, len(self.where))
         row = {"name": self.topic, "num_partitions": 1, "replication_factor": replicas, "assignments": []}
         told = self.administer(CREATE, {"topics": [{**row, "configs": []}], "validate_only": False}).topics[0]
@@ -172,7 +172,7 @@ class Brokers:
             raise UsageError(f"topic {self.topic} cannot be created: {told.error_message or told.error_code!r}.")
 
     def remove(self) -> str:
-        """Remove the topic; return why it still exists, or an empty string."""
+        """Delete the topic; return why it still exists, or an empty string."""
         try:
             told = self.administer(DELETE, {"topic_names": [self.topic]}).responses[0]
         except UsageError as error:
@@ -180,7 +180,7 @@ class Brokers:
         return f"error {int(told.error_code)}" if told.error_code else ""
 
     def move(self, found: Any) -> None:
-        """Make the next replica the leader, by reordering the same replicas."""
+        """Make the next replica the leader."""
         order = [*found.replica_nodes[1:], found.replica_nodes[0]]
         rows = [{"name": self.topic, "partitions": [{"partition_index": 0, "replicas": order}]}]
         self.administer(REASSIGN, {"topics": rows})
@@ -189,28 +189,28 @@ class Brokers:
         self.administer(ELECT, {"election_type": 0, "topic_partitions": named})
 
     def write(self, leader: int) -> None:
-        """Write records once the leader knows that it leads."""
+        """Write records, after waiting until the broker knows that it is the leader."""
         end, written = time.monotonic() + SECONDS, 0
         while written < RECORDS:
             written += not self.produce(leader).responses[0].partition_responses[0].error_code
             if time.monotonic() > end:
-                raise UsageError(f"broker {leader} took no record within {SECONDS:g} s.")
+                raise UsageError(f"broker {leader} accepted no record within {SECONDS:g} s.")
 
     def produce(self, broker: int, version: int = VERSIONS[wire.PRODUCE]) -> Any:
-        """Write a record; return the answer."""
+        """Write a record; return the broker's answer for the partition."""
         rows = [{"index": 0, "records": wire.batch(0, NOBODY, "fencepost")}]
         body = {"acks": -1, "timeout": dt.timedelta(seconds=SECONDS), "transactional_id": None}
         body["topic_data"] = [{"name": self.topic, "partition_data": rows}]
         return self.call(self.where[broker], wire.PRODUCE, version, body)
 
     def fetch(self, broker: int, offset: int, epoch: int, fetched: int = NOBODY, **more: Any) -> Any:
-        """Return a broker's answer to a fetch, for the partition."""
+        """Return a broker's answer to a fetch for the partition."""
         return self.fetch_all(broker, offset, epoch, fetched, **more).responses[0].partitions[0]
 
     def fetch_all(
         self, broker: int, offset: int, epoch: int, fetched: int = NOBODY, version: int = FETCH_BY_NAME, **more: Any
     ) -> Any:
-        """Return a broker's answer to a fetch."""
+        """Return a broker's whole answer to a fetch."""
         row: dict[str, Any] = {"partition": 0, "current_leader_epoch": epoch, "fetch_offset": offset}
         row |= {
             "last_fetched_epoch": fetched,
@@ -223,7 +223,7 @@ class Brokers:
         return self.call(self.where[broker], wire.FETCH, version, {**body, "topics": topics, **more})
 
     def end_of(self, broker: int, epoch: int, asked: int) -> Said:
-        """Return a broker's answer about where an epoch ends."""
+        """Return a broker's answer to a request for the end offset of an epoch."""
         row = {"partition": 0, "current_leader_epoch": epoch, "leader_epoch": asked}
         body = {"replica_id": -1, "topics": [{"topic": self.topic, "partitions": [row]}]}
         found = self.call(self.where[broker], wire.OFFSET_FOR_LEADER_EPOCH, 4, body).topics[0].partitions[0]
@@ -231,7 +231,7 @@ class Brokers:
 
 
 def questions(cluster: Brokers) -> Iterator[Question]:
-    """Yield questions to the leader and the other replicas, with the model's answers for the leader's log."""
+    """Yield requests to the leader and the other replicas, with the model's answers for the leader's log."""
     found = cluster.partition()
     for _ in range(2 if len(found.replica_nodes) > 1 else 0):
         cluster.write(found.leader_id)
@@ -246,22 +246,25 @@ def questions(cluster: Brokers) -> Iterator[Question]:
         log.log += wire.records(cluster.fetch(leader, log.end, epoch).records)
         log.end = len(log.log)
         if time.monotonic() > until:
-            raise UsageError(f"broker {leader} gave {log.end} records within {SECONDS:g} s, but more were written.")
+            raise UsageError(f"broker {leader} returned only {log.end} records within {SECONDS:g} s.")
     for asked in range(epoch + 1):
         expected = Said(wire.NONE, end_offset_epoch(log, epoch, asked), start_above(log, asked))
-        text = f"where epoch {asked} ends, in epoch {epoch}"
+        text = f"end of epoch {asked}, requested with leader epoch {epoch}"
         yield Question("epochs-end-where-they-do", text, expected, cluster.end_of(leader, epoch, asked))
     answer = cluster.end_of(leader, epoch, epoch + 1)
-    yield Question("unknown-epochs-have-no-end", f"where epoch {epoch + 1} ends", Said(wire.NONE), answer)
+    yield Question("unknown-epochs-have-no-end", f"end of epoch {epoch + 1}", Said(wire.NONE), answer)
     for other in others:
         answer = cluster.end_of(other, epoch, epoch)
         expected = Said(wire.NOT_LEADER)
         yield Question(
-            "only-leaders-answer", f"broker {other}, where epoch {epoch} ends", expected, answer, leads=False
+            "only-leaders-answer", f"end of epoch {epoch}, requested from broker {other}", expected, answer, leads=False
         )
     for asked, error in [(epoch - 1, wire.FENCED_EPOCH)] * (epoch > 0) + [(epoch + 1, wire.UNKNOWN_EPOCH)]:
         yield Question(
-            "epochs-are-compared", f"an end in epoch {asked}", Said(error), cluster.end_of(leader, asked, epoch)
+            "epochs-are-compared",
+            f"an end offset in epoch {asked}",
+            Said(error),
+            cluster.end_of(leader, asked, epoch),
         )
         told = cluster.fetch(leader, 0, asked)
         yield Question("epochs-are-compared", f"a fetch in epoch {asked}", Said(error), Said(int(told.error_code)))
@@ -275,17 +278,17 @@ def _fetches(cluster: Brokers, leader: int, epoch: int, others: list[int], log: 
             answer = Said(int(told.error_code), told.diverging_epoch.epoch, told.diverging_epoch.end_offset)
             is_other = departs(log, epoch, offset, asked)
             end = Said(wire.NONE, end_offset_epoch(log, epoch, asked), start_above(log, asked))
-            text = f"a fetch at {offset} after epoch {asked}"
+            text = f"a fetch at offset {offset} with last fetched epoch {asked}"
             yield Question("divergence-is-reported", text, end if is_other else Said(wire.NONE), answer)
     for offset in (-5, log.end + 1):
         told = cluster.fetch(leader, offset, epoch)
-        text, expected = f"a fetch at {offset} of {log.end}", Said(wire.OUT_OF_RANGE)
+        text, expected = f"a fetch at offset {offset}, the log end offset being {log.end}", Said(wire.OUT_OF_RANGE)
         yield Question("out-of-range-is-an-error", text, expected, Said(int(told.error_code)))
     for rack in cluster.racks:
         for other in others:
             told = cluster.fetch(other, 0, epoch, rack_id=rack)
             answer = Said(int(told.error_code), told.preferred_read_replica)
-            text = f"a fetch of broker {other}, which follows, from rack {rack}"
+            text = f"a fetch from follower {other} by a consumer in rack {rack}"
             yield Question("followers-name-no-replica", text, Said(wire.NONE), answer, leads=False)
         whole = cluster.fetch_all(leader, 0, epoch, rack_id=rack, session_epoch=0)
         named = whole.responses[0].partitions[0].preferred_read_replica
@@ -293,65 +296,65 @@ def _fetches(cluster: Brokers, leader: int, epoch: int, others: list[int], log: 
             more = {"session_id": whole.session_id, "session_epoch": 1, "topics": [], "rack_id": rack}
             told = cluster.fetch_all(leader, 0, epoch, **more).responses
             answer = Said(wire.NONE, told[0].partitions[0].preferred_read_replica if told else NOBODY)
-            text = f"a fetch of the leader in session, from rack {rack}"
+            text = f"a fetch from the leader in a fetch session, by a consumer in rack {rack}"
             yield Question("every-answer-names-the-replica", text, Said(wire.NONE, named), answer)
     if cluster.offered.get(wire.FETCH, 0) >= FETCH_WITH_HINTS and epoch > 0:
         told = cluster.fetch(leader, 0, epoch - 1, version=FETCH_WITH_HINTS)
         hint = told.current_leader
         answer = Said(int(told.error_code), hint.leader_id, hint.leader_epoch)
-        text, expected = f"a fetch in epoch {epoch - 1}", Said(wire.FENCED_EPOCH, leader, epoch)
+        text, expected = f"a fetch with leader epoch {epoch - 1}", Said(wire.FENCED_EPOCH, leader, epoch)
         yield Question("errors-carry-hints", text, expected, answer)
     if cluster.offered.get(wire.PRODUCE, 0) >= PRODUCE_WITH_HINTS:
         for other in others:
             told = cluster.produce(other, PRODUCE_WITH_HINTS).responses[0].partition_responses[0]
             answer = Said(int(told.error_code), told.current_leader.leader_id, told.current_leader.leader_epoch)
             expected = Said(wire.NOT_LEADER, leader, epoch)
-            yield Question("errors-carry-hints", f"a record for broker {other}", expected, answer, leads=False)
+            yield Question("errors-carry-hints", f"a record sent to broker {other}", expected, answer, leads=False)
 
 
 @dataclass
 class BrokersReport:
-    """Report on brokers: each question with its answer, and the planted mistakes that were noticed."""
+    """Report on brokers: all requests with their answers, and the planted mistakes that were detected."""
 
     servers: str
     questions: list[Question] = field(default_factory=list)
     topic: str = ""
     left: str = ""
-    """Why the topic could not be removed, if so."""
+    """Why the topic could not be deleted; empty if it was."""
 
     @property
     def title(self) -> str:
-        """The brokers, as given."""
+        """The brokers' addresses as given."""
         return self.servers
 
     @property
     def broken(self) -> list[Question]:
-        """The questions whose answer differs from the model's."""
+        """The requests whose answers differ from the model's."""
         return [item for item in self.questions if item.answer != item.expected]
 
     @property
     def verdict(self) -> str:
-        """Whether all answers are those of the model."""
+        """`conforms` if all answers equal the model's, otherwise `differs`."""
         return "differs" if self.broken else "conforms"
 
     def seen(self, mistake: str) -> bool | None:
-        """Return whether these answers reveal a planted mistake; None if no question is about it."""
+        """Return whether the answers would reveal a planted mistake; None if no request tests its rule."""
         rule, change = MISTAKES[mistake]
         ends = [item.answer for item in self.questions if item.rule == "epochs-end-where-they-do"]
         tried = [replace(item, answer=change(item, ends[-1])) for item in self.questions if item.rule == rule]
         return any(item.answer != item.expected for item in tried) if tried else None
 
     def summary(self) -> Iterator[str]:
-        """Yield the differing answers, each rule with its questions, and which planted mistakes are noticed."""
+        """Yield the differing answers, the number of requests per rule, and which planted mistakes were detected."""
         for item in self.broken:
-            yield f"{item.rule}: {item.text}: {item.answer}, and {item.expected} is expected ({RULES[item.rule]})"
+            yield (f"{item.rule}: {item.text}: got {item.answer}, expected {item.expected} ({RULES[item.rule]})")
         for rule in RULES:
             asked = [item for item in self.questions if item.rule == rule]
             wrong = sum(item.answer != item.expected for item in asked)
-            yield f"  {rule:<30} " + (f"{wrong} wrong of {len(asked)}" if asked else "not asked of these brokers")
+            yield f"  {rule:<30} " + (f"{wrong} wrong of {len(asked)}" if asked else "not tested on these brokers")
         tried = [seen for mistake in MISTAKES if (seen := self.seen(mistake)) is not None]
-        yield f"{sum(tried)} of {len(tried)} planted mistakes are noticed in these answers"
-        yield f"topic {self.topic} was made and " + (f"is still there: {self.left}" if self.left else "removed")
+        yield f"{sum(tried)} of {len(tried)} planted mistakes would be detected by these requests"
+        yield f"topic {self.topic} was created and " + (f"still exists: {self.left}" if self.left else "deleted")
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON."""
@@ -365,12 +368,12 @@ class BrokersReport:
 
 
 def is_here(servers: str) -> bool:
-    """Return whether all given addresses look local."""
+    """Return whether all these addresses look local."""
     return all(host == "localhost" or host.startswith(LOOPBACK) for host, _ in addresses(servers))
 
 
 def conform_brokers(servers: str, note: Callable[[str], None], *, anywhere: bool = False) -> BrokersReport:
-    """Question the brokers of a cluster, about a topic that is always removed at the end."""
+    """Send all requests to the brokers of a cluster. Their topic is always deleted at the end."""
     wire.kio()
     cluster = Brokers(servers, anywhere=anywhere)
     note(f"{len(cluster.where)} brokers; topic {cluster.topic}")
@@ -381,5 +384,5 @@ def conform_brokers(servers: str, note: Callable[[str], None], *, anywhere: bool
     finally:
         report.left = cluster.remove()
         if report.left:
-            note(f"topic {cluster.topic} is still there: {report.left}")
+            note(f"topic {cluster.topic} still exists: {report.left}")
     return report

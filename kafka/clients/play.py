@@ -1,7 +1,7 @@
-"""One history played with one client: the history decides when the cluster moves and when requests are answered.
+"""A play of one history with one client: the history decides when the cluster moves and when requests are answered.
 
-The client acts freely. A request that the history does not wait for is answered at once, from the broker's knowledge;
-an expected request that does not arrive in time is skipped. The resulting history is judged.
+The client acts freely. Requests that the history does not wait for are answered at once from the broker's state; if an
+expected request does not arrive in time, its step is skipped. The resulting history is judged.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ LATE = "the client did not start in time"
 SLOW = 0.2
 """The seconds that a slow broker takes to answer."""
 MOST_REQUESTS = 300
-"""Requests after which an unrecovered client is given up."""
+"""If a client has not recovered after this many requests, the play ends."""
 WARM = 2
-"""The records that exist, and are read or written, before the history begins."""
+"""The number of records that exist, and are read or written, before the history starts."""
 
 
 @dataclass(frozen=True)
 class Times:
-    """The client's backoff in seconds, and the limits for a request, for its start, and for its recovery."""
+    """The client's backoff in seconds, and the time limits for a request, for its start and for its recovery."""
 
     backoff: float = 0.03
     grace: float = 0.09
@@ -38,11 +38,11 @@ class Times:
 
 
 Session = OwnClient | ClientSession
-"""A producing or consuming client: our own, or one in a driver."""
+"""A running client: our own, or one in a driver."""
 
 
 class Player:
-    """A history being played."""
+    """The state of a play."""
 
     def __init__(self, history: History, session: Session, times: Times) -> None:
         self.history, self.session, self.times = history, session, times
@@ -54,7 +54,7 @@ class Player:
         self.play.resets = history.has("client_resets")
         self.play.is_idempotent = history.has("client_is_idempotent")
         self.done_with = asyncio.Event()
-        """Whether the client has committed, or reports that it cannot."""
+        """Whether the client has committed, or has reported that it cannot."""
         self.began = time.monotonic()
         self.servers: dict[int, asyncio.Server] = {}
         self.connections: set[Connection] = set()
@@ -62,11 +62,11 @@ class Player:
         self.polling: set[Request] = set()
         self.held: dict[bool, Request | None] = {True: None, False: None}
         self.outstanding: dict[str, int] = {}
-        """The values that the client must write or read, each with its partition."""
+        """The values that the client must write or read, with their partitions."""
         self.reported: set[int] = set()
         self.done = asyncio.Event()
         self.settled = 0
-        """One more than the number of requests since the cluster settled."""
+        """The number of requests since the cluster settled, plus one."""
 
     def now(self) -> float:
         """Return the seconds since the beginning."""
@@ -81,7 +81,7 @@ class Player:
                 self.done.set()
 
     async def run(self) -> Play:
-        """Play the history."""
+        """Play the history and return its events."""
         try:
             for broker in range(self.world.c.brokers):
                 await self._open(broker)
@@ -120,7 +120,7 @@ class Player:
             connection.close()
 
     async def _begin(self) -> None:
-        """Start the client and let it run freely; its next request waits for the history."""
+        """Start the client and let it run freely until its next request, which waits for the history."""
         self.command = command = {
             "role": self.play.role,
             "bootstrap": [f"127.0.0.1:{port}" for port in self.world.ports.values()],
@@ -155,7 +155,7 @@ class Player:
                 self.session.produce(place, value)
 
     def _wait_for(self, partition: int, value: str) -> None:
-        """Record what the client must write, read, or find out."""
+        """Add a value that the client must write, read or find out."""
         self.done.clear()
         self.outstanding[value] = partition
         self.note(Event("written", self.now(), partition=partition, value=value))
@@ -163,7 +163,7 @@ class Player:
     def _hear(self, told: dict[str, Any]) -> None:
         if told["event"] in ("died", "broken"):
             is_dead = told["event"] == "died"
-            self.play.broken = told["error"] if is_dead else f"the client was not made: {told['error']}"
+            self.play.broken = told["error"] if is_dead else f"the client was not created: {told['error']}"
             if is_dead:
                 self.note(Event("died", self.now(), error=told["error"]))
             self.done.set()
@@ -187,9 +187,7 @@ class Player:
             self.done.set()
 
     def _has_lost(self, partition: int) -> bool:
-        """Return whether the client has read a record of the partition (or of any) that is missing from the leader's
-        log.
-        """
+        """Return whether the leader's log lacks a record that the client has read, of this partition or of any."""
         return any(
             self.world.is_lost(item.partition, item.topic, item.offset, item.epoch)
             for item in self.play.events
@@ -198,7 +196,7 @@ class Player:
         )
 
     def arrived(self, request: Request) -> None:
-        """Receive a request: the history waits for it, or it is answered now."""
+        """Answer a request now, unless the history waits for it."""
         if request.message.api == wire.OFFSET_FOR_LEADER_EPOCH:
             request.build()
             asyncio.get_running_loop().call_later(SLOW * (request.broker in self.world.slow), request.send)
@@ -211,7 +209,6 @@ class Player:
             request.send()
 
     def _is_idle(self, request: Request) -> bool:
-        """Return whether it is a fetch without records to return."""
         if request.message.api != wire.FETCH:
             return False
         request.build()
@@ -225,7 +222,7 @@ class Player:
             request.send()
 
     async def _wanted(self, *, is_data: bool) -> Request | None:
-        """Wait for a request for data or for metadata; return None if it does not arrive in time."""
+        """Wait for a request for data or for metadata; return None if none arrives in time."""
         if is_data and self.polling:
             return self.polling.pop()
         self.waiting = (is_data, asyncio.get_running_loop().create_future())
@@ -262,7 +259,7 @@ class Player:
                 request.build()
 
     async def _apply(self, move: Move) -> None:
-        """Make the application do something, after releasing answers that would delay it."""
+        """Make the application act, after releasing answers that would block it."""
         if move.name.startswith(("client_commits", "client_restarts", "client_asks")):
             self._release(is_data=True)
             self._release(is_data=False)
@@ -325,7 +322,7 @@ class Player:
             self.note(Event("lost", self.now(), partition=partition, offset=offset))
 
     async def _settle(self) -> None:
-        """Bring the cluster to its final state, and let the client recover."""
+        """Give the cluster its final state, and wait for the client to recover."""
         self._release(is_data=True)
         self._release(is_data=False)
         if self.play.broken:
@@ -344,6 +341,6 @@ class Player:
             await asyncio.wait_for(self.done.wait(), self.times.recover)
 
     def _is_there(self, value: str, partition: int) -> bool:
-        """Return whether a record is in the leader's log: truncated records need not be read."""
+        """Return whether a record is in the leader's log; if it was truncated, it need not be read."""
         log = self.world.logs[self.world.place(partition)][self.world.starts.get(partition, 0) :]
         return any(item.value == value for item in log)

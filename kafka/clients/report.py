@@ -1,4 +1,4 @@
-"""Histories played with one client, several at once; the result as data, and failures as files."""
+"""Plays of many histories with one client, several at a time; results as JSON, and failures as files."""
 
 import asyncio
 import logging
@@ -36,16 +36,16 @@ from fencepost.kafka.formatting import count_histories, many
 from fencepost.model.language.errors import UsageError
 
 AT_ONCE = 24
-"""Histories played at the same time: each mostly waits."""
+"""Number of histories played at the same time; they spend most of their time waiting."""
 ALONE = 4
-"""The number of single-history processes that run at the same time."""
+"""Maximum number of processes with a single history that run at the same time."""
 AGAIN = 3
-"""Plays of a history in which a rule was broken: a deviation counts if it recurs every time."""
+"""Number of replays of a history in which a rule was violated; a violation counts if it recurs in each."""
 
 
 @dataclass
 class Failure:
-    """A history in which a rule was broken: the play, the verdict, and how many later plays broke it again."""
+    """A history in which a rule was violated: the play, the verdict, and how many replays violated it again."""
 
     history: History
     play: Play
@@ -55,30 +55,30 @@ class Failure:
 
     @property
     def is_steady(self) -> bool:
-        """Whether it recurred every time."""
+        """Whether the violation recurred in every replay."""
         return 0 < self.plays == self.again
 
 
 @dataclass
 class ClientOutcome:
-    """Outcome of one client's histories."""
+    """The outcome of one client's histories."""
 
     client: Installed
     histories: int = 0
     counted: int = 0
-    """Number of histories in which at least one rule could have been broken."""
+    """Number of histories in which the client had at least one opportunity to violate a rule."""
     exercised: Counter[str] = field(default_factory=Counter)
     broken: Counter[str] = field(default_factory=Counter)
-    """For each rule, how many histories broke it."""
+    """The number of histories that violated each rule."""
     failures: dict[str, list[Failure]] = field(default_factory=dict)
     exercised_in: Counter[str] = field(default_factory=Counter)
-    """For each rule, in how many histories it could have been broken."""
+    """The number of histories with an opportunity to violate each rule."""
     undone: Counter[str] = field(default_factory=Counter)
-    """Histories that could not be played to their end, by reason."""
+    """The number of histories that could not be played to their end, by reason."""
     begun_again: Counter[str] = field(default_factory=Counter)
-    """Histories that were played a second time because they did not finish the first time, by reason."""
+    """The number of histories that had to be played a second time, by reason."""
     deaths: int = 0
-    """Number of deaths of a process with several clients."""
+    """How often a process with several clients crashed."""
     names: list[str] = field(default_factory=list)
     wanted: int = 0
     followed: int = 0
@@ -86,7 +86,7 @@ class ClientOutcome:
     complete: bool = True
 
     def add(self, history: History, play: Play) -> None:
-        """Add a play."""
+        """Judge a play and add it."""
         self.histories += 1
         self.names.append(history.name)
         self.wanted += play.wanted
@@ -105,7 +105,7 @@ class ClientOutcome:
             self.failures.setdefault(verdict.rule, []).append(Failure(history, play, verdict))
 
     def row(self, rule: str) -> dict[str, Any]:
-        """Return the outcome of a rule, as data."""
+        """Return the outcome for a rule, as JSON."""
         tried = [found for found in self.failures.get(rule, []) if found.plays]
         return {
             "rule": rule,
@@ -117,23 +117,23 @@ class ClientOutcome:
         }
 
     def story(self, rule: str) -> tuple[Failure, Telling]:
-        """Return a failure of a broken rule, preferably one that recurs, and its story."""
+        """Return a failure of a violated rule, preferably one that recurs, and its story."""
         shown = max(self.failures[rule], key=lambda item: item.is_steady)
         return shown, as_story(shown.play, shown.verdict)
 
     def again(self, rule: str) -> str:
-        """Return, in words, how often a rule's failures recurred."""
+        """Return a text that says how often a rule's violations recurred."""
         row = self.row(rule)
         tried, steady = row["played_again"], row["steady"]
         if not tried:
-            return "not played again"
+            return "not replayed"
         if steady == tried:
-            return f"each time in {AGAIN} plays more"
-        return f"flaky: of {tried} played {AGAIN} times more, {steady} show it each time"
+            return f"recurred in each of {AGAIN} replays"
+        return f"flaky: {steady} of {tried} histories recurred in each of {AGAIN} replays"
 
     @property
     def verdict(self) -> str:
-        """The verdict: differs if a deviation recurs in each play of its history, undetermined if only sometimes."""
+        """`differs` if a violation recurs in every replay, `undetermined` if it only recurs sometimes."""
         if any(found.is_steady for items in self.failures.values() for found in items):
             return "differs"
         is_whole = self.complete and self.counted and not self.undone and not self.deaths
@@ -141,10 +141,10 @@ class ClientOutcome:
 
 
 class Pool:
-    """Clients of one kind: one process for all, or our own client in this process.
+    """A pool of clients of one kind, all in one process: a driver's, or this one for our own client.
 
-    A process that dies takes all its clients along. A new one replaces it, and each interrupted history is played again
-    in a separate process, so that a fatal one does not keep the others from being judged.
+    If the process crashes, all of its clients are lost. It is replaced, and each interrupted history is played again in
+    a separate process, so that a history that crashes clients does not keep the others from being judged.
     """
 
     def __init__(self, client: Installed, times: Times) -> None:
@@ -179,7 +179,7 @@ class Pool:
         return OwnClient(self.client.name.removeprefix(OWN).removeprefix("/"))
 
     async def play(self, history: History) -> Play:
-        """Play one history when a slot is free; play it again if the client died or did not start."""
+        """Play a history as soon as there is room; play it again if the client crashed or did not start."""
         async with self.room:
             await self._start()
             play = await Player(history, self.session(), self.times).run()
@@ -193,7 +193,7 @@ class Pool:
     async def play_all(
         self, histories: Iterable[History], take: Callable[[History, Play], None], end: float | None = None
     ) -> bool:
-        """Play histories, several at once; return whether all were played before time ran out."""
+        """Play histories, several at a time; return whether all were played before time ran out."""
         waiting: Iterator[History] = iter(histories)
         is_over = False
 
@@ -217,7 +217,7 @@ async def _again(pool: Pool, found: Failure) -> None:
 
 
 async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
-    """Return a failure of the same rule with fewer moves: unneeded ones are left out, several attempts at a time."""
+    """Return a failure of the same rule with fewer moves, by leaving out moves as long as the violation remains."""
     plays = 0
     size = max(1, len(found.history.moves) // 2)
     while size and plays < most:
@@ -241,7 +241,7 @@ async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
 
 
 def shorten(client: Installed, found: Failure, times: Times | None = None, most: int = 200) -> Failure:
-    """Return a failure with as few moves as `most` plays find, played again."""
+    """Return a failure with as few moves as `most` plays can find, after replaying it."""
 
     async def work() -> Failure:
         async with Pool(client, times or Times()) as pool:
@@ -259,7 +259,7 @@ def run(
     seconds: float | None = None,
     most: int = 20,
 ) -> ClientOutcome:
-    """Play histories with a client and judge them; up to `most` failures of each rule are played again."""
+    """Play histories with a client and judge them; for each rule, replay up to `most` failures."""
     outcome = ClientOutcome(client)
 
     async def work() -> None:
@@ -276,12 +276,12 @@ def run(
 
 FORMAT = 1
 PLAYS = 10
-"""How often a named history is played; stories set this themselves."""
+"""How often a named history is played. Stories have their own number."""
 
 
 @dataclass(frozen=True)
 class ClientPlan:
-    """Histories to play, for at most `seconds` with each client: stories, walks, files, or a path cover of SMALL."""
+    """The histories to play: stories, walks, files or a path cover of SMALL, for at most `seconds` with each client."""
 
     walks: int = 0
     depth: int = DEPTH
@@ -292,7 +292,7 @@ class ClientPlan:
     output: Path | None = None
 
     def histories(self) -> Iterator[History]:
-        """Yield the histories, always the same."""
+        """Yield the histories, the same ones on every call."""
         if self.files or self.stories:
             yield from map(load, self.files)
             for name in self.stories:
@@ -304,7 +304,6 @@ class ClientPlan:
 
 
 def _named(name: str) -> list[History]:
-    """Return a story, or a history named in the tables of docs/kafka/clients.md, once per play."""
     found = by_name(name) or next((one for one in of_archive() if one.name == name), None)
     if found is not None:
         return [found] * PLAYS
@@ -313,14 +312,14 @@ def _named(name: str) -> list[History]:
 
 
 class Change(NamedTuple):
-    """The last release before a change in whether a rule is broken, between two releases."""
+    """The two releases between which a rule began or ceased to be violated."""
 
     rule: str
     before: str
     after: str
     is_broken_after: bool
     unknown: tuple[str, ...] = ()
-    """Releases between the two that could not be installed."""
+    """Releases between them that could not be installed."""
 
     def __str__(self) -> str:
         kept, broken = ("kept in", "broken in") if self.is_broken_after else ("broken in", "kept in")
@@ -330,27 +329,27 @@ class Change(NamedTuple):
 
 @dataclass
 class ClientReport:
-    """Report on a client, or why it could not be run."""
+    """The report on a client, or the reason why it could not be run."""
 
     asked: str
     outcome: ClientOutcome | None = None
     missing: str = ""
     traces: dict[str, Path] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
-    """For the last release of a range: the rules that only it keeps, and those that only the first one keeps."""
+    """For the last release of a range: the rules that either only this release or only the first one violates."""
 
     @property
     def verdict(self) -> str:
-        """Conforms, differs or undetermined."""
+        """`conforms`, `differs` or `undetermined`."""
         return self.outcome.verdict if self.outcome is not None else "undetermined"
 
     @property
     def title(self) -> str:
-        """The requested client, with its version once known."""
+        """The requested client, with its version once that is known."""
         return self.outcome.client.title if self.outcome is not None else self.asked
 
     def summary(self) -> Iterator[str]:
-        """Yield the rules that were broken, each with a story, and the rules that were kept."""
+        """Yield the violated rules, each with a story, and then the rules that were kept."""
         outcome = self.outcome
         if outcome is None:
             yield self.missing
@@ -358,14 +357,14 @@ class ClientReport:
         rate = outcome.histories / outcome.seconds if outcome.seconds else 0
         yield f"{count_histories(outcome.histories)}, {outcome.counted:,} of them judged, {rate:.0f} a second"
         if outcome.deaths:
-            yield f"the process of the client died {many(outcome.deaths, 'time')}"
+            yield f"the client's process crashed {many(outcome.deaths, 'time')}"
         for reasons, verb in ((outcome.begun_again, "restarted alone"), (outcome.undone, "not played to the end")):
             for why, times in sorted(reasons.items()):
                 yield f"{count_histories(times)} {verb}: {why}"
         yield from map(str, self.changes)
         if outcome.failures:
             rows = ((rule, outcome.broken[rule], outcome.exercised_in[rule]) for rule in NAMES if outcome.broken[rule])
-            yield f"broken: {'; '.join(f'{rule} in {times:,} of {most:,}' for rule, times, most in rows)}"
+            yield f"violated: {'; '.join(f'{rule} in {times:,} of {most:,}' for rule, times, most in rows)}"
         stories = [(rule, *outcome.story(rule)) for rule in outcome.failures]
         for rule, shown, told in sorted(stories, key=lambda item: not item[1].is_steady):
             yield f"{rule}, in {shown.history.name} ({outcome.again(rule)}):"
@@ -414,9 +413,9 @@ def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
 
 
 def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[[str], None]) -> list[ClientReport]:
-    """Play the histories with each client in turn; if a client is missing, the others still play.
+    """Play the histories with each client in turn. If one of several clients is missing, the others still play.
 
-    For a range NAME==A..B, the first and the last release are played, and their differences are bisected.
+    For a range NAME==A..B, the first and last release are played, and where they differ, releases in between too.
     """
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it names each connection that a client has closed
     ranges = [ends_of(asked) for asked in clients]
@@ -445,7 +444,6 @@ def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[
 
 
 def _steady(outcome: ClientOutcome) -> dict[str, list[History]]:
-    """Return for each rule up to AGAIN histories that always break it."""
     found = {
         rule: list({item.history.name: item.history for item in items if item.is_steady}.values())
         for rule, items in outcome.failures.items()
@@ -454,7 +452,7 @@ def _steady(outcome: ClientOutcome) -> dict[str, list[History]]:
 
 
 def _bisected(first: ClientOutcome | None, last: ClientOutcome | None, tell: Callable[[str], None]) -> Iterator[Change]:
-    """Yield for each rule that one of two releases keeps and the other always breaks the release that changed it."""
+    """Bisect, for each rule that only one of two releases always violates, which release changed this."""
     if first is None or last is None:
         return
     early, late = _steady(first), _steady(last)
@@ -464,11 +462,11 @@ def _bisected(first: ClientOutcome | None, last: ClientOutcome | None, tell: Cal
     broken: dict[str, set[str] | None] = {releases[0]: set(early), releases[-1]: set(late)} if releases else {}
 
     def breaks(release: str) -> set[str] | None:
-        """Return the differing rules that a release always breaks; None if it cannot be installed."""
+        """Return the rules that a release always violates; None if it cannot be installed."""
         if release not in broken:
             try:
                 client = install_client(release)
-                tell(f"{release} plays {count_histories(sum(map(len, differing.values())))}")
+                tell(f"playing {count_histories(sum(map(len, differing.values())))} with {release}")
                 outcome = run(client, [one for found in differing.values() for one in found])
                 broken[release] = set(_steady(outcome))
             except UsageError as error:
@@ -494,13 +492,13 @@ def _bisected(first: ClientOutcome | None, last: ClientOutcome | None, tell: Cal
 def _kept(
     client: Installed, outcome: ClientOutcome, folder: Path, tell: Callable[[str], None]
 ) -> Iterable[tuple[str, Path]]:
-    """Write one failure of each rule, shortened, as a file that replays and a page with a diagram."""
+    """Write a shortened failure of each rule to a file that can be replayed, and a page with its diagram."""
     for rule, found in outcome.failures.items():
         best = max(found, key=lambda item: (item.is_steady, item.again))
         began = time.monotonic()
         short = shorten(client, best)
         tell(
-            f"{rule}: {len(best.history.moves)} moves shortened to {len(short.history.moves)} in "
+            f"{rule}: shortened {len(best.history.moves)} moves to {len(short.history.moves)} in "
             f"{time.monotonic() - began:.0f} s"
         )
         name, why = f"{client.name.replace('/', '-')}-{client.version or 'own'}-{rule}", short.verdict.why

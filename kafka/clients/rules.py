@@ -1,6 +1,6 @@
-"""Rules by which clients are judged, each a sentence of a KIP, and the beliefs of a client that obeys them.
+"""Judges of clients: rules, most of them from KIPs, and the beliefs of a client that keeps them.
 
-A belief is a client's knowledge of a partition's leader, derived by the model's functions.
+A belief is what a client takes for a partition's leader, derived with the model's functions.
 """
 
 from collections import Counter
@@ -16,13 +16,13 @@ from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_m
 from fencepost.model.consumers.fetching import target
 
 TO_LEADERS = ("produce", "fetch", "validate", "list")
-"""Requests that go to the leader according to the client's belief."""
+"""Requests that go to the broker that the client believes to be the leader."""
 SLACK = 0.05
-"""Seconds that a client may take to pass news between its threads."""
+"""Seconds that a client may take to pass information between its threads."""
 
 
 class Belief(NamedTuple):
-    """A leader with its epoch, and the time and event of the client's learning of it."""
+    """A leader with its epoch, and when and from which event the client learned of it."""
 
     topic: int
     leader: int
@@ -33,9 +33,9 @@ class Belief(NamedTuple):
 
 @dataclass
 class Beliefs:
-    """The beliefs about one partition, in order; news to ignore; possible beliefs.
+    """A client's successive beliefs about one partition, information that it must ignore, and optional beliefs.
 
-    A belief is certain some time after the news arrived, or once the client has acted on it.
+    A belief is certain some time after the information arrived, or as soon as the client acts on it.
     """
 
     trail: list[Belief] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Beliefs:
     acted: list[tuple[float, int]] = field(default_factory=list)
 
     def hear(self, event: Event) -> None:
-        """Process news that the client has received."""
+        """Process leader information that the client has received."""
         now = self.trail[-1] if self.trail else None
         heard = Belief(event.topic, event.leader, event.epoch, event.at, event)
         is_of_other_topic = now is not None and event.kind == "hint" and event.topic != now.topic
@@ -60,7 +60,7 @@ class Beliefs:
             self.ignored.append(event)
 
     def act(self, request: Event) -> None:
-        """Process a request to a leader, which reveals the client's belief."""
+        """Process a request to a leader, which shows what the client believes."""
         for place in range(len(self.trail) - 1, 0, -1):
             item, before = self.trail[place], self.trail[place - 1]
             is_its = item.leader == request.broker and request.epoch in (NOBODY, item.epoch)
@@ -70,7 +70,7 @@ class Beliefs:
                 return
 
     def possible(self, request: Event) -> list[Belief]:
-        """Return the beliefs that a client may have when it sends a request: the previous one, and all since."""
+        """Return the possible beliefs when the client sends a request: the latest certain one and all later ones."""
         known = [place for place, item in enumerate(self.trail) if item.at <= request.since - SLACK]
         known += [place for at, place in self.acted if at <= request.since]
         found = [item for item in self.trail[max(known, default=0) :] if item.at <= request.at]
@@ -81,9 +81,9 @@ class Beliefs:
 
 
 def _is_accepted(now: Belief | None, event: Event) -> bool:
-    """Return whether news must be believed, or may be.
+    """Return whether a client must accept this information.
 
-    A client may know the leader's address even if a hint lacks the endpoint.
+    It must even if a hint lacks the leader's endpoint, since it may know the address.
     """
     if event.kind == "hint":
         return (
@@ -99,7 +99,7 @@ def _is_accepted(now: Belief | None, event: Event) -> bool:
 
 
 def beliefs_of(play: Play) -> dict[int, Beliefs]:
-    """Return the beliefs about each partition of a client that obeys the rules."""
+    """Return for each partition the beliefs of a client that keeps the rules."""
     found = {partition: Beliefs() for partition in range(play.partitions)}
     for event in play.events:
         if event.kind in ("hint", "metadata"):
@@ -110,14 +110,14 @@ def beliefs_of(play: Play) -> dict[int, Beliefs]:
 
 
 WITHOUT_ASKING = 3
-"""Requests to the same broker that may follow an error before the client asks for metadata, since they may already
-be under way."""
+"""Maximum number of requests to the same broker after an error and before the client asks for metadata: they may
+already have been under way."""
 REFUSED = (str(NOT_LEADER), str(FENCED_EPOCH))
 
 
 @dataclass(frozen=True)
 class BrokenRule:
-    """A broken rule, the event, and the reason."""
+    """A violated rule, the violating event, and the reason."""
 
     rule: str
     event: Event
@@ -125,7 +125,7 @@ class BrokenRule:
 
 
 class Judge:
-    """Judge of one play: `exercised` counts how often each rule could have been broken, `broken` has the verdicts."""
+    """The judgement of one play: `exercised` counts opportunities to violate a rule, `broken` lists violations."""
 
     def __init__(self, play: Play) -> None:
         self.play = play
@@ -143,22 +143,22 @@ class Judge:
                 look(self, partition)
 
     def count(self, rule: str, times: int = 1) -> None:
-        """Count an opportunity to break a rule."""
+        """Count opportunities to violate a rule."""
         self.exercised[rule] += times
 
     def breaks(self, rule: str, event: Event, why: str) -> None:
-        """Record that a rule was broken, only the first time in a play."""
+        """Record the first violation of a rule in the play."""
         if rule not in {item.rule for item in self.broken}:
             self.broken.append(BrokenRule(rule, event, why))
             self.exercised[rule] = max(1, self.exercised[rule])
 
     def data(self) -> Iterator[Event]:
-        """Yield the produce and fetch requests for the partition."""
+        """Yield the partition's produce and fetch requests."""
         return (item for item in self.sent if item.api in ("produce", "fetch"))
 
 
 def _brokers(judge: Judge, partition: int) -> None:
-    """Check where requests for data and for the ends of epochs go."""
+    """Check which brokers get requests for data and for the ends of epochs."""
     known = judge.beliefs[partition]
     seen: set[int] = set()
     serving = {item.leader: item.at for item in reversed(judge.events) if item.kind == "preferred"}
@@ -182,26 +182,24 @@ def _brokers(judge: Judge, partition: int) -> None:
 
 
 def _ignoring(event: Event) -> str:
-    """Return the rule that says to ignore news."""
     return "errors-name-no-leader" if event.error else f"older-{event.kind}-is-ignored"
 
 
 def _ignored(known: Beliefs, request: Event) -> list[Event]:
-    """Return the ignored news that the client had received since its last belief when it sent a request."""
     newest = known.possible(request)[0]
     return [event for event in known.ignored if newest.at < event.at <= request.since - SLACK]
 
 
 def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None:
-    """Return the rule that a request to the wrong broker breaks: it ignores the newest news, or follows older news."""
-    shown = f"{request.api} goes to broker {request.broker}, and {newest.leader} leads in epoch {newest.epoch}"
+    """Record which rule a request to the wrong broker violates: it ignored newer information or followed older."""
+    shown = f"{request.api} goes to broker {request.broker}, but {newest.leader} is the leader in epoch {newest.epoch}"
     for event in reversed([item for item in known.ignored if newest.at < item.at <= request.at]):
         if event.leader == request.broker:
             known_then = [item for item in (*known.trail, *known.optional) if item.at <= event.at]
             then = max(known_then, key=lambda item: (item.topic, item.epoch))
             why = (
-                f"{request.api} goes to broker {request.broker}, named by {event.kind} of epoch {event.epoch} "
-                f"after {then.leader} led in epoch {then.epoch}"
+                f"{request.api} goes to broker {request.broker}, which {event.kind} named with epoch {event.epoch}, "
+                f"although {then.leader} is the leader in epoch {then.epoch}"
             )
             judge.breaks(_ignoring(event), request, why)
             return
@@ -230,19 +228,23 @@ def _epochs(judge: Judge, partition: int) -> None:
             if any(event.at < request.since for event in known.ignored):
                 judge.count("epochs-never-fall")
             if NOBODY < request.epoch < newest:
-                why = f"{request.api} names epoch {request.epoch} after {newest}"
+                why = f"{request.api} uses epoch {request.epoch} after {newest}"
                 judge.breaks("epochs-never-fall", request, why)
             told = [item for item in judge.events if item.kind == "metadata" and item.leader == item.epoch == NOBODY]
             if any(item.at <= request.since - SLACK for item in told):
                 judge.count("epoch-is-not-forgotten")
                 if request.epoch == NOBODY:
-                    judge.breaks("epoch-is-not-forgotten", request, f"{request.api} names no epoch after {newest}")
+                    judge.breaks(
+                        "epoch-is-not-forgotten",
+                        request,
+                        f"{request.api} contains no epoch although the client knew epoch {newest}",
+                    )
         if request.epoch != NOBODY:
             used.append(request)
 
 
 def _errors(judge: Judge, partition: int) -> None:
-    """Check what follows an error: a request for metadata, and a retry that is not too soon."""
+    """Check what the client does after an error: it must ask for metadata, and not retry too soon."""
     known = judge.beliefs[partition]
     refused = [
         item for item in judge.events if item.kind == "answer" and item.api != "validate" and item.error in REFUSED
@@ -260,14 +262,14 @@ def _errors(judge: Judge, partition: int) -> None:
             judge.count("retry-waits-for-the-backoff")
             if retry.at - answer.at < judge.play.backoff / 2:
                 why = (
-                    f"sent again {1000 * (retry.at - answer.at):.0f} ms after the error, with a backoff of "
+                    f"retried {1000 * (retry.at - answer.at):.0f} ms after the error, although the backoff is "
                     f"{1000 * judge.play.backoff:.0f} ms"
                 )
                 judge.breaks("retry-waits-for-the-backoff", retry, why)
 
 
 def _news(judge: Judge, known: Beliefs, answer: Event) -> list[Belief]:
-    """Return the news of newer leaders that arrived after the client sent the refused request."""
+    """Return newer leaders of which the client learned after it had sent the refused request."""
     refused = [item for item in judge.data() if item.broker == answer.broker and item.at <= answer.at]
     before = known.possible(refused[-1])[:1] if refused else []
     began = refused[-1].at if refused else answer.at
@@ -279,13 +281,12 @@ def _news(judge: Judge, known: Beliefs, answer: Event) -> list[Belief]:
 
 
 def _last_values(judge: Judge, answer: Event) -> set[str]:
-    """Return the contents of the refused request."""
     sent = [item for item in judge.data() if item.broker == answer.broker and item.at <= answer.at]
     return set(sent[-1].value.split()) if sent else set()
 
 
 def _asks(judge: Judge, answer: Event, later: list[Event], is_news: bool) -> None:  # noqa: FBT001 (one of two cases)
-    """Check that the client asks for metadata after an error that brings no news."""
+    """Check that the client asks for metadata after an error that did not name a new leader."""
     asked = [item.at for item in judge.sent if item.api == "metadata" and item.at >= answer.at - SLACK]
     again = [item for item in later if item.broker == answer.broker]
     if is_news or not again:
@@ -293,12 +294,12 @@ def _asks(judge: Judge, answer: Event, later: list[Event], is_news: bool) -> Non
     judge.count("error-asks-for-metadata")
     if len(again) > WITHOUT_ASKING and (not asked or asked[0] > again[WITHOUT_ASKING].at):
         judge.breaks(
-            "error-asks-for-metadata", again[WITHOUT_ASKING], f"{len(again)} more requests, and none for metadata"
+            "error-asks-for-metadata", again[WITHOUT_ASKING], f"{len(again)} more requests but none for metadata"
         )
 
 
 def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
-    """Check that consumers fetch from the model's `target`, once they have done so or have had the time."""
+    """Check that a consumer fetches from the model's `target` after it has done so once, or has had time to."""
     s: Any = SimpleNamespace(consumer=SimpleNamespace(preferred=NOBODY, epoch=NOBODY), leader={NOBODY: NOBODY})
     since, refusal, last, asked = 0.0, None, NOBODY, NOBODY
     for event in judge.events:
@@ -307,13 +308,13 @@ def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all lo
             if refusal is not None and event.since >= refusal.at:
                 judge.count("errors-end-a-preference")
                 if event.broker == refusal.broker != target(s) and event.offset == asked:
-                    why = f"fetch goes to broker {event.broker} again, where offset {asked} is out of range"
+                    why = f"fetch goes to broker {event.broker} again, although offset {asked} is out of range there"
                     judge.breaks("errors-end-a-preference", event, why)
             elif s.consumer.preferred != NOBODY:
                 since = min(since, event.at) if event.broker == s.consumer.preferred else since
                 judge.count("preferred-replica-is-used", event.at >= since)
                 if event.at >= since and event.broker != target(s):
-                    why = f"fetch goes to broker {event.broker}, and {s.consumer.preferred} was named to read from"
+                    why = f"fetch goes to broker {event.broker}, but {s.consumer.preferred} is the preferred replica"
                     judge.breaks("preferred-replica-is-used", event, why)
         elif event.kind == "preferred" and event.leader != s.consumer.preferred:
             s.consumer.preferred, since, refusal = event.leader, event.at + SLACK, None
@@ -328,7 +329,7 @@ def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all lo
 
 
 def _validation(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
-    """Check that a position is validated before records of a new epoch are delivered."""
+    """Check that the position is validated before records of a new epoch are delivered."""
     read: Event | None = None
     if judge.play.has_old_brokers:
         return
@@ -348,36 +349,34 @@ def _validation(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all l
             ]
             is_checked = request.fetched != NOBODY or any(item.epoch == request.epoch for item in checked)
             if not is_checked and not _reported(judge, answer.at):
-                why = f"epoch {request.epoch} is read from without a question where epoch {read.epoch} ends"
+                why = f"epoch {request.epoch} is read without asking where epoch {read.epoch} ends"
                 judge.breaks("validates-before-delivering", request, why)
         read = request
 
 
 def _failed(judge: Judge, question: Event) -> bool:
-    """Return whether a question about an epoch's end was answered with an error."""
     later = (item for item in judge.events if item.kind == "answer" and item.api == "validate")
     found = next((item for item in later if item.broker == question.broker and item.at >= question.at), None)
     return found is not None and bool(found.error)
 
 
 def _reported(judge: Judge, before: float) -> bool:
-    """Return whether the client has reported a real truncation."""
     return any(item.kind == "truncated" and item.happened and item.at <= before for item in judge.events)
 
 
 def _reports(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
-    """Check that reported truncations are real. Without epochs a client may return to any log."""
+    """Check that reported truncations happened. If brokers do not support epochs, reports are not judged."""
     if judge.play.role != "consumer" or judge.play.has_old_brokers:
         return
     judge.count("reports-are-true")
     for item in judge.events:
         if item.kind == "truncated" and not item.happened:
-            why = f"a truncation is reported, and the leader's log has all that was read ({item.error})"
+            why = f"a truncation is reported, but the leader's log contains everything that was read ({item.error})"
             judge.breaks("reports-are-true", item, why)
 
 
 def _repeated(events: list[Event]) -> Iterator[Event]:
-    """Yield repeated deliveries; after a restart from the committed position those before it count as new."""
+    """Yield repeated deliveries. After a restart, records from the committed offset on may be delivered again."""
     read: dict[str, int] = {}
     committed = 0
     for event in events:
@@ -392,7 +391,7 @@ def _repeated(events: list[Event]) -> Iterator[Event]:
 
 
 def _records(judge: Judge, partition: int) -> None:
-    """Check the delivered records: all of the log, once, unless something was reported."""
+    """Check that the log was delivered completely and without repetitions, unless the client reported an error."""
     if judge.play.role != "consumer" or (partition, 0) not in judge.play.logs:
         return
     read = [item for item in judge.events if item.kind == "delivered"]
@@ -400,7 +399,7 @@ def _records(judge: Judge, partition: int) -> None:
     twice = next(_repeated(judge.events), None)
     judge.count("no-record-is-delivered-twice", 0 if judge.play.resets else len(read))
     if twice is not None and not judge.play.resets and not _reported(judge, twice.at):
-        judge.breaks("no-record-is-delivered-twice", twice, f"offset {twice.offset} was delivered before")
+        judge.breaks("no-record-is-delivered-twice", twice, f"offset {twice.offset} had already been delivered")
     known = {item.value for item in read}
     last = max((place for place, value in enumerate(log) if value in known), default=NOBODY)
     missed = [place for place, value in enumerate(log[: last + 1]) if value not in known]
@@ -414,11 +413,13 @@ def _records(judge: Judge, partition: int) -> None:
     if missed:
         after = next(item for item in read if item.value in log[missed[0] + 1 :])
         if not _reported(judge, after.at):
-            judge.breaks(rule, after, f"offset {missed[0]} of the log was never delivered, and nothing was reported")
+            judge.breaks(
+                rule, after, f"offset {missed[0]} of the log was never delivered, and the client reported no error"
+            )
 
 
 def _recovery(judge: Judge, partition: int) -> None:
-    """Check that everything to be written or read was, or that a truncation was reported."""
+    """Check that everything expected was written or read, unless a truncation was reported."""
     if judge.play.broken:
         return
     settled = next((item for item in judge.events if item.kind == "settled"), None)
@@ -447,7 +448,7 @@ def _recovery(judge: Judge, partition: int) -> None:
 
 
 def _written(judge: Judge, partition: int) -> None:
-    """Look at the log of an idempotent producer: each record once, in its order, and all that was acknowledged."""
+    """Check an idempotent producer's log: records once, in order of sending, no acknowledged one missing."""
     if not judge.play.is_idempotent or (partition, 0) not in judge.play.logs:
         return
     log = judge.play.logs[partition, 0]
@@ -457,7 +458,10 @@ def _written(judge: Judge, partition: int) -> None:
             known = sent.setdefault((request.producer, request.value), request.sequence)
             judge.count("retries-keep-their-sequence")
             if known != request.sequence:
-                why = f"{request.value} is sent with sequence {request.sequence} after {known}, by {request.producer}"
+                why = (
+                    f"{request.producer} sends {request.value} with sequence {request.sequence} after having used "
+                    f"{known}"
+                )
                 judge.breaks("retries-keep-their-sequence", request, why)
     latest = NOBODY
     for item in judge.events:
@@ -466,7 +470,7 @@ def _written(judge: Judge, partition: int) -> None:
         if item.kind == "acked":
             judge.count("acknowledged-records-are-written")
             if not places:
-                why = f"{item.value} is acknowledged, and not in the log"
+                why = f"{item.value} is acknowledged but not in the log"
                 judge.breaks("acknowledged-records-are-written", last, why)
         elif item.kind == "written" and places:
             judge.count("no-record-is-written-twice")
@@ -475,7 +479,7 @@ def _written(judge: Judge, partition: int) -> None:
                 why = f"{item.value} is at offsets {' and '.join(map(str, places))}"
                 judge.breaks("no-record-is-written-twice", last, why)
             if places[0] < latest:
-                why = f"{item.value} is at offset {places[0]}, and a record that was given earlier at {latest}"
+                why = f"{item.value} is at offset {places[0]}, but a record sent earlier is at {latest}"
                 judge.breaks("records-are-written-in-order", last, why)
             latest = max(latest, places[0])
 
@@ -484,4 +488,4 @@ LOOKS: tuple[Callable[[Judge, int], None], ...] = (
     *(_brokers, _epochs, _errors, _followers, _validation, _records, _reports, _recovery, _written),
 )
 AFTER_RESTARTS = (_records, _reports, _recovery)
-"""The rules that apply to another client of the group, which knows no leaders, replicas, or epochs."""
+"""The rules for a second consumer of the group, whose leaders, replicas and epochs are not tracked."""

@@ -1,4 +1,4 @@
-"""Clients for plays: many of one kind in a process driven by lines of JSON, or our own client and its mutants."""
+"""Clients for plays: many of one kind in a driver process, or our own client and its mutants."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_m
 from fencepost.model.language.errors import UsageError
 
 PRODUCE, FETCH, METADATA, EPOCHS, LISTS, COMMITS = 12, 16, 12, 4, 7, 7
-"""The supported versions."""
+"""The versions of each API that the own client supports."""
 MUTANTS = {
     "takes-any-hint": "older-hint-is-ignored",
     "takes-any-metadata": "older-metadata-is-ignored",
@@ -56,12 +56,12 @@ MUTANTS = {
     "asks-admin-where-nobody-is": "recovers",
     "moves-what-was-dropped": "stays-alive",
 }
-"""Each mutant's omission, and the rule that must catch it."""
+"""The mutants of the own client: what each leaves out, and the rule that must detect it."""
 
 
 @dataclass
 class Known:
-    """Knowledge of a partition, and the position read so far."""
+    """What the own client knows of a partition, and its position."""
 
     leader: int = NOBODY
     epoch: int = NOBODY
@@ -72,12 +72,12 @@ class Known:
     is_validated: bool = True
     waiting: list[str] = field(default_factory=list)
     numbers: dict[str, wire.Numbers] = field(default_factory=dict)
-    """The numbers of each record that an idempotent producer has sent."""
+    """The producer id, epoch and sequence of each record that an idempotent producer has sent."""
     is_over: bool = False
 
 
 class OwnClient:
-    """The client: one task for each partition, connections opened as they are needed."""
+    """The own client: one task per partition, connections opened on demand."""
 
     def __init__(self, mutant: str = "") -> None:
         self.mutant = mutant
@@ -105,7 +105,7 @@ class OwnClient:
         self.known[partition].waiting.append(value)
 
     def do(self, what: str, **more: Any) -> None:
-        """Commit, restart, or ask as an admin client does."""
+        """Commit, restart, or act as an admin client."""
         known: dict[str, Callable[..., Coroutine[Any, Any, None]]]
         known = {"commit": self._commit, "asks_admin": self._ask_admin, "starts_over": self._start_over}
         self.asking.add(asyncio.create_task(known[what](**more)))
@@ -183,13 +183,13 @@ class OwnClient:
         if self.mutant == "gives-up" and leader == NOBODY:
             known.is_over = True
         if self.mutant == "dies-without-a-leader" and leader == NOBODY:
-            self.hear({"event": "died", "error": "the client died"})
+            self.hear({"event": "died", "error": "the client crashed"})
         if epoch != known.epoch:
             known.preferred = NOBODY
         known.topic, known.leader, known.epoch = topic, leader, epoch
 
     def _hint(self, partition: int, told: Any, nodes: Any) -> bool:
-        """Adopt a hint; return whether it was news."""
+        """Adopt a leader hint; return whether it was newer."""
         known, leader = self.known[partition], told.current_leader
         rule = Accepts.ANY if self.mutant == "takes-any-hint" else Accepts.NEWER
         where = {item.node_id: (item.host, item.port) for item in nodes}
@@ -210,7 +210,7 @@ class OwnClient:
         return self.where.get(known.preferred if known.is_validated and known.preferred in self.where else known.leader)
 
     async def _found(self, partition: int) -> tuple[str, int] | None:
-        """Return the leader; if unknown, ask for metadata after the backoff."""
+        """Return the leader; while it is unknown, ask for metadata after each backoff."""
         at = self._leader(partition)
         if at is None:
             await asyncio.sleep(self.backoff)
@@ -218,7 +218,7 @@ class OwnClient:
         return at
 
     async def _failed(self, *, is_news: bool) -> None:
-        """Wait for the backoff, unless there was news; ask for metadata in any case."""
+        """Ask for metadata after an error, and wait for the backoff unless the error named a newer leader."""
         asking = asyncio.create_task(self._ask())
         self.asking.add(asking)
         if not is_news and self.mutant != "retries-at-once":
@@ -251,7 +251,7 @@ class OwnClient:
         await self._failed(is_news=self._hint(partition, found, told.node_endpoints))
 
     def _numbers(self, known: Known, value: str) -> wire.Numbers:
-        """Return the numbers of a record, which keeps them when it is sent again."""
+        """Return a record's producer id, epoch and sequence; retries get the same ones."""
         if not self.command["idempotent"] or self.mutant == "forgets-its-numbers":
             return wire.UNNUMBERED
         if value not in known.numbers or self.mutant == "numbers-retries-anew":
@@ -307,7 +307,7 @@ class OwnClient:
                 self._cry("after-two-records", partition)
 
     async def _validate(self, partition: int, at: tuple[str, int]) -> None:
-        """Ask the leader where the log ends for the last epoch read (KIP-320)."""
+        """Ask the leader for the end offset of the last epoch read (KIP-320)."""
         known = self.known[partition]
         epoch = known.epoch
         row = {"partition": partition, "current_leader_epoch": epoch, "leader_epoch": known.fetched}
@@ -326,7 +326,7 @@ class OwnClient:
             known.is_validated = True
 
     async def _reset(self, partition: int, at: tuple[str, int]) -> None:
-        """Go to the end of the log if the policy is latest."""
+        """Move the position to the end of the log if the policy is `latest`."""
         if self.command["reset"] == "none":
             self._lost(partition, 0, "out of range")
             return
@@ -342,7 +342,7 @@ class OwnClient:
         return (await self._call(at, wire.LIST_OFFSETS, LISTS, body)).topics[0].partitions[0]
 
     async def _resume(self, partition: int, at: tuple[str, int]) -> None:
-        """Start at the group's committed position, which is validated if it has a leader epoch."""
+        """Start at the group's committed offset, and validate it if it was committed with a leader epoch."""
         body = {"group_id": self.command["group"], "require_stable": False}
         topics = [{"name": self.command["topic"], "partition_indexes": [partition]}]
         told = await self._call(at, wire.OFFSET_FETCH, COMMITS, {**body, "topics": topics})
@@ -363,7 +363,7 @@ class OwnClient:
         self.hear({"event": "committed"})
 
     async def _ask_admin(self, topic: str, partition: int, value: str) -> None:
-        """Ask for the log's end as an admin client does, which looks for the leader anew if it has gone."""
+        """Ask for the log end offset as an admin client does, and look up the leader again if it has gone."""
         found = self.admin_leader
         while True:
             with suppress(OSError, asyncio.IncompleteReadError):
@@ -377,9 +377,9 @@ class OwnClient:
             await self._ask()
 
     async def _start_over(self, topic: str, partition: int, value: str) -> None:  # noqa: ARG002 (there is one topic)
-        """Forget everything about the topic, and drop pending work."""
+        """Forget everything about the topic, including pending records."""
         if self.mutant == "moves-what-was-dropped":
-            self.hear({"event": "died", "error": "the client died"})
+            self.hear({"event": "died", "error": "the client crashed"})
         for place, known in self.known.items():
             for one in known.waiting:
                 self.hear({"event": "failed", "partition": place, "value": one, "error": "dropped"})
@@ -396,12 +396,12 @@ class OwnClient:
 
 
 START = 40.0
-"""The seconds that a driver may take to start."""
+"""Seconds that a driver may take to start."""
 LINE = 1 << 20
 
 
 class ClientProcess:
-    """The process. It is in its own process group, which is ended as a whole."""
+    """A driver process. It has its own process group, and the whole group is killed at the end."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         self.command, self.environment = command, dict(environment or {})
@@ -457,10 +457,10 @@ class ClientProcess:
         code = await self.process.wait()
         by = signal.Signals(-code).name if code < 0 else f"exit {code}"
         for hear in list(self.hears.values()):
-            hear({"event": "died", "error": f"the process of the client died ({by})"})
+            hear({"event": "died", "error": f"the client's process crashed ({by})"})
 
     def say(self, command: dict[str, Any]) -> None:
-        """Send a command."""
+        """Send a command to the driver."""
         assert self.process.stdin is not None
         with suppress(OSError):
             self.process.stdin.write(json.dumps(command).encode() + b"\n")
@@ -472,14 +472,14 @@ class ClientProcess:
 
 
 class ClientSession:
-    """One client in a driver."""
+    """A client in a driver process."""
 
     def __init__(self, driver: ClientProcess, number: int) -> None:
         self.driver, self.number = driver, number
         self.stopped = asyncio.Event()
 
     async def start(self, command: dict[str, Any], hear: Callable[[dict[str, Any]], None]) -> None:
-        """Start it."""
+        """Start."""
 
         def heard(told: dict[str, Any]) -> None:
             if told["event"] != "stopped" and not self.stopped.is_set():
@@ -494,16 +494,16 @@ class ClientSession:
         self.topic = command["topic"]
 
     def produce(self, partition: int, value: str) -> None:
-        """Make the client write a record."""
+        """Write a record."""
         told = {"id": self.number, "do": "produce", "topic": self.topic, "partition": partition, "value": value}
         self.driver.say(told)
 
     def do(self, what: str, **more: Any) -> None:
-        """Make the application do something else with the client."""
+        """Make the application perform another command."""
         self.driver.say({"id": self.number, "do": what, **more})
 
     async def stop(self) -> None:
-        """Stop it."""
+        """Stop."""
         self.driver.say({"id": self.number, "do": "stop"})
         try:
             await self.stopped.wait()

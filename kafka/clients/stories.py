@@ -1,4 +1,4 @@
-"""Defects of clients, reported by users or found here, each with a history that shows it and the affected versions."""
+"""Bugs of clients, reported by users or found by us, with histories that show them and the affected versions."""
 
 from fencepost.kafka.clients.history import Story
 from fencepost.model.language.errors import UsageError, nearest
@@ -6,7 +6,7 @@ from fencepost.model.language.errors import UsageError, nearest
 ASKS = ("client-refreshes 0", "broker-answers-refresh", "client-applies-metadata")
 """The client asks for metadata and gets an answer."""
 MOVES = ("controller-elects-leader 0 1", "broker-learns 0 1", "broker-learns 1 1")
-"""A partition of a two-broker cluster moves to the second broker, and both know."""
+"""In a two-broker cluster, leadership moves to the second broker, and both brokers know this."""
 TRIES = ("client-sends-request 0", "broker-answers-request", "client-receives-response")
 """The client sends a request for data and gets an answer."""
 THERE_AND_BACK = (
@@ -15,64 +15,65 @@ THERE_AND_BACK = (
     *("client-has-more 0", "client-sends-request 0", "controller-elects-leader 0 1", "broker-learns 0 2", TRIES[1]),
     *("controller-elects-leader 0 0", "broker-learns 0 3", "broker-learns 1 3", ASKS[1], TRIES[2], ASKS[2]),
 )
-"""The leader moves and moves back: the hint of the first move arrives together with the metadata of the second."""
+"""Leadership moves away and back: the hint from the first move arrives together with the metadata of the second."""
 
 STORIES = (
     Story("no-epoch-accepted", "twmb/franz-go#1331",
-          "After an election metadata names the new leader without its epoch (-1). After six such answers the "
-          "consumer accepts it, fetches without an epoch and without a validated position, and misses that the log is "
-          "shorter.",
+          "After an election, metadata names the new leader without its epoch (-1). After six such answers, the "
+          "consumer accepts it, fetches without an epoch and without validating its position, and does not notice "
+          "that the log is shorter.",
           {"brokers": 3, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1, "consumer": 1},
           ("epoch-is-unknown 0", "records-are-lost 0", "controller-elects-leader 0 1", "broker-learns 1 1",
            "broker-learns 2 1", "broker-stops 0", *ASKS * 9, *TRIES),
           ("truncation-is-noticed",), ("franz-go==1.20.6",), ("franz-go==1.22.2",)),
     Story("no-leader-in-a-hint", "confluentinc/librdkafka#5430",
-          "An error to Produce names leader -1 in a newer epoch, and so does metadata; then there is a leader again. "
-          "The report says that the client is stuck.",
+          "Both the error to a Produce request and metadata say leader -1 in a newer epoch; later there is a leader "
+          "again. According to the report, the client remains stuck.",
           {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1},
           ("leader-is-missing 0", *TRIES, *ASKS, "controller-elects-leader 0 1", "broker-learns 0 1",
            "broker-learns 1 1", "broker-learns 2 1"),
           ("recovers",), (), ("librdkafka==2.3.0", "java==4.4.0"), ("librdkafka==2.12.1", "librdkafka==2.16.1")),
     Story("rolling-upgrade", "confluentinc/librdkafka#4796",
-          "The broker that leads next is older and gives no leader epochs. The client treats -1 as an older epoch, or "
-          "as no leader, and finds no leader.",
+          "The next leader is an older broker that returns no leader epochs. The client treats -1 as an older epoch, "
+          "or as an absent leader, and does not find the leader.",
           {"brokers": 2, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1, "old_brokers": 1, "hints": 0},
           ("controller-elects-leader 0 1", "broker-learns 1 1", "broker-learns 0 1", "broker-stops 0"),
           ("recovers", "newer-metadata-is-used"), ("librdkafka==2.4.0", "librdkafka==2.6.1", "franz-go==1.22.2"),
           ("librdkafka==2.8.0", "librdkafka==2.16.1", "franz-go==1.20.6", "java==4.4.0")),
     Story("no-leader-erases-the-epoch", "found here",
-          "Metadata with leader -1 and epoch -1 makes the client forget the epoch. It then accepts an older answer of "
-          "another broker, and the client goes back to a leader of an older epoch.",
+          "Metadata with leader -1 and epoch -1 makes the client forget the epoch. It then accepts an outdated answer "
+          "of another broker and goes back to a leader of an older epoch.",
           {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1},
           ("controller-elects-leader 0 1", "broker-learns 0 1", "broker-learns 1 1", *TRIES, "leader-is-unknown 0",
            *(*TRIES, *ASKS) * 4),
           ("older-metadata-is-ignored",), ("librdkafka==2.16.1",), ("franz-go==1.22.2",), ("java==4.4.0",), plays=50),
     Story("two-leaders-in-one-epoch", "redpanda-data/redpanda#31668, confluentinc/librdkafka#5593",
-          "Metadata names one leader and then another within milliseconds. The client believes in one and fetches "
-          "from the other forever.",
+          "Metadata names one leader and, within milliseconds, another. The client considers one of them the leader "
+          "but fetches from the other one forever.",
           {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": 1},
           ("controller-elects-leader 0 1", "controller-elects-leader 0 0", "broker-learns 0 1", *TRIES,
            "broker-learns 1 2", "broker-learns 0 2"),
           ("newer-metadata-is-used", "newer-hint-is-used", "recovers"), (), ("java==4.4.0", "franz-go==1.22.2"),
           ("librdkafka==2.12.1", "librdkafka==2.16.1"), plays=200),
     Story("producer-stays-at-a-former-leader", "confluentinc/librdkafka#4976",
-          "The leader moves and moves back, and both are news at once. The second arrives while the client hands the "
-          "partition over, and stops nothing. The client takes the wrong broker for a preferred replica, and writes "
-          "to it until its records time out.",
+          "Leadership moves away and back, and the client learns of both moves at the same time. It learns of the "
+          "second one while it hands the partition over to the first leader, and does not stop that. The client takes "
+          "the wrong broker for a preferred replica and writes to it until its records time out.",
           {"brokers": 2, "partitions": 2, "changes": 3, "elections": 3},
           THERE_AND_BACK,
           ("recovers", "newer-metadata-is-used"), ("librdkafka==2.10.0", "librdkafka==2.16.1"),
           ("librdkafka==2.3.0", "java==4.4.0", "franz-go==1.22.2"), plays=100),
     Story("consumer-stays-at-a-former-leader", "confluentinc/librdkafka#5593, redpanda-data/redpanda#31668",
-          "As in `producer-stays-at-a-former-leader`: the consumer fetches from a broker that does not lead, and "
-          "reads nothing more. The report is of two leaders in one epoch; with hints, two epochs suffice.",
+          "As in `producer-stays-at-a-former-leader`, but for a consumer: it fetches from a broker that is not the "
+          "leader and makes no progress. In the report, there are two leaders in one epoch; with hints, two epochs "
+          "suffice.",
           {"brokers": 2, "partitions": 2, "changes": 3, "elections": 3, "consumer": 1},
           THERE_AND_BACK,
           ("recovers", "newer-metadata-is-used"), ("librdkafka==2.6.1", "librdkafka==2.16.1"),
           ("librdkafka==2.3.0", "java==4.4.0", "franz-go==1.22.2"), plays=200),
     Story("idle-consumer-forgets-its-epoch", "found here",
-          "A fetch that returns nothing sets the leader epoch of the position to -1, so it is not validated: an idle "
-          "consumer misses a truncation.",
+          "A fetch that returns no records sets the leader epoch of the position to -1, so the position is no longer "
+          "validated, and an idle consumer misses a truncation.",
           {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           (*TRIES, "records-are-lost 0", "controller-elects-leader 0 2", "broker-learns 0 1", "broker-learns 1 1",
            "broker-learns 2 1"),
@@ -80,15 +81,15 @@ STORIES = (
           ("java==4.4.0", "librdkafka==2.16.1", "franz-go==1.22.2")),
     Story("hint-to-a-broker-that-has-gone", "found here",
           "A hint names a leader that has stopped in the meantime. The consumer wants to validate its position there, "
-          "and sometimes it sends nothing more.",
+          "and sometimes stops sending requests.",
           {"brokers": 2, "partitions": 1, "changes": 3, "elections": 2, "restarts": 1, "consumer": 1},
           ("controller-elects-leader 0 1", "controller-elects-leader 0 0", "broker-stops 1", "broker-learns 0 1",
            *TRIES),
           ("recovers",), ("librdkafka==2.16.1",), ("librdkafka==2.3.0", "java==4.4.0", "franz-go==1.22.2"), plays=50),
     Story("validated-by-an-older-leader", "found here",
           "While the consumer waits for an older leader to validate its position, metadata names the next leader. The "
-          "answer of the older one is mistaken for an answer of the next, whose log is shorter: the truncation is "
-          "missed.",
+          "consumer takes the older leader's answer for one of the next leader, whose log is shorter, and misses the "
+          "truncation.",
           {"brokers": 2, "partitions": 2, "changes": 2, "elections": 2, "consumer": 1},
           ("broker-is-slow 1", "controller-elects-leader 0 1", "records-are-lost 0", "controller-elects-leader 0 0",
            "broker-learns 0 1", "broker-learns 1 1", *TRIES[:2], "broker-learns 0 2", *TRIES[2:],
@@ -96,108 +97,110 @@ STORIES = (
           ("truncation-is-noticed", "validates-before-delivering"), ("librdkafka==2.16.1",),
           ("java==4.4.0", "franz-go==1.22.2")),
     Story("new-topic-with-smaller-epochs", "confluentinc/librdkafka#4898, KAFKA-12257",
-          "A topic is recreated, and its leader epochs begin at 0. The client compares them with those of the old "
-          "topic, or fails the record, because the id differs.",
+          "A topic is recreated, so its leader epochs start again at 0. The client either compares them with those of "
+          "the old topic, or fails the record because the topic id differs.",
           {"brokers": 2, "partitions": 1, "changes": 3, "elections": 2, "recreations": 1},
           ("controller-elects-leader 0 1", "broker-learns 0 1", "broker-learns 1 1", *TRIES, "topic-is-recreated 0 0",
            "broker-learns 0 2", "broker-learns 1 2", *ASKS, *TRIES),
           ("finds-a-new-topic", "newer-metadata-is-used"), ("librdkafka==2.16.1", "franz-go==1.22.2"),
           ("java==4.4.0", "kafka-python==3.0.12")),
     Story("old-leader-while-there-is-none", "found here",
-          "Metadata names no leader, in a newer epoch. The consumer keeps fetching from the old leader, in the old "
-          "epoch, and is refused each time.",
+          "Metadata says that there is no leader, in a newer epoch. The consumer keeps fetching from the old leader "
+          "with the old epoch, which is always refused.",
           {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           ("leader-is-missing 0", *TRIES, *(*ASKS, *TRIES) * 3),
           ("no-leader-no-request",), ("java==4.4.0",), ("librdkafka==2.16.1", "franz-go==1.22.2"), plays=50),
     Story("hinted-leader-while-there-is-none", "found here",
-          "A hint names a leader, and metadata then names none, in a newer epoch. The producer keeps writing to the "
-          "leader of the hint, and is refused.",
+          "A hint names a leader, and then metadata says that there is none, in a newer epoch. The producer keeps "
+          "writing to the leader from the hint, which refuses the records.",
           {"brokers": 3, "partitions": 1, "changes": 2, "elections": 2},
           ("controller-elects-leader 0 2", "controller-elects-leader 0 1", "broker-learns 0 1", "leader-is-missing 0",
            "broker-learns 1 2", *TRIES, "broker-learns 0 2", *TRIES, *(*ASKS, *TRIES) * 3),
           ("no-leader-no-request",), ("franz-go==1.22.2",), ("java==4.4.0", "librdkafka==2.16.1"), plays=50),
     Story("partition-without-a-leader-beside-a-hint", "confluentinc/librdkafka#5280",
-          "One answer has a hint for one partition and leader -1 for another. The client counts both and fills in "
-          "one, reads what was never written, and its process dies.",
+          "One answer contains a hint for one partition and leader -1 for another. The client allocates two entries "
+          "but fills in one; it reads uninitialized memory, and its process crashes.",
           {"brokers": 2, "partitions": 2, "changes": 2, "elections": 2, "consumer": 1},
           ("controller-elects-leader 0 1", "leader-is-missing 1", "broker-learns 0 1", *TRIES, *TRIES),
           (), (), ("librdkafka==2.3.0", "java==4.4.0", "franz-go==1.22.2"), ("librdkafka==2.16.1",), plays=200),
     Story("epoch-without-a-leader-change", "found here",
-          "A fetch is answered with FENCED_LEADER_EPOCH and a hint. The client accepts hints of "
-          "NOT_LEADER_OR_FOLLOWER only, and accepts older metadata.",
+          "A fetch gets FENCED_LEADER_EPOCH and a hint. The client accepts hints only with NOT_LEADER_OR_FOLLOWER, so "
+          "it follows outdated metadata.",
           {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": 1},
           ("controller-elects-leader 0 1", "controller-elects-leader 0 0", "broker-learns 0 1", "broker-learns 0 2",
            "broker-learns 1 1", *TRIES, "client-sends-request 0", *ASKS),
           ("older-metadata-is-ignored", "newer-hint-is-used"), ("franz-go==1.22.2",), ("java==4.4.0",), plays=50),
     Story("reset-by-a-failed-validation", "confluentinc/librdkafka#4447",
-          "OffsetForLeaderEpoch is answered with an error that is not retried. The client treats it as a truncation.",
+          "OffsetForLeaderEpoch gets an error that is not retriable. The client treats it as a truncation.",
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           ("validation-fails 0 29", *MOVES, *(*TRIES, *ASKS) * 3),
           ("reports-are-true",), ("librdkafka==2.2.0",), ("librdkafka==2.3.0",)),
     Story("older-metadata-beside-a-validation", "confluentinc/librdkafka#4687",
-          "While a validation is retried after an error, older metadata moves the partition back to the old leader.",
+          "While a validation is being retried after an error, outdated metadata moves the partition back to the old "
+          "leader.",
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           ("validation-fails 0 75", *MOVES, *TRIES, *ASKS, "metadata-is-older 0", *(*ASKS, *TRIES) * 3),
           ("older-metadata-is-ignored", "epochs-never-fall"), ("librdkafka==2.3.0",), ("librdkafka==2.4.0",)),
     Story("leader-in-an-answer-with-an-error", "confluentinc/librdkafka#4907",
-          "Metadata has an error for the topic, and also names a leader. The client looks for the partition of a "
-          "topic that it has dropped, and its process dies.",
+          "Metadata contains an error for the topic but also names a leader. The client looks up a partition of a "
+          "topic that it has dropped, and its process crashes.",
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1},
           (*MOVES, "topic-has-error 3", *(*TRIES, *ASKS) * 3),
           ("stays-alive", "errors-name-no-leader"), ("librdkafka==2.3.0", "librdkafka==2.8.0"),
           ("librdkafka==2.10.0",)),
     Story("stored-offset-without-an-epoch", "confluentinc/librdkafka#4384",
-          "The application stores an offset without its leader epoch, after one with it. The client considers it "
-          "older than the committed one, does not commit it, and the next client of the group reads records again.",
+          "The application stores an offset without its leader epoch, after one with it. The client considers the new "
+          "offset older than the committed one and does not commit it, so the group's next client reads records again.",
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           ("client-commits 0", "client-has-more 0", *TRIES, "client-commits-without-epoch 0", *TRIES,
            "client-restarts", "client-has-more 0", *TRIES),
           ("no-record-is-delivered-twice",), ("librdkafka==2.2.0",), ("librdkafka==2.3.0", "java==4.4.0")),
     Story("offset-committed-without-an-epoch", "KAFKA-19902, KAFKA-20507, zio/zio-kafka#1760",
-          "The application commits an offset without its leader epoch, and the log is cut. The next client of the "
-          "group cannot validate its position, and skips a record without a report. Kafka's documentation now warns "
-          "of this.",
+          "The application commits an offset without its leader epoch, and the log is truncated. The group's next "
+          "client cannot validate its position and silently skips a record. Kafka's documentation now warns about "
+          "this.",
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           ("client-commits-without-epoch 0", "records-are-lost 0", *MOVES, "client-restarts", *TRIES),
           ("truncation-is-noticed",), ("java==4.4.0", "java==3.9.2"), ()),
     Story("offset-committed-with-an-epoch", "confluentinc/librdkafka#5158",
-          "The application commits an offset with its leader epoch, and the log is cut. The next client of the group "
+          "The application commits an offset with its leader epoch, and the log is truncated. The group's next client "
           "does not validate its position.",
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           ("client-commits 0", "records-are-lost 0", *MOVES, "client-restarts", *TRIES),
           ("truncation-is-noticed",), ("librdkafka==2.10.0",), ("java==4.4.0",)),
     Story("list-offsets-of-a-follower", "confluentinc/librdkafka#4616",
-          "Records are deleted before they are read from a follower. The client resets the offset, and asks the "
-          "follower where the log begins, repeatedly, although only the leader can answer that.",
+          "A consumer that fetches from a follower has not yet read records when they are deleted. It resets its "
+          "offset and keeps asking the follower for the log start offset, although only the leader can answer that.",
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           ("client-resets", "follower-serves 0 1", *TRIES, "client-sends-request 0", "client-has-more 0",
            "records-are-deleted 0", *TRIES[1:], *TRIES * 4),
           ("only-to-named-leaders", "recovers"), ("librdkafka==2.6.0",),
           ("librdkafka==2.6.1", "java==4.4.0", "franz-go==1.22.2")),
     Story("preferred-replica-that-is-forgotten", "IBM/sarama#2076",
-          "An answer of the preferred replica names none, and the client takes this as the end of the preference: it "
-          "goes from the leader to the replica and back with each fetch.",
+          "An answer of the preferred replica names no preferred replica, which the client takes for the end of the "
+          "preference: with each fetch, it alternates between the leader and the replica.",
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           ("follower-serves 0 1", *TRIES * 4, "client-has-more 0", *TRIES * 4),
           ("preferred-replica-is-used",), ("sarama==1.30.0", "kafka-python==3.0.12"),
           ("sarama==1.30.1", "sarama==1.61.1", "java==4.4.0", "librdkafka==2.16.1", "franz-go==1.22.2")),
     Story("out-of-range-on-a-follower", "twmb/franz-go#885",
-          "A follower's log begins after the position, which the leader has. The client resets to the leader's "
-          "offset, and asks the follower again, forever.",
+          "A follower's log starts after the consumer's position, but the leader's log contains it. The client resets "
+          "to the leader's offset and fetches from the follower again, forever.",
           {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
           ("follower-serves 0 1", *TRIES * 2, "follower-begins-later 0", *TRIES * 2, "client-has-more 0", *TRIES),
           ("errors-end-a-preference", "recovers"), ("franz-go==1.18.0",), ("franz-go==1.18.1", "java==4.4.0")),
     Story("hint-for-a-topic-that-was-dropped", "twmb/franz-go b6f6f477",
-          "While metadata is on its way the application drops the topic and writes to it again, and a hint arrives. "
-          "The client applies the hint to the new topic, which has no partitions yet, and its process dies.",
+          "While metadata is being fetched, the application drops the topic and writes to it again, and then a hint "
+          "arrives. The client applies the hint to the new topic, which does not have partitions yet, and its process "
+          "crashes.",
           {"brokers": 2, "partitions": 2, "changes": 1, "elections": 1},
           ("leader-is-missing 1", *TRIES[1:], "client-refreshes 0", "client-has-more 0", "client-sends-request 0",
            "client-starts-over 0", *MOVES, *TRIES[1:], TRIES[0], *ASKS[1:]),
           ("stays-alive",), ("franz-go==1.21.3",), ("franz-go==1.21.4", "franz-go==1.22.2")),
     Story("batches-behind-a-snapshot", "KAFKA-9199",
-          "Two batches of an idempotent producer are written, and their answers are lost. The next leader has "
-          "restarted: it recognizes the last batch alone, refuses the first as out of order. Java opens a producer "
-          "epoch and writes the batch again; librdkafka does not recover.",
+          "Two batches of an idempotent producer are written, but their answers are lost. The next leader has "
+          "restarted: it recognizes only the last batch and refuses the first as out of order. The Java client starts "
+          "a new producer epoch and writes the batch again; librdkafka does not recover.",
           {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2},
           ("client-is-idempotent", "answers-are-lost 0", "client-has-more 0", "client-has-more 0", *TRIES * 2,
            "broker-keeps-last-batch 1", *MOVES, "connections-end 0"),
@@ -212,12 +215,12 @@ STORIES = (
 
 
 def story(name: str) -> Story:
-    """Return a story; raise UsageError for an unknown name."""
+    """Return the story with this name; raise UsageError if there is none."""
     found = next((item for item in STORIES if item.name == name), None)
     if found is None:
         names = [item.name for item in STORIES]
         raise UsageError(
-            f"there is no story {name!r}.{nearest(name, names)} Stories are: {', '.join(names)}; a history of the "
-            "tables has a name such as 'walk 951.125'."
+            f"there is no story {name!r}.{nearest(name, names)} The stories are: {', '.join(names)}. A history from "
+            "the tables has a name such as 'walk 951.125'."
         )
     return found

@@ -1,4 +1,4 @@
-"""A deviation as a story: the cluster's moves, the client's news and actions, its duty, and the cost for its user."""
+"""Deviations as stories: what the cluster did, what the client learned, did and should have done, and the harm."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from fencepost.kafka.clients.history import APPLICATION, BESIDES, CODES, ERROR_N
 from fencepost.kafka.clients.rules import BrokenRule
 
 SHOWN = 4
-"""Number of events of each side in a story, the last ones."""
+"""Maximum number of events per side in a story, counted from the end."""
 UNTIL_THE_END = ("recovers", "finds-a-new-topic")
-"""Rules whose event is a stuck record: the story is what follows."""
+"""Rules whose event is a record that never arrives, so that the story includes what follows."""
 MOVES = {
     "controller_elects_leader": "broker {1} becomes the leader of partition {0}",
-    "topic_is_recreated": "the topic of partition {0} is created again, and broker {1} leads it",
+    "topic_is_recreated": "the topic of partition {0} is recreated, and broker {1} is its leader",
     "broker_stops": "broker {0} stops",
     "broker_starts": "broker {0} starts at another address",
-    "replicas_follow": "the replicas of broker {0} follow its metadata",
-    "lost": "the log of partition {event.partition} is cut at offset {event.offset}",
-    "settled": "from then on every partition has a leader that all brokers know",
+    "replicas_follow": "the replicas on broker {0} follow its metadata",
+    "lost": "the log of partition {event.partition} is truncated to offset {event.offset}",
+    "settled": "from now on, every partition has a leader that all brokers know",
 }
 OTHERS = BESIDES | ERRORS | FOLLOWERS | PRODUCERS
 
@@ -30,13 +30,13 @@ class Telling:
 
     cluster: tuple[str, ...]
     client: tuple[str, ...]
-    """The last event breaks the rule."""
+    """The event that violates the rule comes last."""
     source: str
     sentence: str
     cost: str
 
     def lines(self) -> Iterator[str]:
-        """Yield the story, a line for each part."""
+        """Yield the story, one line per part."""
         yield f"the cluster: {'; '.join(self.cluster) or 'nothing changes'}"
         yield f"the client: {'; '.join(self.client)}"
         yield f"{self.source}: {self.sentence}"
@@ -44,7 +44,7 @@ class Telling:
 
 
 def as_story(play: Play, verdict: BrokenRule) -> Telling:
-    """Return the story of a broken rule, made from the events of its play up to the deviation."""
+    """Return the story of a violated rule, from the events of the play up to the violation."""
     rule = next(item for item in RULES if item.name == verdict.rule)
     events = play.events
     if verdict.rule not in UNTIL_THE_END and verdict.event in events:
@@ -60,7 +60,7 @@ def as_story(play: Play, verdict: BrokenRule) -> Telling:
 
 
 def _last(happenings: Iterable[str]) -> tuple[str, ...]:
-    """Return the last events; repeated ones are merged with a count."""
+    """Return the last events, after merging repeated ones."""
     found: list[tuple[str, int]] = []
     for text in happenings:
         known = next(
@@ -74,9 +74,7 @@ def _last(happenings: Iterable[str]) -> tuple[str, ...]:
 
 
 def _in_cluster(events: list[Event], about: int) -> Iterator[str]:
-    """Yield the cluster's changes in words, without those of other partitions; brokers that learn a change together
-    share a line.
-    """
+    """Describe the cluster's changes to this partition; brokers that learn of a change together share a line."""
     learning: dict[str, list[str]] = {}
     for event in events:
         name, *args = event.value.replace("-", "_").split() if event.kind == "moved" else [event.kind]
@@ -95,27 +93,28 @@ def _in_cluster(events: list[Event], about: int) -> Iterator[str]:
 
 
 def _learned(learning: dict[str, list[str]]) -> Iterator[str]:
-    """Yield which brokers learned which change of the metadata."""
     for change, brokers in learning.items():
-        yield f"change {change} is known to broker{'s' * (len(brokers) > 1)} {', '.join(brokers)}"
+        yield (
+            f"broker{'s' * (len(brokers) > 1)} {', '.join(brokers)} learn{'s' * (len(brokers) == 1)} of metadata "
+            f"change {change}"
+        )
 
 
 def _at_client(event: Event) -> str:
-    """Return in words what the client receives or does, or an empty string."""
     where, of = f"broker {event.broker}", "" if event.epoch == NOBODY else f" in epoch {event.epoch}"
     numbers = f" ({event.value}, producer {event.producer}, sequence {event.sequence})" if event.producer else ""
     if event.kind in ("metadata", "hint"):
         leader = "no broker" if event.leader == NOBODY else f"broker {event.leader}"
         error = f" (error {ERROR_NAMES.get(event.error, event.error)})" if event.error else ""
         by = "metadata" if event.kind == "metadata" else "a hint"
-        return f"hears from {where}, by {by}, that {leader} leads{of}{error}"
+        return f"learns from {where}, through {by}, that {leader} is the leader{of}{error}"
     if event.kind == "answer" and event.error:
         return f"is refused by {where} ({ERROR_NAMES.get(event.error, event.error)})"
     if event.kind == "moved" and (name := event.value.split()[0].replace("-", "_")) in APPLICATION:
         return APPLICATION[name]
     words = {
         "request": f"sends {event.api} to {where}{of}{numbers}" if event.api != "metadata" else "",
-        "preferred": f"hears that broker {event.leader} serves it",
+        "preferred": f"learns that broker {event.leader} is the preferred replica",
         "delivered": f"delivers offset {event.offset}",
         "failed": f"fails {event.value}",
         "acked": f"reports {event.value} as written",

@@ -1,4 +1,4 @@
-"""Kafka's messages in all versions, by kio, which is generated from Kafka's schemas."""
+"""Encoding of Kafka's messages in all versions with kio, which is generated from Kafka's schemas."""
 
 import datetime as dt
 import io
@@ -23,12 +23,12 @@ OFFERED: dict[int, tuple[int, int]] = {
     INIT_PRODUCER_ID: (0, 5),
     OFFSET_FOR_LEADER_EPOCH: (2, 4),
 }
-"""The versions that the scripted cluster supports: the newest by topic name for Produce, by topic id for Fetch."""
+"""The versions that the scripted cluster supports: Produce with topic names, Fetch with topic ids."""
 COMMITS = {OFFSET_COMMIT: (2, 8), OFFSET_FETCH: (1, 7)}
-"""Additional versions for a history with commits."""
+"""Additional versions for histories with commits."""
 JOINS = {11: (0, 5), 12: (0, 3), 13: (0, 1), 14: (0, 3)}
-"""Versions also offered then, because librdkafka requires them of a coordinator. Clients with manual assignment do
-not use them."""
+"""Versions also offered in such histories because librdkafka requires them of a coordinator. Clients that assign
+partitions manually do not use them."""
 NONE, OUT_OF_RANGE, LEADER_NOT_AVAILABLE, NOT_LEADER = 0, 1, 5, 6
 OUT_OF_ORDER, FENCED_PRODUCER, UNKNOWN_PRODUCER = 45, 47, 59
 NO_COORDINATOR, UNSUPPORTED, FENCED_EPOCH, UNKNOWN_EPOCH, UNKNOWN_ID = 15, 35, 74, 75, 100
@@ -37,7 +37,7 @@ NO_TIME = dt.timedelta(0)
 
 @dataclass(frozen=True)
 class Message:
-    """A request as received: its API, version, correlation id, and content."""
+    """A received request: API, version, correlation id and body."""
 
     api: int
     version: int
@@ -48,45 +48,44 @@ class Message:
 
 @cache
 def kio() -> Any:
-    """Return the library; raise UsageError if it is not installed."""
+    """Return the library kio; raise UsageError if it is not installed."""
     try:
         serial, index = import_module("kio.serial"), import_module("kio.index")
         return serial, index, import_module("kio.records.readers"), import_module("kio.records.writers")
     except ImportError as error:
         raise UsageError(
-            "the scripted cluster speaks Kafka's protocol by the library `kio`, which is not installed: "
-            "`pip install 'fencepost[clients]'` brings it."
+            "the scripted cluster needs the library `kio`, which is not installed: run `pip install "
+            "'fencepost[clients]'`."
         ) from error
 
 
 @cache
 def schema(api: int, version: int, *, is_answer: bool) -> Any:
-    """Return the class of a request or of its answer."""
+    """Return the class of a request or its answer."""
     index = kio()[1]
     return (index.load_response_schema if is_answer else index.load_request_schema)(api, version)
 
 
 @cache
 def reader(kind: Any) -> Any:
-    """Return the function that reads such a message from bytes."""
+    """Return the function that parses such messages."""
     return kio()[0].entity_reader(kind)
 
 
 @cache
 def writer(kind: Any) -> Any:
-    """Return the function that writes such a message."""
+    """Return the function that serializes such messages."""
     return kio()[0].entity_writer(kind)
 
 
 def _leaves(hint: Any) -> list[Any]:
-    """Return the classes in a type hint."""
     inside = typing.get_args(hint)
     return [leaf for one in inside for leaf in _leaves(one)] if inside else [hint]
 
 
 @cache
 def _parts(kind: Any) -> tuple[tuple[str, Any, bool], ...]:
-    """Return each field of a message: its name, the class of its records or error code, and whether it is an error."""
+    """Return each field of a message: its name, the class of its elements, and whether it is an error code."""
     hints = typing.get_type_hints(kind)
     found = []
     for item in fields(kind):
@@ -98,7 +97,7 @@ def _parts(kind: Any) -> tuple[tuple[str, Any, bool], ...]:
 
 
 def make_message(kind: Any, values: dict[str, Any]) -> Any:
-    """Return a message of plain values, without the fields that this version lacks."""
+    """Return a message with these values, leaving out fields that this version lacks."""
     given: dict[str, Any] = {}
     for name, inner, is_error in _parts(kind):
         if name not in values:
@@ -128,20 +127,20 @@ def _written(header: dict[str, Any], kind: Any, values: dict[str, Any]) -> bytes
 
 
 def answer(message: Message, values: dict[str, Any]) -> bytes:
-    """Return the answer to a request, in its version."""
+    """Return the serialized answer to a request, in the request's version."""
     return _written(
         {"correlation_id": message.correlation}, schema(message.api, message.version, is_answer=True), values
     )
 
 
 def request(api: int, version: int, correlation: int, values: dict[str, Any]) -> bytes:
-    """Return a request as bytes."""
+    """Return a serialized request."""
     header = {"request_api_key": api, "request_api_version": version, "correlation_id": correlation}
     return _written({**header, "client_id": "fencepost"}, schema(api, version, is_answer=False), values)
 
 
 def read_request(frame: bytes) -> Message:
-    """Read a request. For an unknown version of ApiVersions, only the header counts (KIP-511)."""
+    """Parse a request. If it is an ApiVersions request of an unknown version, only its header is parsed (KIP-511)."""
     api, version, correlation = struct.unpack_from(">hhi", frame)
     low, high = (OFFERED | COMMITS).get(api, (1, 0))
     if not low <= version <= high:
@@ -153,7 +152,7 @@ def read_request(frame: bytes) -> Message:
 
 
 def read_answer(frame: bytes, api: int, version: int) -> Any:
-    """Read the answer to a request of this version."""
+    """Parse an answer."""
     kind = schema(api, version, is_answer=True)
     _, size = reader(kind.__header_schema__)(frame, 0)
     return reader(kind)(frame, size)[0]
@@ -167,7 +166,7 @@ def versions(error: int = NONE, *, has_groups: bool = False) -> dict[str, Any]:
 
 
 class Numbers(typing.NamedTuple):
-    """The producer id, the producer epoch and the first sequence of a batch."""
+    """The producer id, producer epoch and first sequence number of a batch."""
 
     producer: int
     epoch: int
@@ -179,7 +178,7 @@ UNNUMBERED = Numbers(-1, -1, -1)
 
 @cache
 def batch(offset: int, epoch: int, value: str, numbers: Numbers = UNNUMBERED) -> bytes:
-    """Return one record as a batch: its offset, leader epoch, value, and its producer's numbers."""
+    """Return a record as a batch, with its offset, leader epoch, value, and producer numbers."""
     _, _, _, writers = kio()
     records = import_module("kio.records.schema")
     when = dt.datetime.fromtimestamp(1_700_000_000, tz=dt.UTC)
@@ -207,7 +206,7 @@ class Read:
 
 
 def numbers_of(data: bytes | None) -> Numbers:
-    """Return the numbers of the first batch."""
+    """Return the producer numbers of the first batch."""
     if not data:
         return UNNUMBERED
     one, _ = kio()[2].read_batch(data, 0)
@@ -215,7 +214,7 @@ def numbers_of(data: bytes | None) -> Numbers:
 
 
 def records(data: bytes | None) -> list[Read]:
-    """Return the records of some batches."""
+    """Return the records in these batches."""
     found, place = [], 0
     while data and place < len(data):
         one, size = kio()[2].read_batch(data, place)

@@ -1,8 +1,8 @@
-"""The scripted cluster as data: the brokers' beliefs, the leaders' logs, and the answers.
+"""The state of the scripted cluster: what brokers believe, the leaders' logs, and the resulting answers.
 
-Leaders, brokers and caches are a state of the model, changed by the model's actions. Logs and missing leaders are
-added. On the wire a leader epoch is twice the model's, so that there is an epoch between two leaders for a partition
-without one.
+Leaders, brokers and caches are a model state, which the model's actions change; logs and missing leaders are added
+here. On the wire, leader epochs are twice the model's, so that a partition can be without a leader in an epoch between
+two leaders'.
 """
 
 import uuid
@@ -23,7 +23,7 @@ from fencepost.model.language.interpreter import Interpreter
 
 TOPIC = "t"
 RETAINED = 5
-"""The batches of a producer that a broker recognizes."""
+"""How many batches per producer a broker remembers."""
 PRODUCER_ERRORS = {
     Answer.NONE: wire.NONE,
     Answer.OUT_OF_ORDER: wire.OUT_OF_ORDER,
@@ -31,7 +31,7 @@ PRODUCER_ERRORS = {
     Answer.FENCED: wire.FENCED_PRODUCER,
 }
 NO_PORT = 1
-"""A port without a listener, for a broker that moved before the history started."""
+"""A port without a listener, for the old address of a broker that moved before the history started."""
 CLUSTER_ACTIONS = (
     *("controller_elects_leader", "topic_is_recreated", "broker_stops", "broker_starts", "broker_learns"),
     "replicas_follow",
@@ -39,18 +39,18 @@ CLUSTER_ACTIONS = (
 
 
 class View(NamedTuple):
-    """A broker's view of a partition; `epoch` is the model's, `wire_epoch` the one sent, `leader` is -1 if unknown."""
+    """A broker's view of a partition: `epoch` is the model's, `wire_epoch` the one sent; `leader` is -1 if unknown."""
 
     topic: int
     leader: int
     epoch: int
     wire_epoch: int
     error: int = wire.NONE
-    """The partition's error in metadata."""
+    """The error for the partition in metadata."""
 
 
 class Record(NamedTuple):
-    """A record in a log: the wire epoch of the leader that wrote it, its value, and its producer's numbers."""
+    """A record in a log: the leader's wire epoch, the value, and the producer numbers."""
 
     epoch: int
     value: str
@@ -72,11 +72,11 @@ class PartitionAnswer:
     records: tuple[tuple[int, Record], ...] = ()
     diverging: tuple[int, int] | None = None
     preferred: int = NOBODY
-    """The replica that the leader names for the next fetches."""
+    """The replica from which the leader tells the consumer to fetch."""
 
 
 class Copy(NamedTuple):
-    """A follower's copy of a log: its broker, its start offset, and how many of the last records it lacks."""
+    """A follower's copy of a log: its broker, its start offset, and how many of the latest records it lacks."""
 
     broker: int
     start: int = 0
@@ -84,7 +84,7 @@ class Copy(NamedTuple):
 
 
 def topic_id(topic: int) -> uuid.UUID:
-    """Return the id of the topic after it was recreated this many times."""
+    """Return the topic id after the topic was recreated this many times."""
     return uuid.UUID(int=(0x951 << 64) + topic + 1)
 
 
@@ -98,44 +98,44 @@ class World:
         self.s: Any = plain.schema.restore(plain.initial_states()[0])
         self.actions = {item.name: item for item in machine.actions if item.name in CLUSTER_ACTIONS}
         self.ports: dict[tuple[int, int], int] = {}
-        """The port of each endpoint: broker, and number of restarts."""
+        """The port of each endpoint, by broker and number of restarts."""
         self.absent: dict[tuple[int, int, int], str] = {}
-        """By partition, topic and epoch: why the leader is gone (missing, unknown), or that it is back (restored)."""
+        """By partition, topic and epoch: `missing` or `unknown` if the leader is gone, `restored` if it is back."""
         self.due: list[Move] = []
-        """Faults of answers, one entry per answer: guessed leaders, errors, omissions, broken connections."""
+        """Pending faults, one entry per answer: wrong leaders, errors, omissions, closed connections."""
         self.nameless: set[int] = set()
-        """Partitions whose epoch metadata omits."""
+        """Partitions whose leader epoch is left out of metadata."""
         self.cut: set[int] = set()
         self.slow: set[int] = set()
-        """Brokers that answer OffsetForLeaderEpoch late."""
+        """Brokers whose answers to OffsetForLeaderEpoch are late."""
         self.logs: dict[tuple[int, int, int], list[Record]] = {}
         self.starts: dict[int, int] = {}
-        """The start offset of a partition's log, if not 0."""
+        """Log start offsets of partitions, if not 0."""
         self.copies: dict[int, Copy] = {}
-        """The copy of a partition that serves consumers."""
+        """The follower's copy that serves consumers, by partition."""
         self.committed: dict[int, tuple[int, int]] = {}
-        """The offset that a consumer committed for a partition, and the leader epoch or -1."""
+        """The committed offset of each partition, and its leader epoch or -1."""
         self.has_groups = history.has("client_commits", "client_commits_without_epoch", "client_restarts")
         self.followers: Any = named_protocol("follower-reads").machine.set_constants({})
         self.idempotence: Any = named_protocol("idempotent-producer").machine.set_constants({})
         self.written = self.producers = 0
         self.silent: set[int] = set()
-        """Brokers that handle requests and do not answer."""
+        """Brokers that process requests but do not answer."""
         self.snapshots: dict[tuple[int, int], int] = {}
-        """By broker and partition the end of the log when the broker came back with a snapshot."""
+        """By broker and partition: the log end offset when the broker restarted from a snapshot."""
         self.expired: dict[int, int] = {}
-        """The end of a partition's log when brokers forgot its producers."""
+        """By partition: the log end offset when brokers forgot its producers."""
         for partition in range(self.c.partitions):
             for epoch in range(newest(self.s).partition[partition].epoch + 1):
                 self.logs[partition, 0, epoch] = []
 
     def place(self, partition: int) -> tuple[int, int, int]:
-        """Return the key of the newest leader's log: the partition, its topic, and the epoch."""
+        """Return the key of the latest leader's log: partition, topic and epoch."""
         now = newest(self.s).partition[partition]
         return partition, now.topic, now.epoch
 
     def apply(self, move: Move) -> list[tuple[int, int]]:
-        """Take a step of the cluster; return the partitions with truncated logs and their offsets."""
+        """Apply a move to the cluster; return the partitions whose logs were truncated, with their offsets."""
         if move.name == "records_are_lost":
             self.cut.add(move.args[0])
         elif move.name in ("leader_is_missing", "leader_is_unknown"):
@@ -183,14 +183,14 @@ class World:
             self.copies[partition] = copy._replace(lacks=1)
 
     def take(self, name: str, *args: int) -> Move | None:
-        """Take the next fault of an answer: the move with this name and these first arguments, if one is due."""
+        """Remove and return the next pending fault with this name and these first arguments; None if there is none."""
         found = next((item for item in self.due if item.name == name and item.args[: len(args)] == args), None)
         if found is not None:
             self.due.remove(found)
         return found
 
     def _begin_log(self, partition: int) -> list[tuple[int, int]]:
-        """Start the new leader's log with that of the previous leader, or a prefix of it."""
+        """Start the new leader's log as a copy of the previous leader's, possibly truncated."""
         _, topic, epoch = key = self.place(partition)
         self.logs[key] = list(self.logs[partition, topic, epoch - 1]) if epoch else []
         if not epoch:
@@ -198,7 +198,7 @@ class World:
         return self._lose(partition, key)
 
     def _lose(self, partition: int, key: tuple[int, int, int]) -> list[tuple[int, int]]:
-        """Remove the last record and write two others, if that is due."""
+        """If a loss is pending, replace the last record with two others."""
         if partition not in self.cut or not self.logs[key]:
             return []
         self.cut.discard(partition)
@@ -209,7 +209,7 @@ class World:
         return [(partition, place)]
 
     def write(self, partition: int) -> str:
-        """Append a record to the newest leader's log; return its value."""
+        """Append a record to the latest leader's log; return its value."""
         self.written += 1
         value = f"r{self.written}"
         key, view = self.place(partition), self.view(partition, self.s.newest)
@@ -217,7 +217,7 @@ class World:
         return value
 
     def settle(self) -> list[tuple[int, int]]:
-        """Give every partition a leader, and every running broker the newest metadata."""
+        """Give every partition a leader, and every running broker the latest metadata."""
         self.due.clear()
         self.nameless.clear()
         self.copies = {partition: copy._replace(lacks=0) for partition, copy in self.copies.items()}
@@ -233,7 +233,7 @@ class World:
         return cuts
 
     def view(self, partition: int, image: int) -> View:
-        """Return a partition as seen by a reader of this image."""
+        """Return a partition as a broker with this image sees it."""
         told = self.s.image[image].partition[partition]
         why = self.absent.get((partition, told.topic, told.epoch))
         if why is None:
@@ -245,7 +245,7 @@ class World:
         return View(told.topic, NOBODY, told.epoch, NOBODY)  # Redpanda answers so: without an epoch there is no error
 
     def outcome(self, broker: int, partition: int, epoch: int) -> int:
-        """Return the error for a request with this leader epoch: the model's `outcome_of` on wire epochs."""
+        """Return the error for a request with this leader epoch: the model's `outcome_of`, on wire epochs."""
         own = self.view(partition, self.s.broker[broker].replica)
         if NOBODY not in (epoch, own.wire_epoch):
             if epoch < own.wire_epoch:
@@ -255,7 +255,7 @@ class World:
         return wire.NONE if own.leader == broker else wire.NOT_LEADER
 
     def _hinted(self, broker: int, partition: int, error: int) -> tuple[int, int]:
-        """Return leader and epoch of an error's hint; -1 and -1 without a hint."""
+        """Return the leader and epoch that accompany an error, or -1 and -1."""
         knows_hints = self.c.hints and broker < self.c.brokers - self.c.silent_brokers
         if not knows_hints or error not in (wire.NOT_LEADER, wire.FENCED_EPOCH):
             return NOBODY, NOBODY
@@ -265,7 +265,7 @@ class World:
         return self.view(partition, from_leader).leader, self.view(partition, from_epoch).wire_epoch
 
     def refused(self, broker: int, partition: int, epoch: int, asked: uuid.UUID | None) -> PartitionAnswer:
-        """Return the answer for a refused partition, None if the request is valid."""
+        """Return the answer if the request must be refused, otherwise None."""
         own = self.view(partition, self.s.broker[broker].replica)
         if asked is not None and asked != topic_id(own.topic):
             return PartitionAnswer(partition, own.topic, wire.UNKNOWN_ID)
@@ -274,12 +274,12 @@ class World:
         return PartitionAnswer(partition, own.topic, error, leader, known)
 
     def log(self, broker: int, partition: int) -> list[Record]:
-        """Return the log of a broker that believes that it leads."""
+        """Return the log of a broker that considers itself the leader."""
         own = self.view(partition, self.s.broker[broker].replica)
         return self.logs[partition, own.topic, own.epoch]
 
     def is_lost(self, partition: int, topic: int, offset: int, epoch: int) -> bool:
-        """Return whether the newest leader's log lacks a record of this offset and epoch: the model's `departs`."""
+        """Return whether the latest leader's log lacks a record with this offset and epoch: the model's `departs`."""
         key = self.place(partition)
         log: Any = SimpleNamespace(log=self.logs[key], start=0, end=len(self.logs[key]))
         return topic != key[1] or departs(log, self.view(partition, self.s.newest).wire_epoch, offset + 1, epoch)
@@ -287,7 +287,7 @@ class World:
     def produce(
         self, broker: int, partition: int, values: list[str], numbers: wire.Numbers = wire.UNNUMBERED
     ) -> PartitionAnswer:
-        """Answer a batch: a broker that believes that it leads appends it, if it is the next one of its producer."""
+        """Answer a Produce request: a broker that considers itself the leader appends the producer's next batch."""
         found = self.refused(broker, partition, NOBODY, None)
         if found.error == wire.NONE and numbers.producer != NOBODY:
             found.error, found.base = self.recognize(broker, partition, numbers)
@@ -300,7 +300,7 @@ class World:
         return found
 
     def recognize(self, broker: int, partition: int, numbers: wire.Numbers) -> tuple[int, int]:
-        """Return the error of a leader for a batch, and its offset if it is a duplicate: by the model's functions."""
+        """Return the leader's error for a batch, and a duplicate's offset, by the model's functions."""
         if self.take("sequence_is_refused", partition):
             return wire.OUT_OF_ORDER, NOBODY
         log = self.log(broker, partition)
@@ -316,19 +316,19 @@ class World:
         return PRODUCER_ERRORS[answer_to(s, c, broker, *numbers[1:])], NOBODY
 
     def reply(self, copy: Copy, partition: int, offset: int) -> int:
-        """Return the model's answer of a follower to a consumer's fetch at this offset."""
+        """Return a follower's answer to a consumer's fetch at this offset, according to the model."""
         end = len(self.log(copy.broker, partition)) - copy.lacks
         start = max(copy.start, self.starts.get(partition, 0))
         replica: Any = SimpleNamespace(start=start, high_watermark=end, end=end, received=end)
         return reply_to(self.followers, replica, leads=False, offset=offset)
 
     def _has_led(self, broker: int, partition: int) -> bool:
-        """Return whether a client may take a broker for the leader, so that its error counts as the leader's."""
+        """Return whether a client may take this broker for the leader, so that its errors count as the leader's."""
         images = (self.s.image[place] for place in range(int(self.s.newest) + 1))
         return any(image.partition[partition].leader == broker for image in images)
 
     def _names(self, copy: Copy, leader: int, partition: int, offset: int) -> bool:
-        """Return whether the leader names the copy, which is up and, as far as the leader knows, has the offset."""
+        """Return whether the leader names this copy, which must be up and, as far as it knows, have the offset."""
         is_there = (
             copy.broker != leader and self.s.broker[copy.broker].is_up and not self._has_led(copy.broker, partition)
         )
@@ -337,7 +337,7 @@ class World:
     def fetch(
         self, broker: int, partition: int, item: Any, asked: uuid.UUID | None, *, has_rack: bool = False
     ) -> PartitionAnswer:
-        """Answer a partition of a fetch with one record at a time, so that many positions occur."""
+        """Answer a fetch for a partition with one record at a time, so that consumers stop at many positions."""
         offset, fetched = item.fetch_offset, getattr(item, "last_fetched_epoch", NOBODY)
         found = self.refused(broker, partition, getattr(item, "current_leader_epoch", NOBODY), asked)
         copy = self.copies.get(partition) if has_rack else None
@@ -370,19 +370,19 @@ class World:
 
     @staticmethod
     def end_of(log: list[Record], epoch: int) -> tuple[int, int]:
-        """Return the newest epoch in the log up to this one and its end offset; -1 and -1 if missing."""
+        """Return the latest epoch in the log up to this one, and its end offset; -1 and -1 if there is none."""
         known = [item.epoch for item in log if item.epoch <= epoch]
         if not known:
             return (NOBODY, NOBODY) if log else (epoch, 0)
         return max(known), max(place for place, item in enumerate(log) if item.epoch == max(known)) + 1
 
     def endpoint(self, broker: int, image: int) -> tuple[str, int] | None:
-        """Return a broker's endpoint in an image."""
+        """Return a broker's endpoint in this image."""
         told = self.s.image[image].endpoint[broker]
         return None if told == NOBODY else ("127.0.0.1", self.ports.get((broker, told), NO_PORT))
 
     def metadata(self, broker: int) -> tuple[dict[int, tuple[str, int]], list[tuple[int, View, int]]]:
-        """Return a broker's metadata: endpoints, and each partition's leader with the sent epoch."""
+        """Return a broker's metadata: endpoints, and each partition's leader with its wire epoch."""
         cache = self.s.broker[broker].cache
         found = {other: where for other in range(self.c.brokers) if (where := self.endpoint(other, cache))}
         told = []

@@ -84,7 +84,7 @@ def test_what_cannot_be_judged_is_said(tmp_path: Path) -> None:
     assert lost(data) == []
     for part in (
         "copy of the leader's log was made after its election: t-0 from broker 2",
-        "of an unknown broker",
+        "is unknown: copy meta.properties",
         "is not a valid checkpoint",
     ):
         assert part in texts

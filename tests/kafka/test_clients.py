@@ -135,7 +135,9 @@ def test_a_failure_is_kept_short_and_replays(tmp_path: Path) -> None:
     assert broken(f"{OWN}/overlooks-truncation", load(kept)) >= {"truncation-is-noticed"}
     shown = kept.with_suffix(".md").read_text()
     assert "sequenceDiagram" in shown
-    assert f'conform_clients("{OWN}/overlooks-truncation", traces="{kept.name}")` plays it again' in shown
+    assert (
+        f'To replay it, call `fencepost.conform_clients("{OWN}/overlooks-truncation", traces="{kept.name}")`' in shown
+    )
 
 
 def test_the_command_prints_a_table_and_data(tmp_path: Path) -> None:
@@ -155,7 +157,7 @@ def test_a_story_shows_its_defect_each_time_that_it_is_played() -> None:
     )
     assert (kept.exit_code, broken.exit_code) == (0, 1)
     told = " ".join(broken.stdout.split())
-    assert f"truncation-is-noticed, in {name} (each time in 3 plays more):" in told
+    assert f"truncation-is-noticed, in {name} (recurred in each of 3 replays):" in told
 
 
 def test_what_is_missing_is_said_and_the_others_play(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -201,7 +203,7 @@ def test_a_driver_that_does_not_start_is_one_message(monkeypatch: pytest.MonkeyP
 def test_a_process_that_dies_is_started_again_and_its_death_is_a_verdict() -> None:
     command = (sys.executable, "-c", 'print(\'{"event": "ready"}\', flush=True); input()')
     outcome = run(Installed("mortal", "1", command), [LOST, LOST], QUICK)
-    died = {"the process of the client died (exit 0)": 2}
+    died = {"the client's process crashed (exit 0)": 2}
     assert (outcome.histories, dict(outcome.begun_again), dict(outcome.undone)) == (2, died, {})
     assert (dict(outcome.broken), outcome.verdict) == ({"stays-alive": 2}, "differs")
 
@@ -216,9 +218,9 @@ def test_histories_that_a_process_took_along_are_judged_by_the_next(tmp_path: Pa
     once += "import sys; sys.modules['confluent_kafka'] = None\n"
     once += f"sys.argv = [{str(own)!r}, 'librdkafka']; runpy.run_path(sys.argv[0], run_name='__main__')"
     outcome = run(Installed("mortal", "1", (sys.executable, "-c", once)), [LOST], QUICK)
-    assert dict(outcome.begun_again) == {"the process of the client died (exit 9)": 1}
+    assert dict(outcome.begun_again) == {"the client's process crashed (exit 9)": 1}
     assert dict(outcome.undone) == {
-        "the client was not made: ModuleNotFoundError: import of confluent_kafka halted; None in sys.modules": 1
+        "the client was not created: ModuleNotFoundError: import of confluent_kafka halted; None in sys.modules": 1
     }
 
 

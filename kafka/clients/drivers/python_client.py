@@ -1,6 +1,6 @@
-"""Driver of Python clients: commands are lines of JSON on stdin, events on stdout; each `start` is a new client.
+"""Driver of Python clients: reads commands as JSON lines on stdin, writes events to stdout; `start` makes a client.
 
-It runs in the client's own Python environment, so it has no other dependencies.
+It runs in the client's own Python environment, so it imports only the client and the standard library.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 LOCK = threading.Lock()
 POLL = 0.02
 FETCH_WAIT = 20
-"""Milliseconds, for every timeout of the clients."""
+"""Milliseconds used for every timeout of the clients."""
 
 
 def tell(**event: Any) -> None:
@@ -29,7 +29,7 @@ def tell(**event: Any) -> None:
 
 
 def report_error(number: int, error: Exception) -> bool:
-    """Write an error of a consumer, which need not name a partition; return whether it truncates."""
+    """Write an event for a consumer's error, which may lack a partition; return whether it is a truncation."""
     name = type(error).__name__
     is_truncation = name in ("LogTruncationError", "OffsetOutOfRangeError", "NoOffsetForPartitionError")
     tell(id=number, event="truncated" if is_truncation else "error", error=f"{name}: {error}")
@@ -124,7 +124,7 @@ class Librdkafka:
         self.client.produce(self.command["topic"], value=value.encode(), partition=partition, on_delivery=done)
 
     def commit(self, command: dict[str, Any]) -> None:
-        """Store a position and commit stored positions, as automatic commits do."""
+        """Store an offset and commit the stored offsets, as auto-commit does."""
         epoch = {} if command["epoch"] == -1 else {"leader_epoch": command["epoch"]}
         place = self.kafka.TopicPartition(command["topic"], command["partition"], command["offset"], **epoch)
         try:
@@ -215,7 +215,7 @@ class KafkaPython:
         self.client.close()
 
     def commit(self, command: dict[str, Any]) -> None:
-        """Let the thread that polls commit a position."""
+        """Have the polling thread commit an offset."""
         self.commits.append(command)
 
     def _commit(self, command: dict[str, Any]) -> None:
@@ -246,11 +246,11 @@ class KafkaPython:
 
 
 LOOP = asyncio.new_event_loop()
-"""The loop of all clients of aiokafka, which runs in a thread of its own."""
+"""The event loop of all aiokafka clients, which runs in a separate thread."""
 
 
 class Aiokafka:
-    """A client of aiokafka, as tasks of the event loop."""
+    """A client of aiokafka, which runs as tasks of the event loop."""
 
     def __init__(self, command: dict[str, Any]) -> None:
         self.command, self.number = command, command["id"]
@@ -346,7 +346,7 @@ KINDS: dict[str, Any] = {"librdkafka": Librdkafka, "kafka-python": KafkaPython, 
 
 
 def start(kind: Any, command: dict[str, Any], sessions: dict[int, Any]) -> None:
-    """Start a client."""
+    """Start a client and add it to the sessions."""
     try:
         sessions[command["id"]] = kind(command)
     except Exception as error:  # noqa: BLE001
@@ -354,16 +354,20 @@ def start(kind: Any, command: dict[str, Any], sessions: dict[int, Any]) -> None:
 
 
 def do(session: Any, command: dict[str, Any]) -> None:
-    """Make the application do something else with a client, if it supports that."""
+    """Perform another command of the application, if this client supports it."""
     work = getattr(session, command["do"], None)
     if work is None:
-        tell(id=command["id"], event="broken", error=f"the driver of {type(session).__name__} has no {command['do']!r}")
+        tell(
+            id=command["id"],
+            event="broken",
+            error=f"the driver of {type(session).__name__} does not support {command['do']!r}",
+        )
     else:
         work(command)
 
 
 def serve_commands(kind: Any) -> None:
-    """Serve commands; calls that may block run in another thread."""
+    """Serve commands. Those that may block run in a separate thread."""
     sessions: dict[int, Any] = {}
     queues: dict[int, list[dict[str, Any]]] = {}
     change = threading.Condition()

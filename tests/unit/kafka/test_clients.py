@@ -209,7 +209,7 @@ def test_a_report_of_a_truncation_is_true_or_breaks_a_rule() -> None:
 
 
 def test_a_death_is_a_verdict_of_its_own_and_the_only_one() -> None:
-    died = Event("died", 2, error="the process of the client died (SIGSEGV)")
+    died = Event("died", 2, error="the client's process crashed (SIGSEGV)")
     assert records(["a", "b"], read(1, 1, "b"), died) == {"stays-alive"}
 
 
@@ -276,12 +276,12 @@ def test_a_deviation_is_a_story() -> None:
     events = [start, *(Event("moved", 1, value=text) for text in moves), news, sent(2.5, 1), late, sent(4, 1)]
     play = Play("producer", 2, events)
     story = as_story(play, next(item for item in Judge(play).broken))
-    heard = [f"hears from broker 0, by metadata, that broker {leader}" for leader in (0, 1)]
+    heard = [f"learns from broker 0, through metadata, that broker {leader} is the leader" for leader in (0, 1)]
     assert list(story.lines()) == [
-        "the cluster: broker 1 becomes the leader of partition 0; change 1 is known to brokers 0, 1",
-        f"the client: {heard[0]} leads in epoch 2; {heard[1]} leads in epoch 4; {'; '.join(story.client[2:])}",
+        "the cluster: broker 1 becomes the leader of partition 0; brokers 0, 1 learn of metadata change 1",
+        f"the client: {heard[0]} in epoch 2; {heard[1]} in epoch 4; {'; '.join(story.client[2:])}",
         "KIP-320: Metadata with a newer leader epoch replaces the leader that the client knows.",
-        "cost: Requests go to a broker that does not lead: writes wait until they time out, reads stand still.",
+        "cost: Requests go to a broker that is not the leader: writes time out, and reads make no progress.",
     ]
     stuck = Play("producer", 1, [Event("written", 0, partition=0, value="w"), *events[-2:]] + [late] * 8)
     assert as_story(stuck, BrokenRule("recovers", stuck.events[0], "w was lost")).client == (
@@ -398,7 +398,7 @@ def test_a_diagram_names_who_said_what() -> None:
     last = sent(2, 1, 4, "fetch", offset=3)
     play = Play("consumer", 1, [told("metadata", 1, 1, 4), last, sent(3, 0)])
     assert diagram(play, last).splitlines()[-2:] == [
-        "  b0-->>client: metadata: broker 1 leads 0, epoch 4",
+        "  b0-->>client: metadata: broker 1 is the leader of 0, epoch 4",
         "  client->>b1: fetch of 0 from 3, epoch 4",
     ]
 
@@ -492,7 +492,7 @@ class OldSnapshot(Ideal):
 def test_brokers_are_judged_by_the_model_and_each_planted_mistake_is_noticed() -> None:
     pytest.importorskip("kio")
     report = BrokersReport("ideal", list(questions(cast(Any, Ideal()))), "t", "error 73")
-    assert list(report.summary())[-1] == "topic t was made and is still there: error 73"
+    assert list(report.summary())[-1] == "topic t was created and still exists: error 73"
     assert (report.verdict, {mistake: report.seen(mistake) for mistake in MISTAKES}) == (
         "conforms",
         dict.fromkeys(MISTAKES, True),
