@@ -253,9 +253,8 @@ class Expansion:
     def use(self, trees: Trees) -> None:
         """Have all partitions use these trees, and make room for their keys."""
         self.trees = trees
-        for part in self.partitions:
-            assert part.keys is not None
-            part.keys.fit()
+        tables = [part.keys for part in self.partitions if part.keys is not None]
+        self.pool.share(len(tables), lambda _, place: tables[place].fit(), self.distinct)
 
     def count_bounds(self, bounds: int) -> None:
         self.position.counting = bounds

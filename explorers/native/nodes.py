@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, u32s, u64s, u64ss
-from fencepost.explorers.native.packed import MISSING, OWNER_BITS, ones
+from fencepost.explorers.native.packed import MISSING, OWNER_BITS, TOPS, ones
 
+NODES_AHEAD = 16
+"""How many nodes ahead their places of the index are prefetched."""
 NODES, NODE_ROOM, NODE_COUNT, INDEX, INDEX_SLOTS, NODE_BITS = 0, 1, 2, 3, 4, 5
 TREE = 6
-LINES = 5
+LINES = 6
 """The facts of one of the two trees: address, length and number of its nodes; of the index by which they are found the
 address, the length, and how many bits of an entry are for the number of a node, plus one. The rest is of its hash.
 """
@@ -36,6 +38,13 @@ def node_of(tree, value, adds):
     index[slot] = np.uint32((tag << bits) | np.uint64(added + 1))
     tree[NODE_COUNT] = added + 1
     return added
+
+
+@helper
+def prefetch_node(tree, value):
+    """Prefetch the place of the index where a node is sought first."""
+    slots = np.uint64(tree[INDEX_SLOTS])
+    prefetch(u32s(tree[INDEX], tree[INDEX_SLOTS]), ((node_hash(value) >> np.uint64(32)) * slots) >> np.uint64(32))
 
 
 @helper
@@ -80,15 +89,19 @@ def top_left(steps):
 
 
 @helper
+def value_of(steps, step, words, n, now, at):
+    """Return the value of a step's node: a word of row `n`, or the pair of the numbers of two nodes."""
+    one, other = steps[step, 1], steps[step, 2]
+    if other < 0:
+        return words[n, one]
+    return np.uint64(now[one, at]) | (np.uint64(now[other, at]) << np.uint64(32))
+
+
+@helper
 def key_of(trees, steps, words, n, now, adds):
     """Return the key of a row, MISSING if a node is unknown and cannot be added."""
     for step in range(steps.shape[0]):
-        one, other = steps[step, 1], steps[step, 2]
-        if other < 0:
-            value = words[n, one]
-        else:
-            value = np.uint64(now[one, 0]) | (np.uint64(now[other, 0]) << np.uint64(32))
-        number = node_of(trees[steps[step, 0]], value, adds)
+        number = node_of(trees[steps[step, 0]], value_of(steps, step, words, n, now, 0), adds)
         if number < 0:
             return np.uint64(MISSING)
         now[step, 0] = number
@@ -101,20 +114,24 @@ def key_successors(trees, steps, words, keys, parents, count, opened, number, no
 
     A parent's number is `number` plus its place there. `now` is working space: a line for each step and `LINES` more.
     Nodes that differ from the parent's are looked up for many successors in turn, since each waits for memory twice.
+    If all nodes but the topmost of the two trees are known, the key becomes TOPS, and the values of these two replace
+    the first two words of the row: then adding them takes two lookups.
     """
     many, tops = now.shape[1], steps.shape[0]
-    parent, waiting, slots, known, values = tops, tops + 1, tops + 2, tops + 3, tops + 4
+    parent, waiting, slots, known, values, lower = tops, tops + 1, tops + 2, tops + 3, tops + 4, tops + 5
+    left_top = top_left(steps)
     first = np.int64(0)
     while first < count:
         some = min(many, count - first)
         for at in range(some):
             now[parent, at] = (np.int64(parents[first + at]) - number) >> OWNER_BITS
             now[known, at] = 1
+            now[lower, at] = 1
         for step in range(tops):
             one, other, left = steps[step, 1], steps[step, 2], np.int64(0)
             tree = trees[steps[step, 0]]
             index, nodes = u32s(tree[INDEX], tree[INDEX_SLOTS]), u64s(tree[NODES], tree[NODE_ROOM])
-            size, bits, lower = np.uint64(tree[INDEX_SLOTS]), np.uint64(tree[NODE_BITS]), ones(tree[NODE_BITS])
+            size, bits, number_bits = np.uint64(tree[INDEX_SLOTS]), np.uint64(tree[NODE_BITS]), ones(tree[NODE_BITS])
             for at in range(some):
                 row = now[parent, at]
                 if other < 0:
@@ -137,20 +154,27 @@ def key_successors(trees, steps, words, keys, parents, count, opened, number, no
                     if slot == size:
                         slot = np.uint64(0)
                 now[slots, place] = np.int64(slot)
-                prefetch(nodes, np.int64(np.uint64(index[slot]) & lower) - 1)
+                prefetch(nodes, np.int64(np.uint64(index[slot]) & number_bits) - 1)
             for place in range(left):
                 at = now[waiting, place]
                 value, slot = np.uint64(now[values, place]), np.uint64(now[slots, place])
-                found = np.int64(np.uint64(index[slot]) & lower) - 1
+                found = np.int64(np.uint64(index[slot]) & number_bits) - 1
                 if found < 0 or nodes[found] != value:
                     found = node_of(tree, value, False)
                 now[step, at] = max(found, 0)
                 now[known, at] = now[known, at] & (found >= 0)
+                if step != left_top and step != tops - 1:
+                    now[lower, at] = now[lower, at] & (found >= 0)
         for at in range(some):
-            key = np.uint64(now[top_left(steps), at]) | (np.uint64(now[tops - 1, at]) << np.uint64(32))
+            key = np.uint64(now[left_top, at]) | (np.uint64(now[tops - 1, at]) << np.uint64(32))
             keys[first + at] = key
             if now[known, at] == 0:
                 keys[first + at] = np.uint64(MISSING)
+                if now[lower, at] != 0:
+                    topmost = value_of(steps, left_top, words, first + at, now, at)
+                    words[first + at, 1] = value_of(steps, tops - 1, words, first + at, now, at)
+                    words[first + at, 0] = topmost
+                    keys[first + at] = np.uint64(TOPS)
         first += some
 
 
@@ -181,10 +205,19 @@ def key_rows(
     `adds`: new nodes are added. Return the row at which there was no room for a node, -1 if all are written.
     """
     for n in range(first, keys.shape[0]):
+        if n + NODES_AHEAD < keys.shape[0] and keys[n + NODES_AHEAD] == np.uint64(TOPS):
+            prefetch_node(trees[0], words[n + NODES_AHEAD, 0])
+            prefetch_node(trees[1], words[n + NODES_AHEAD, 1])
         if keys[n] == np.uint64(MISSING):
             keys[n] = key_of(trees, steps, words, n, now, adds)
             if adds and keys[n] == np.uint64(MISSING):
                 return n
+        elif keys[n] == np.uint64(TOPS):
+            left = node_of(trees[0], words[n, 0], adds)
+            right = node_of(trees[1], words[n, 1], adds)
+            if left < 0 or right < 0:
+                return n
+            keys[n] = np.uint64(left) | (np.uint64(right) << np.uint64(32))
     return -1
 
 
@@ -194,6 +227,8 @@ def index_nodes(tree: I64s) -> None:
     nodes, index = u64s(tree[NODES], tree[NODE_ROOM]), u32s(tree[INDEX], tree[INDEX_SLOTS])
     slots, bits = np.uint64(tree[INDEX_SLOTS]), np.uint64(tree[NODE_BITS])
     for number in range(tree[NODE_COUNT]):
+        if number + NODES_AHEAD < tree[NODE_COUNT]:
+            prefetch_node(tree, nodes[number + NODES_AHEAD])
         h = node_hash(nodes[number])
         slot = ((h >> np.uint64(32)) * slots) >> np.uint64(32)
         while index[slot] != 0:

@@ -48,6 +48,8 @@ REACH = 64
 """Places behind its home at which a key may stand."""
 MISSING = 0xFFFFFFFFFFFFFFFF
 """The key of a row of which a node is not known."""
+TOPS = 0xFFFFFFFFFFFFFFFE
+"""The key of a row of which one or both of the two topmost nodes are not known, and all others are."""
 FINGERPRINT_BITS = 59
 """Bits of a fingerprint without those that name the owner."""
 

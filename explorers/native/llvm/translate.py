@@ -103,7 +103,7 @@ class Module:
         for name, item in pairs:
             found = literal(item)
             if isinstance(name, ast.Name) and found is not None:
-                self.globals[name.id] = found
+                assert self.globals.setdefault(name.id, found) == found, f"{name.id} stands for two numbers"
 
 
 def literal(node: ast.expr) -> int | None:
