@@ -1,1 +1,1 @@
-"""Findings on whole clusters: real controllers and brokers on this machine, and their losses."""
+"""Reproductions of findings on whole clusters: real controllers and brokers on this machine."""

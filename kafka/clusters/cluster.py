@@ -1,6 +1,6 @@
-"""A cluster on this machine: one controller and some brokers, each a process, on 127.0.0.1 and in one folder.
+"""A cluster on this machine: a controller and brokers, one process each, on 127.0.0.1 and in one directory.
 
-Each process has its own group, and none outlives this one.
+Each process has its own process group, and all of them end when this process ends.
 """
 
 import json
@@ -25,9 +25,9 @@ from fencepost.model.language.errors import UsageError
 
 
 class Process:
-    """A process in its own group, so that Ctrl-C reaches only us and we can end its group.
+    """A process in its own group, so that Ctrl-C reaches only us, and so that we can end the whole group.
 
-    Its standard input is a pipe that we hold. When we end, even by a kill, the pipe closes and our programs end.
+    Its standard input is a pipe that we hold open. If we end, even by SIGKILL, the pipe closes, and our programs end.
     """
 
     def __init__(self, command: Sequence[str], log: Path, *, answers: bool = False) -> None:
@@ -43,7 +43,7 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """The process id, which is also the group's."""
+        """The process id, which is also the group id."""
         return self._process.pid
 
     @property
@@ -53,23 +53,23 @@ class Process:
 
     @property
     def status(self) -> int | None:
-        """The exit status; None while it runs."""
+        """The exit status, or None while it runs."""
         return self._process.poll()
 
     @property
     def asked(self) -> IO[bytes]:
-        """Its standard input."""
+        """The process's standard input."""
         assert self._process.stdin is not None
         return self._process.stdin
 
     @property
     def answers(self) -> IO[bytes]:
-        """The process's standard output, if it `answers`."""
+        """The process's standard output; it must have been started with `answers`."""
         assert self._process.stdout is not None
         return self._process.stdout
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process and its children, unless it has ended."""
+        """Send a signal to the process group, unless the process has ended."""
         if self.running:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, number)
@@ -83,7 +83,7 @@ class Process:
         return True
 
     def close(self) -> None:
-        """End it now."""
+        """Kill the process group."""
         self.signal(signal.SIGKILL)
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
@@ -95,7 +95,7 @@ class Process:
 CONTROLLER = 100
 CLUSTER_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 ADVERTISED = 50
-"""Difference between a node's port and its advertised port, on which the proxy listens."""
+"""The difference between a node's own port and the advertised one, on which the proxy listens."""
 BEYOND = 1 << 16
 START_SECONDS = 90
 FORMAT_SECONDS = 60
@@ -115,24 +115,24 @@ auto.create.topics.enable=false
 
 
 class ClusterError(UsageError):
-    """A node did not start, or has died."""
+    """A node did not start or has died."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A cluster's brokers, its settings besides the defaults, and whether messages go through the proxy."""
+    """A cluster's brokers, its non-default settings, and whether messages go through the proxy."""
 
     brokers: tuple[int, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
     delays: bool = False
     elr: bool | None = None
-    """Whether eligible leader replicas are on; None for the release's default."""
+    """Whether eligible leader replicas are on, or None for the release's default."""
     disks: tuple[int, ...] = ()
     """Brokers with a second disk, which gets new logs first."""
 
 
 class Log:
-    """A node's log from some point on."""
+    """A node's log from a position on."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._since = path, path.stat().st_size if path.exists() else 0
@@ -146,7 +146,7 @@ class Log:
 
 
 class Cluster:
-    """The nodes, their files and their proxy. `close` ends all of them."""
+    """The nodes with their files and proxy. `close` ends all processes."""
 
     def __init__(self, kit: Kit, shape: Shape, folder: Path, base: int, keep: Path | None = None) -> None:
         self.kit, self.shape, self.folder, self.base, self._keep = kit, shape, folder, base, keep
@@ -163,11 +163,11 @@ class Cluster:
 
     @property
     def servers(self) -> str:
-        """All brokers' addresses, for clients."""
+        """The addresses of all brokers, for clients."""
         return ",".join(f"127.0.0.1:{self._advertised(node)}" for node in self.shape.brokers)
 
     def begin(self) -> None:
-        """Check that the ports are free, format the nodes, and start them."""
+        """Check that the ports are free, format the disks, and start the nodes."""
         self._look_at_ports()
         if self.shape.delays:
             for node in self._places:
@@ -182,7 +182,7 @@ class Cluster:
             self.wait_started(node, log)
 
     def start(self, node: int) -> Log:
-        """Start a node; return its log from here."""
+        """Start a node; return its log from this point on."""
         log = self.log(node)
         if node in self._running:
             self._running[node].close()
@@ -193,13 +193,15 @@ class Cluster:
         return log
 
     def wait_started(self, node: int, log: Log) -> None:
-        """Wait until a node reports that it has started."""
+        """Wait until a node logs that it has started."""
         end = time.monotonic() + START_SECONDS
         while not log.lines(STARTED):
             if not self._running[node].running or time.monotonic() > end:
-                why = f"did not start within {START_SECONDS} s" if self._running[node].running else "ended at its start"
+                why = (
+                    f"did not start within {START_SECONDS} s" if self._running[node].running else "ended while starting"
+                )
                 told = "\n".join(log.lines(r"ERROR|FATAL|Exception")[:6])
-                raise ClusterError(f"node {node} of Kafka {self.kit.version} {why}; its log says:\n{told or 'nothing'}")
+                raise ClusterError(f"node {node} of Kafka {self.kit.version} {why}; its log ends:\n{told or 'nothing'}")
             time.sleep(0.05)
 
     def signal(self, node: int, number: signal.Signals) -> None:
@@ -215,11 +217,11 @@ class Cluster:
         return node in self._running and self._running[node].running
 
     def log(self, node: int) -> Log:
-        """Return a node's log from here on."""
+        """Return a node's log from this point on."""
         return Log(self._log_file(node))
 
     def bytes_of(self, node: int, topic: str) -> int | None:
-        """Return the bytes of a topic's partition on a broker's disk; None if it has no such log."""
+        """Return the size of a topic's partition on a broker's disk in bytes; None if it has no such log."""
         for folder in (disk / f"{topic}-0" for disk in self._disks[node]):
             with suppress(FileNotFoundError):
                 if folder.is_dir():
@@ -227,21 +229,21 @@ class Cluster:
         return None
 
     def fail_disk(self, node: int) -> None:
-        """Remove the disk of a node that gets new logs first, with everything on it."""
+        """Delete the node's disk that gets new logs first, including everything on it."""
         shutil.rmtree(self._disks[node][0], ignore_errors=True)
 
     def replace_disk(self, node: int) -> None:
-        """Replace a removed disk with an empty one, and format it."""
+        """Replace a deleted disk with an empty one and format it."""
         self._disks[node][0].mkdir()
         self._format(node)
 
     def take_disk_out(self, node: int) -> None:
-        """Remove the second disk from a node's settings, which it reads at its next start."""
+        """Remove the second disk from a node's settings, which the node reads when it starts next."""
         self._disks[node] = self._disks[node][1:]
         self._write(node)
 
     def close(self) -> None:
-        """End every process and every connection."""
+        """End all processes and connections."""
         for process in self._running.values():
             process.close()
         self.proxy.close()
@@ -249,7 +251,7 @@ class Cluster:
             self._keep_disks(node)
 
     def _keep_disks(self, node: int, mark: str = "") -> None:
-        """Copy a node's disks to the folder for them, without Kafka's indexes and locks."""
+        """Copy a node's disks to the output directory, without Kafka's index and lock files."""
         if self._keep is None:
             return
         for disk in filter(Path.is_dir, self._disks[node]):
@@ -258,20 +260,19 @@ class Cluster:
             shutil.copytree(disk, kept, ignore=shutil.ignore_patterns("*index", ".lock"))
 
     def _look_at_ports(self) -> None:
-        """Raise UsageError if a port is taken."""
         ports = [self._port(node) for node in self._places]
         ports += [self._advertised(node) for node in self._places] if self.shape.delays else []
         for port in ports:
             if port >= BEYOND:
                 raise UsageError(
-                    f"the cluster needs ports {min(ports)} to {max(ports)}, and {BEYOND - 1} is the last one."
+                    f"the cluster needs ports {min(ports)} to {max(ports)}, but {BEYOND - 1} is the last one."
                 )
             try:
                 socket.create_server(("127.0.0.1", port)).close()
             except OSError as error:
                 raise UsageError(
-                    f"port {port} of 127.0.0.1 is taken by another program. The cluster listens on ports {min(ports)} "
-                    f"to {max(ports)}: write the first of that many free ports as `port=`."
+                    f"port {port} of 127.0.0.1 is used by another program. The cluster needs ports {min(ports)} to "
+                    f"{max(ports)}: write as `port=` the first of that many free ports."
                 ) from error
 
     def _format(self, *nodes: int) -> None:
@@ -282,7 +283,7 @@ class Cluster:
         done = run(command, FORMAT_SECONDS, "kafka-storage format")
         if done.returncode != 0:
             raise ClusterError(
-                f"the nodes' folders could not be formatted:\n{(done.stdout + done.stderr).strip()[-1500:]}"
+                f"the directories of the nodes could not be formatted:\n{(done.stdout + done.stderr).strip()[-1500:]}"
             )
 
     def _write(self, node: int) -> None:
@@ -302,9 +303,9 @@ class Cluster:
         self._file(node).write_text(text + more, encoding="utf-8")
 
     def _folders(self, node: int) -> list[Path]:
-        """Return the folders of a node's disks.
+        """Return the directories that serve as a node's disks.
 
-        The last has the metadata; new logs go to the first one with the fewest.
+        The last one contains the metadata log; a new log goes to the first of those with the fewest logs.
         """
         names = (f"disk-{node}", f"data-{node}") if node in self.shape.disks else (f"data-{node}",)
         return [self.folder / name for name in names]
@@ -323,11 +324,11 @@ class Cluster:
 
 
 PATIENCE = 40.0
-"""The seconds after which a call is given up; the clients' own limits are shorter."""
+"""Seconds after which we give up waiting for an answer. The clients' own timeouts are shorter."""
 
 
 class Client:
-    """Admin, producers and a consumer, driven by lines of JSON."""
+    """An admin client, producers and a consumer in one process, controlled by JSON lines."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         self.topic = topic
@@ -349,7 +350,7 @@ class Client:
         self._process.close()
 
     def ask(self, do: str, **more: Any) -> dict[str, Any]:
-        """Send a command; return the answer, which has `refused` if Kafka or the client refused."""
+        """Send a command; return the answer, which contains `refused` if Kafka or the client refused the command."""
         self._number += 1
         number = self._number
         line = json.dumps({"number": number, "do": do, "topic": self.topic, **more})
@@ -357,7 +358,7 @@ class Client:
             self._process.asked.write(line.encode("ascii") + b"\n")
             self._process.asked.flush()
         except OSError as error:
-            raise ClusterError(f"the client has died with status {self._process.status}.") from error
+            raise ClusterError(f"the client process has ended with status {self._process.status}.") from error
         with self._change:
             self._change.wait_for(
                 lambda: number in self._answers or self._garbage or not self._process.running, PATIENCE
@@ -365,18 +366,18 @@ class Client:
             if number in self._answers:
                 return self._answers.pop(number)
         if self._garbage:
-            raise ClusterError(f"the client answered {do!r} with garbage: {self._garbage[:200]!r}.")
+            raise ClusterError(f"the client answered {do!r} with invalid JSON: {self._garbage[:200]!r}.")
         if self._process.running:
             raise ClusterError(f"the client did not answer {do!r} within {PATIENCE:g} s.")
-        raise ClusterError(f"the client has died at {do!r} with status {self._process.status}.")
+        raise ClusterError(f"the client process ended with status {self._process.status} during {do!r}.")
 
     def send(self, keys: Sequence[str], size: int) -> None:
-        """Send a record for each key without waiting."""
+        """Send a record for each key; do not wait for acknowledgements."""
         self.sent += keys
         self.ask("send", keys=list(keys), size=size)
 
     def settled(self, keys: Sequence[str], seconds: float) -> bool:
-        """Wait until each of these records is acknowledged or failed; return whether all are."""
+        """Wait until each of these records is acknowledged or has failed; return whether all are."""
         with self._change:
             return self._change.wait_for(
                 lambda: all(key in self.acknowledged or key in self.failed for key in keys), seconds

@@ -1,4 +1,4 @@
-"""The kit of a cluster of one release: Kafka's jars, its command line tools, our small programs, and repairs."""
+"""Everything that a cluster of one release needs: Kafka's jars and tools, our small programs, and fixes."""
 
 import os
 from collections.abc import Sequence
@@ -21,26 +21,26 @@ from fencepost.model.language.errors import UsageError
 
 SOURCES = Path(__file__).parent / "java"
 EDITS = Path(__file__).parent / "edits"
-"""Programs that edit Kafka's classes, also those of releases whose clusters are not driven."""
+"""Programs that edit Kafka's classes, including classes of releases whose clusters are not started."""
 LOGGING = SOURCES / "log4j2.xml"
 REPAIRS = Path(__file__).parent / "repairs"
 JAVASSIST = "3.30.2-GA"
-"""The library that edits classes for repairs; kafka-tools has the same one."""
+"""The library with which fixes edit classes, in the version that kafka-tools uses."""
 TOOLS_OF = {"4.4.0": "4.3.1"}
-"""Releases whose kafka-tools is missing from Maven Central, with the one whose tools are used instead."""
+"""Releases without kafka-tools on Maven Central, with the release whose tools are used instead."""
 OLDEST = (3, 9)
-"""The first line of releases whose clusters are driven."""
+"""The earliest release line whose clusters can be started."""
 LOG4J = "2.25.3"
-"""Logging libraries that jars before 4.1 lack; they are needed only to compile."""
+"""Logging libraries missing from jars before 4.1; they are needed only to compile."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m")
-"""Options for a small heap and quick start: a scenario lasts a minute."""
+"""Java options for a small heap and a quick start, since a scenario takes a minute."""
 
 
 @dataclass(frozen=True)
 class Kit:
-    """A release of Kafka with everything that its cluster needs.
+    """A Kafka release with everything that its cluster needs.
 
-    `first` is a folder of repaired classes that precede Kafka's own.
+    `first` is a directory with fixed classes, which take precedence over Kafka's own.
     """
 
     version: str
@@ -53,34 +53,34 @@ class Kit:
 
     @property
     def number(self) -> tuple[int, int]:
-        """The release's first two numbers."""
+        """The first two parts of the release number."""
         return line_of(self.version)
 
     def java(self, main: str, *words: str) -> list[str]:
-        """Return the command that runs a class on Kafka's jars."""
+        """Return the command that runs a class with Kafka's jars."""
         first = [str(self.first)] if self.first else []
         path = os.pathsep.join([*first, str(self.classes), f"{self.jars}{os.sep}*", f"{self.more}{os.sep}*"])
         return [tool("java"), *JAVA_OPTIONS, f"-Dlog4j2.configurationFile={LOGGING}", "-cp", path, main, *words]
 
     def tool(self, main: str, *words: str) -> list[str]:
-        """Return the command that runs one of Kafka's command line tools, whose logging is off."""
+        """Return the command that runs one of Kafka's command line tools, with logging turned off."""
         path = f"{self.tools}{os.sep}*"
         return [tool("java"), *JAVA_OPTIONS, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", path, main, *words]
 
     def repaired(self, findings: Sequence[str], folder: Path) -> "Kit":
-        """Return this kit with the repairs of findings, whose classes are written to `folder`."""
+        """Return this kit with fixes for these findings. The fixed classes are written to `folder`."""
         done = run(self.java("fencepost.clusters.Repair", str(folder), *findings), 60, "the repair")
         if done.returncode != 0:
             said = "\n".join(done.stderr.splitlines()[:6])
             raise UsageError(
-                f"the repair of {' and '.join(findings)} does not fit Kafka {self.version}, whose class has "
-                f"changed:\n{said}"
+                f"the fix for {' and '.join(findings)} does not fit Kafka {self.version}, in which the class is "
+                f"different:\n{said}"
             )
         return replace(self, first=folder)
 
 
 def kit(version: str | None, jars: Path | None = None) -> Kit:
-    """Return the files that a cluster of a release needs; Maven downloads missing ones."""
+    """Return the files that a cluster of this release needs. Maven downloads missing ones."""
     version, jars, warning = locate_release(version, jars)
     more = _more(version, jars)
     sources = (SOURCES, EDITS) if line_of(version) >= OLDEST else (EDITS,)
@@ -88,7 +88,7 @@ def kit(version: str | None, jars: Path | None = None) -> Kit:
 
 
 def _more(version: str, jars: Path) -> Path:
-    """Return a folder with the library for repairs, and the logging library without which Kafka's jars log nothing."""
+    """Return a directory with the library for fixes, and with the logging library without which Kafka logs nothing."""
     wanted = [("org.javassist", "javassist", JAVASSIST)]
     cores = sorted(jars.glob("log4j-core-*.jar"))
     number = cores[0].stem.removeprefix("log4j-core-") if cores else LOG4J
@@ -99,12 +99,12 @@ def _more(version: str, jars: Path) -> Path:
     name = "-".join(["more", *(f"{artifact}-{number}" for _, artifact, number in wanted)])
     project = pom("kafka-cluster", *(Artifact(*found, alone=True) for found in wanted))
     return fetch_jars(
-        project, cache_folder() / "kafka" / version / name, f"what a cluster of Kafka {version} needs beside its jars"
+        project, cache_folder() / "kafka" / version / name, f"the libraries for a cluster of Kafka {version}"
     )
 
 
 def _tools(version: str, jars: Path) -> Path:
-    """Return a folder with Kafka's command line tools: the jars' own, if it is a distribution."""
+    """Return a directory with Kafka's command line tools: that of the jars, if they are from a distribution."""
     if list(jars.glob("kafka-tools-[0-9]*.jar")):
         return jars
     taken = TOOLS_OF.get(version, version) if BROKERS.knows(version) else list(TOOLS_OF.values())[-1]

@@ -1,7 +1,7 @@
-"""A TCP proxy that only delays: it holds chosen requests or answers until they are released.
+"""A TCP proxy that holds back chosen requests or answers until they are released, and changes nothing else.
 
-Kafka's messages start with their length. A request continues with its API key, its version, a correlation id, and the
-client's name; a server answers the requests of a connection in order.
+Each message of Kafka's protocol starts with its length. In a request, this is followed by the API key, the version, a
+correlation id and the client id. A server answers the requests on a connection in order.
 """
 
 import contextlib
@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 PRODUCE, FETCH, ALTER_PARTITION, HEARTBEAT = 0, 1, 56, 63
-"""The APIs that scenarios name, by their keys in Kafka's protocol."""
+"""The APIs that scenarios use, with their keys in Kafka's protocol."""
 MOST = 1 << 27
-"""More bytes than any message of Kafka has: such a length means another protocol."""
+"""A length that no message of Kafka reaches; if one is longer, the peer speaks another protocol."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """Messages of one kind: requests to `server` of clients whose names start with `client`, or the answers."""
+    """Requests of one API to `server`, from clients whose ids start with `client`, or the answers to them."""
 
     server: int
     client: str
@@ -36,7 +36,7 @@ class Flow:
 
 @dataclass
 class Link:
-    """A connection: the client's name once it is known, and the APIs of unanswered requests."""
+    """A connection: the client id once it is known, and the APIs of unanswered requests."""
 
     server: int
     client: str = ""
@@ -44,7 +44,7 @@ class Link:
 
 
 class Proxy:
-    """Listens in place of servers and passes messages on, one thread for each direction of each connection."""
+    """A proxy that listens in place of servers, with one thread per direction of each connection."""
 
     def __init__(self) -> None:
         self._change = threading.Condition()
@@ -55,40 +55,40 @@ class Proxy:
         self._closed = False
 
     def listen(self, server: int, port: int, target: int) -> None:
-        """Forward `port` to the port of a server; OSError if another process listens there."""
+        """Forward `port` to the port of a server. Raises OSError if another process listens on it."""
         listener = socket.create_server(("127.0.0.1", port), backlog=64)
         self._sockets.add(listener)
         threading.Thread(target=self._accept, args=(listener, server, target), daemon=True).start()
 
     def hold(self, flow: Flow) -> None:
-        """Hold the messages of a flow from now on."""
+        """Hold all messages of a flow from now on."""
         with self._change:
             self._held.append(flow)
 
     def release(self, flow: Flow) -> None:
-        """Release a flow, including held messages."""
+        """Release a flow and the messages held so far."""
         with self._change:
             self._held = [found for found in self._held if found != flow]
             self._change.notify_all()
 
     def release_all(self) -> None:
-        """Let everything continue."""
+        """Release all flows."""
         with self._change:
             self._held.clear()
             self._change.notify_all()
 
     def holds(self, flow: Flow, seconds: float) -> bool:
-        """Wait until a message of a flow is held; return whether one was."""
+        """Wait until a message of the flow is held; return whether that happened in time."""
         return self._until(lambda: self._count(self._stopped, flow) > 0, seconds)
 
     def passes(self, flow: Flow, messages: int, seconds: float) -> bool:
-        """Wait until this many more messages of a flow have passed; return whether they did."""
+        """Wait until this many more messages of the flow have passed; return whether that happened in time."""
         with self._change:
             wanted = self._count(self._passed, flow) + messages
         return self._until(lambda: self._count(self._passed, flow) >= wanted, seconds)
 
     def close(self) -> None:
-        """End all connections and stop listening."""
+        """Close all connections and stop listening."""
         with self._change:
             self._closed = True
             self._change.notify_all()
@@ -134,7 +134,7 @@ class Proxy:
     def _pass_on(
         self, link: Link, source: socket.socket, target: socket.socket, way: Literal["requests", "answers"]
     ) -> None:
-        """Pass messages on until one side closes, then close both."""
+        """Forward messages until one side closes the connection, then close both sides."""
         with contextlib.suppress(OSError):
             while (message := _message(source)) is not None:
                 if way == "requests":
@@ -150,7 +150,7 @@ class Proxy:
         _end(target)
 
     def _let(self, message: Flow) -> bool:
-        """Wait while a message is held; return whether it may continue."""
+        """Wait as long as a message must be held; return whether the connection is still open."""
         with self._change:
             self._stopped[message] += 1
             self._change.notify_all()
@@ -162,13 +162,13 @@ class Proxy:
 
 
 def _message(source: socket.socket) -> bytes | None:
-    """Return the next message with its length before it; None at the end."""
+    """Return the next message including its length; None at the end of the stream."""
     head = _exactly(source, 4)
     if head is None:
         return None
     length = struct.unpack(">i", head)[0]
     if not 0 <= length <= MOST:
-        raise OSError(f"a message of {length} bytes does not come from Kafka")
+        raise OSError(f"a message of {length} bytes cannot be from Kafka")
     body = _exactly(source, length)
     return None if body is None else head + body
 
@@ -184,9 +184,8 @@ def _exactly(source: socket.socket, length: int) -> bytes | None:
 
 
 def _request(message: bytes) -> tuple[int, str]:
-    """Return the API of a request and the name of its client."""
     if len(message) < 14:
-        raise OSError("a request of Kafka has at least 14 bytes")
+        raise OSError("a Kafka request has at least 14 bytes")
     api, _, _, length = struct.unpack(">hhih", message[4:14])
     return api, message[14 : 14 + max(length, 0)].decode("utf-8", "replace")
 

@@ -1,4 +1,4 @@
-"""One run of a scenario, from the start of its cluster to its verdict."""
+"""A run of a scenario, from starting its cluster to the verdict."""
 
 import os
 import shutil
@@ -24,32 +24,32 @@ SCENARIOS: tuple[Scenario, ...] = tuple(
         key=lambda scenario: int(scenario.name.split("-")[1]),
     )
 )
-"""The scenarios by the numbers of their findings."""
+"""The scenarios, ordered by the numbers of their findings."""
 PORT = 19200
-"""The first port by default: below the range of outgoing connections."""
+"""The default first port, which is below the range of ephemeral ports."""
 SECONDS = 170.0
-"""Time limit of a run; on an idle machine no run takes half of it."""
+"""Time limit of a run in seconds; on an idle machine, every run takes less than half of it."""
 TOPIC = "t"
 FIRST_ELR = (4, 0)
-"""The release that has eligible leader replicas, off by default."""
+"""The first release that supports eligible leader replicas, which are off by default there."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Settings of a run."""
+    """The settings of a run."""
 
     control: bool = False
     repairs: tuple[str, ...] = ()
-    """Findings that are fixed in the classes that run."""
+    """Findings whose fixes are applied to the classes."""
     port: int = PORT
     seconds: float = SECONDS
     keep: Path | None = None
-    """Folder for the nodes' logs, settings and disks."""
+    """The directory to which the nodes' logs, settings and disks are copied."""
 
 
 @dataclass
 class Report:
-    """The result of a run. `why` names the event that was not reached, if the verdict is undetermined."""
+    """The result of a run. If the verdict is undetermined, `why` names the event that did not happen."""
 
     asked: Asked
     scenario: Scenario
@@ -58,31 +58,31 @@ class Report:
     acknowledged: list[str] = field(default_factory=list)
     readable: list[str] = field(default_factory=list)
     out: list[int] = field(default_factory=list)
-    """Brokers that could not come back."""
+    """Brokers that could not rejoin the cluster."""
     leaderless: bool = False
-    """Whether the partition had no leader although a complete replica was back."""
+    """Whether the partition had no leader although a complete replica was available."""
     why: str = ""
 
     @property
     def lost(self) -> list[str]:
-        """The keys of acknowledged records that cannot be read."""
+        """Keys of acknowledged records that a consumer cannot read."""
         readable = set(self.readable)
         return [key for key in self.acknowledged if key not in readable]
 
     @property
     def verdict(self) -> Harm | Literal["kept", "undetermined"]:
-        """Whether an acknowledged record is lost, a broker stays out, or a partition stayed without a leader."""
+        """`lost`, `out` or `leaderless` if the harm occurred, otherwise `kept` or `undetermined`."""
         if self.why:
             return "undetermined"
         return "lost" if self.lost else "out" if self.out else "leaderless" if self.leaderless else "kept"
 
     @property
     def expected(self) -> Harm | Literal["kept"]:
-        """The expected verdict of this run."""
+        """The verdict expected of this run."""
         return self.scenario.expected(self.kit.number, control=self.asked.control, repairs=self.asked.repairs)
 
     def data(self) -> dict[str, Any]:
-        """Return the report with the keys of the contract."""
+        """Return the report as JSON."""
         return {
             "format": FORMAT,
             "finding": self.scenario.name,
@@ -104,36 +104,36 @@ class Report:
 
 
 def choose_repairs(scenario: Scenario, kit: Kit, some: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the named repairs of a scenario, or all of them.
+    """Return the fixes to apply: those named, or all that the scenario has.
 
-    Raises UsageError if the release has them already, or for an unknown name.
+    Raises UsageError for an unknown name, or if the release already contains all fixes.
     """
     offered = scenario.repairs(kit.number)
     if not offered:
         raise UsageError(
-            f"{scenario.name} has nothing to repair on Kafka {kit.version}, which has the repair already. Use an "
-            "older release."
+            f"{scenario.name} has nothing to fix on Kafka {kit.version}, which already contains the fix. Use an older "
+            "release."
         )
     for name in some:
         if name not in offered:
             raise UsageError(
-                f"there is no repair {name!r} of {scenario.name} on Kafka {kit.version}. Repairs are: "
+                f"there is no fix {name!r} for {scenario.name} on Kafka {kit.version}. The fixes are: "
                 f"{', '.join(offered)}."
             )
     return tuple(name for name in offered if name in some or not some)
 
 
 def make_sure_playable(scenario: Scenario, kit: Kit) -> None:
-    """Raise UsageError if a release lacks what a scenario is about."""
+    """Raise UsageError if the release lacks the feature that the scenario tests."""
     if kit.number < scenario.since:
         raise UsageError(
-            f"{scenario.name} cannot be played on Kafka {kit.version}: it needs eligible leader replicas, which are on "
-            f"from {'.'.join(map(str, scenario.since))}. Write a later release as `kafka=`."
+            f"{scenario.name} cannot run on Kafka {kit.version}: it needs eligible leader replicas, which are on by "
+            f"default from Kafka {'.'.join(map(str, scenario.since))}. Write a later release as `kafka=`."
         )
 
 
 def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line], None]) -> Report:
-    """Start a cluster, play a scenario on it, and end it; keep only the requested files."""
+    """Start a cluster, run a scenario on it, and end it; keep only the requested files."""
     make_sure_playable(scenario, kit)
     story = Story(hear)
     with ExitStack() as stack:
@@ -149,11 +149,11 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
         shape = Shape(scenario.brokers, dict(scenario.settings), scenario.delays, elr, scenario.disks)
         story.tell(f"Kafka {kit.version}: {scenario.title}.")
         if asked.control:
-            story.tell(f"A control: {scenario.control}.")
+            story.tell(f"Control run: {scenario.control}.")
         if asked.repairs:
-            story.tell(f"With the repair of {' and '.join(asked.repairs)}.")
+            story.tell(f"Fixed: {' and '.join(asked.repairs)}.")
         cluster = stack.enter_context(Cluster(kit, shape, folder, asked.port, asked.keep))
-        story.tell(f"A controller and brokers {', '.join(map(str, shape.brokers))} start.")
+        story.tell(f"Start a controller and brokers {', '.join(map(str, shape.brokers))}.")
         cluster.begin()
         client = stack.enter_context(Client(cluster, TOPIC))
         left = asked.seconds - story.seconds
@@ -170,24 +170,23 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
 
 
 def _elr(scenario: Scenario, asked: Asked, kit: Kit) -> bool | None:
-    """Return whether eligible leader replicas are on; None for the release's default."""
+    """Return whether to turn ELR on or off, or None for the release's default."""
     if asked.control and not scenario.elr_in_control:
         return False
     return scenario.elr if kit.number >= FIRST_ELR else None
 
 
 def _ending(report: Report) -> str:
-    """Return the outcome in one line."""
     if report.why:
         return f"Undetermined: {report.why}."
     if report.out:
-        return f"Broker {report.out[0]} cannot come back."
+        return f"Broker {report.out[0]} cannot rejoin the cluster."
     if not report.acknowledged:
-        return "Every broker has come back; nothing was written."
+        return "Every broker has rejoined the cluster; no records were written."
     counts = f"{len(report.acknowledged):,} acknowledged, {len(report.readable):,} readable"
     if not report.lost:
-        late = " The partition had no leader although a replica with all records was back." if report.leaderless else ""
-        return f"{counts}: every acknowledged record is there.{late}"
+        late = " The partition had no leader although a complete replica was available." if report.leaderless else ""
+        return f"{counts}: no acknowledged record is lost.{late}"
     one = len(report.lost) == 1
     return f"{counts}: {len(report.lost):,} acknowledged record{'' if one else 's'} {'is' if one else 'are'} LOST."
 

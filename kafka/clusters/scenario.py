@@ -1,4 +1,4 @@
-"""A scenario: a story, its cluster, and its expected verdict."""
+"""A scenario: the steps that reproduce a finding, the cluster that it needs, and the expected verdict."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from fencepost.model.language.errors import UsageError, nearest
 
 Harm = Literal["lost", "out", "leaderless"]
 Number = tuple[int, int]
-"""The first two numbers of a release."""
+"""The first two parts of a release number."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A defect that can cause the harm, in releases from `since` to before `repaired_in`."""
+    """A bug that can cause the harm, in releases from `since` up to but not including `repaired_in`."""
 
     repair: str
     since: Number = (4, 0)
@@ -23,10 +23,10 @@ class Cause:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A finding on a cluster. `play` is the story, and each of its `causes` alone can do the harm.
+    """A finding on a cluster. `play` runs the steps; each of the `causes` alone suffices for the harm.
 
-    The harm is that an acknowledged record is lost, that a broker stays out of the cluster, or that a partition has no
-    leader although a complete replica is back.
+    The harm is that an acknowledged record is lost, a broker cannot rejoin the cluster, or a partition has no leader
+    although a complete replica is available.
     """
 
     name: str
@@ -34,26 +34,26 @@ class Scenario:
     play: Callable[[Stage], None]
     brokers: tuple[int, ...]
     control: str
-    """The step that a control run leaves out."""
+    """The condition that a control run leaves out."""
     settings: tuple[tuple[str, str], ...] = ()
     delays: bool = True
     disks: tuple[int, ...] = ()
     """Brokers with a second disk."""
     elr: bool | None = None
-    """Whether eligible leader replicas are on or off, if the release has them; None keeps the default."""
+    """Whether ELR is on, if the release supports it; None for the release's default."""
     elr_in_control: bool = True
     causes: tuple[Cause, ...] = ()
     since: Number = (4, 0)
     harm: Harm = "lost"
 
     def repairs(self, release: Number) -> tuple[str, ...]:
-        """Return the repairs that a release lacks."""
+        """Return the fixes that a release does not contain."""
         return tuple(cause.repair for cause in self.causes if release < cause.repaired_in)
 
     def expected(
         self, release: Number, *, control: bool = False, repairs: Collection[str] = ()
     ) -> Harm | Literal["kept"]:
-        """Return the expected outcome of a run on a release with some repairs."""
+        """Return the expected verdict of a run on a release with these fixes."""
         harmful = any(
             cause.since <= release < cause.repaired_in and cause.repair not in repairs for cause in self.causes
         )
@@ -61,10 +61,10 @@ class Scenario:
 
 
 def named(name: str, scenarios: Sequence[Scenario]) -> Scenario:
-    """Return the scenario of this name."""
+    """Return the scenario with this name."""
     found, name = {scenario.name: scenario for scenario in scenarios}, name.lower()
     if name not in found:
         raise UsageError(
-            f"there is no scenario {name!r}.{nearest(name, list(found))} Scenarios are: {', '.join(found)}."
+            f"there is no scenario {name!r}.{nearest(name, list(found))} The scenarios are: {', '.join(found)}."
         )
     return found[name]

@@ -1,6 +1,6 @@
-"""The vocabulary of scenarios: actions of the operator, delays of the network, and observations.
+"""The steps of scenarios: actions of the operator, delays of the network, and observations.
 
-A story is printed line by line as it happens.
+Each step is reported as soon as it happens.
 """
 
 import json
@@ -16,28 +16,28 @@ from fencepost.kafka.driver.releases import run
 
 
 def fetches(follower: int, of: int) -> Flow:
-    """Return the fetches by which a follower copies the log of a leader."""
+    """Return the fetches with which a follower copies the leader's log."""
     return Flow(of, f"broker-{follower}-fetcher", FETCH)
 
 
 def metadata(broker: int, way: Literal["requests", "answers"] = "requests") -> Flow:
-    """Return the fetches by which a broker gets the metadata log from the controller; not its heartbeats."""
+    """Return the fetches with which a broker gets the metadata log from the controller; heartbeats are not included."""
     return Flow(CONTROLLER, f"raft-client-{broker}", FETCH, way)
 
 
 def alterations(broker: int, way: Literal["requests", "answers"] = "requests") -> Flow:
-    """Return the requests by which a leader asks the controller to change the ISR."""
+    """Return the requests with which a leader asks the controller to change the ISR."""
     return Flow(CONTROLLER, str(broker), ALTER_PARTITION, way)
 
 
 Kind = Literal["step", "operator", "seen", "log"]
 MARKS: dict[Kind, str] = {"step": "", "operator": "$ ", "seen": "  ", "log": "  | "}
-"""Marks of lines: a step of the story, a command of the operator, an observation, a line of a log or of a tool."""
+"""The marks of lines: a step, an operator's command, an observation, a line of a log or of a tool's output."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line with the seconds since the beginning."""
+    """A line of the story, with the seconds since its start."""
 
     seconds: float
     kind: Kind
@@ -50,7 +50,7 @@ class Line:
 
 @dataclass
 class Story:
-    """The lines so far; each is passed to `hear` at once."""
+    """The lines so far; each new line is passed to `hear` immediately."""
 
     hear: Callable[[Line], None]
     lines: list[Line] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Story:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the beginning."""
+        """The seconds since the start."""
         return time.monotonic() - self.began
 
     def tell(self, text: str, kind: Kind = "step") -> None:
@@ -73,16 +73,16 @@ WAIT = 60.0
 TOOL_SECONDS = 60
 STEP = 0.1
 OLD = tuple(f"old-{number}" for number in range(100))
-"""Keys of the records that a topic has at first."""
+"""Keys of the records written when the topic is created."""
 
 
 class NotReached(Exception):  # noqa: N818 (no error: the verdict says that the scenario did not reach its end)
-    """An event that the scenario waits for did not happen in time."""
+    """An event for which the scenario waits did not happen in time."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A partition as operators see it; `leader` is -1 without one."""
+    """A partition as an operator sees it; `leader` is -1 if there is none."""
 
     leader: int
     replicas: list[int]
@@ -92,14 +92,14 @@ class Seen:
     removing: list[int]
 
     def shown(self) -> str:
-        """Return it as a line."""
+        """Return a line that shows the partition."""
         leader = "no leader" if self.leader < 0 else f"leader {self.leader}"
         moving = f", adding {self.adding}, removing {self.removing}" if self.adding or self.removing else ""
         return f"{leader}, replicas {self.replicas}, ISR {self.isr}, ELR {self.elr}{moving}"
 
 
 class Stage:
-    """A cluster with one topic, and all actions on it. Every action is reported."""
+    """A cluster with one topic, and the actions on it. Every action is reported."""
 
     def __init__(
         self,
@@ -115,9 +115,9 @@ class Stage:
         self.control, self.repairs = control, repairs
         self._end = time.monotonic() + seconds
         self.out: list[int] = []
-        """Brokers that could not come back."""
+        """Brokers that could not rejoin the cluster."""
         self.leaderless = False
-        """Whether the partition had no leader although a complete replica was back."""
+        """Whether the partition had no leader although a complete replica was available."""
         self._seen: Seen | None = None
         self._down: set[int] = set()
         self._deleted = False
@@ -135,9 +135,9 @@ class Stage:
     def create(
         self, replicas: Sequence[int], min_isr: int | None, isr: Sequence[int] | None = None, **settings: str
     ) -> None:
-        """Create the topic, or recreate it; its first replica leads. `min_isr` defaults to the cluster's.
+        """Create or recreate the topic; the first replica is the leader. `min_isr` defaults to the cluster's.
 
-        `isr` has the running replicas, if not all are running.
+        `isr` lists the running replicas, if not all are running.
         """
         given = {name.replace("_", "."): value for name, value in settings.items()}
         given |= {"min.insync.replicas": str(min_isr)} if min_isr else {}
@@ -148,7 +148,7 @@ class Stage:
         self.wait(leader=replicas[0], isr=sorted(isr or replicas))
 
     def reassign(self, replicas: Sequence[int]) -> None:
-        """Reassign the partition to other replicas, or to another order of them."""
+        """Reassign the partition to other replicas or to another order of the same ones."""
         self.story.tell(f"reassign {self.client.topic}: replicas {list(replicas)}", "operator")
         self._ask("reassign", replicas=list(replicas))
 
@@ -165,7 +165,7 @@ class Stage:
         self._ask("configure", settings=named)
 
     def delete(self) -> None:
-        """Delete the topic; later records belong to the next one."""
+        """Delete the topic. Records sent later belong to the next one."""
         self.story.tell(f"delete topic {self.client.topic}", "operator")
         self._ask("delete")
         self.client.sent.clear()
@@ -178,7 +178,7 @@ class Stage:
         self._ask("delete-records")
 
     def reassign_by_tool(self, replicas: Sequence[int], *words: str) -> None:
-        """Run kafka-reassign-partitions with a file that names these replicas, and show what it prints."""
+        """Run kafka-reassign-partitions with a file that lists these replicas, and show its output."""
         file = self.cluster.folder / f"to-{'-'.join(map(str, replicas))}.json"
         partition = {"topic": self.client.topic, "partition": 0, "replicas": list(replicas)}
         file.write_text(json.dumps({"version": 1, "partitions": [partition]}), encoding="utf-8")
@@ -193,11 +193,11 @@ class Stage:
                 self.story.tell(line[:200], "log")
 
     def stop(self, broker: int) -> None:
-        """Stop a broker by SIGTERM: a controlled shutdown."""
+        """Stop a broker with SIGTERM: a controlled shutdown."""
         self._end_by(broker, signal.SIGTERM, f"stop broker {broker} (SIGTERM, a controlled shutdown)")
 
     def kill(self, broker: int) -> None:
-        """Kill a broker by SIGKILL: a crash that loses nothing on disk."""
+        """Kill a broker with SIGKILL: a crash that loses no data on disk."""
         self._end_by(broker, signal.SIGKILL, f"kill broker {broker} (SIGKILL)")
 
     def _end_by(self, broker: int, number: signal.Signals, text: str) -> None:
@@ -206,16 +206,16 @@ class Stage:
         self.cluster.signal(broker, number)
 
     def shut_down(self, broker: int) -> None:
-        """Stop a broker, and wait until its process has ended."""
+        """Stop a broker and wait until its process has ended."""
         self.stop(broker)
         self.wait_stopped(broker)
 
     def fail_disk(self, broker: int) -> None:
-        """Remove the disk of a broker that has the topic.
+        """Delete the disk of a broker that contains the topic.
 
-        The broker continues with the other disk, or stops if it has none.
+        The broker continues with its other disk; if it has only one, it stops.
         """
-        self.story.tell(f"the disk of broker {broker} that has the topic is gone", "seen")
+        self.story.tell(f"the disk of broker {broker} that contains the topic fails", "seen")
         self.cluster.fail_disk(broker)
 
     def replace_disk(self, broker: int) -> None:
@@ -228,7 +228,7 @@ class Stage:
 
     def take_disk_out(self, broker: int) -> None:
         """Remove the failed disk from a broker's settings."""
-        self.story.tell(f"take the failed disk out of log.dirs of broker {broker}", "operator")
+        self.story.tell(f"remove the failed disk from log.dirs of broker {broker}", "operator")
         self.cluster.take_disk_out(broker)
 
     def wait_stopped(self, broker: int) -> None:
@@ -237,7 +237,7 @@ class Stage:
             raise NotReached(f"broker {broker} did not stop")
 
     def start(self, *brokers: int) -> None:
-        """Start brokers and wait until they are up."""
+        """Start brokers and wait until they have started."""
         self.story.tell(
             f"start {'broker' if len(brokers) == 1 else 'brokers'} {' and '.join(map(str, brokers))}", "operator"
         )
@@ -250,7 +250,7 @@ class Stage:
         self._down -= set(brokers)
 
     def comes_back(self, broker: int, seconds: float) -> bool:
-        """Start a stopped broker; return whether it is up within this time."""
+        """Start a stopped broker; return whether it starts in time."""
         self.story.tell(f"start broker {broker}", "operator")
         self.wait_stopped(broker)
         log = self.cluster.start(broker)
@@ -264,34 +264,34 @@ class Stage:
     # The network
 
     def hold(self, flow: Flow) -> None:
-        """Hold a flow until a message of it is held: then no earlier one is in flight."""
+        """Hold a flow, and wait until a message is held, so that no earlier message is still on its way."""
         self.hold_next(flow)
         self.wait_held(flow)
 
     def hold_next(self, flow: Flow) -> None:
-        """Hold a flow from its next message on."""
+        """Hold a flow from its next message on, without waiting for one."""
         self.cluster.proxy.hold(flow)
 
     def wait_held(self, flow: Flow) -> None:
-        """Wait until a message of a flow is held."""
+        """Wait until a message of the flow is held."""
         if not self.cluster.proxy.holds(flow, self._within(WAIT)):
-            raise NotReached(f"no message of {flow} came")
+            raise NotReached(f"no message of {flow} was sent")
 
     def release(self, *flows: Flow) -> None:
-        """Let flows continue."""
+        """Release flows."""
         for flow in flows:
             self.cluster.proxy.release(flow)
 
     # The clients
 
     def send(self, *keys: str, size: int = 10) -> None:
-        """Send records with acks=all; do not wait for their acknowledgement."""
+        """Send records with acks=all without waiting for acknowledgements."""
         told = keys[0] if len(keys) == 1 else f"{keys[0]} to {keys[-1]}, {len(keys):,} records of {size:,} bytes"
         self.tell(f"A producer sends {told} with acks=all.")
         self.client.send(keys, size)
 
     def acknowledged(self, *keys: str, within: float = WAIT) -> bool:
-        """Wait until records are acknowledged; return whether all were."""
+        """Wait until records are acknowledged; return whether all were in time."""
         self.client.settled(keys, self._within(within))
         found = [key for key in keys if key in self.client.acknowledged]
         told = keys[0] if len(keys) == 1 else f"{len(found):,} of {len(keys):,} records"
@@ -311,27 +311,27 @@ class Stage:
     # observations
 
     def wait(self, seconds: float = WAIT, **wanted: int | list[int]) -> None:
-        """Wait until the partition is in the wanted state."""
+        """Wait until the partition reaches a state."""
         if not self.reaches(seconds, **wanted):
             raise NotReached(", ".join(f"{name} {value}" for name, value in wanted.items()))
 
     def reaches(self, seconds: float, **wanted: int | list[int]) -> bool:
-        """Wait until the partition is in the wanted state; return whether it was."""
+        """Wait until the partition reaches a state; return whether it does in time."""
         return self._comes(lambda: self._is(wanted), seconds)
 
     def show_log(self, node: int, log: Log, pattern: str, most: int = 3) -> None:
-        """Show the first lines in a node's log that match a pattern."""
+        """Show the first lines of a node's log that match a pattern."""
         for line in log.lines(pattern)[:most]:
             self.story.tell(f"node {node}: {line[:220]}", "log")
 
     def wait_log(self, node: int, log: Log, pattern: str) -> None:
-        """Wait for a line in a node's log, and show it."""
+        """Wait for a line of a node's log that matches a pattern, and show it."""
         if not self._comes(lambda: bool(log.lines(pattern)), WAIT):
             raise NotReached(f"{pattern!r} in the log of node {node}")
         self.show_log(node, log, pattern, 1)
 
     def wait_copied(self, follower: int, leader: int) -> None:
-        """Wait until a follower has copied its leader's whole log and its next fetch has confirmed that."""
+        """Wait until a follower has copied the leader's whole log and confirmed this with another fetch."""
         topic = self.client.topic
 
         def same() -> bool:
@@ -348,12 +348,12 @@ class Stage:
             raise NotReached(f"broker {broker} has appended")
 
     def wait_deleted(self, broker: int) -> None:
-        """Wait until a broker no longer has a log of the topic."""
+        """Wait until a broker has deleted its log of the topic."""
         if not self._comes(lambda: self.size(broker) is None, WAIT):
             raise NotReached(f"broker {broker} has deleted its log")
 
     def size(self, broker: int) -> int | None:
-        """Return the bytes of the topic on a broker's disk; None if it has no log."""
+        """Return the size of the topic on a broker's disk in bytes; None if there is no log."""
         return self.cluster.bytes_of(broker, self.client.topic)
 
     def show_disks(self) -> None:
@@ -363,13 +363,13 @@ class Stage:
         self.note(f"on disk: {'; '.join(told)}")
 
     def pause(self, seconds: float) -> None:
-        """Let time pass."""
+        """Wait for this many seconds."""
         if time.monotonic() + seconds > self._end:
-            raise NotReached("the time is over")
+            raise NotReached("the time limit is exceeded")
         time.sleep(seconds)
 
     def finish(self, isr: Sequence[int]) -> None:
-        """Release everything, start brokers that are down, and wait for this ISR and for the end of every send."""
+        """Release all flows, start the brokers that are down, and wait for this ISR and for all pending records."""
         self.tell("All delays end, and all brokers run again.")
         self.cluster.proxy.release_all()
         if self._down:
@@ -378,7 +378,7 @@ class Stage:
         self.client.settled(self.client.sent, self._within(WAIT))
 
     def readable(self) -> list[str]:
-        """Return the keys of all records that a consumer can read; an empty list for a deleted topic."""
+        """Return the keys of all records that a consumer can read; empty if the topic is deleted."""
         if self._deleted:
             return []
         return [str(key) for key in self._ask("read")["keys"]]
@@ -395,7 +395,7 @@ class Stage:
         return all(getattr(found, name) == value for name, value in wanted.items())
 
     def _ask(self, do: str, **more: Any) -> dict[str, Any]:
-        """Send a request, repeating it while a broker is not ready for it."""
+        """Send a command to the client, and retry while a broker is not ready."""
         answer: dict[str, Any] = {}
 
         def done() -> bool:
@@ -416,8 +416,8 @@ class Stage:
         return True
 
     def _within(self, seconds: float) -> float:
-        """Return these seconds, or the rest of the time limit if that is shorter."""
+        """Return this many seconds, or the time left for the run if that is less."""
         left = self._end - time.monotonic()
         if left <= 0:
-            raise NotReached("the time is over")
+            raise NotReached("the time limit is exceeded")
         return min(seconds, left)

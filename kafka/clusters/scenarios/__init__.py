@@ -1,1 +1,1 @@
-"""The findings that clusters reproduce, one file each; a scenario reads like a story."""
+"""The scenarios that reproduce findings on clusters."""

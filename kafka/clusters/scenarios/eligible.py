@@ -1,7 +1,8 @@
-"""Eligible leader replicas that should be none: HYP-10 and HYP-13.
+"""Replicas that should not be eligible to lead: HYP-10 and HYP-13.
 
-HYP-10: the ELR keeps a replica that a reassignment has removed, and trusts it when it comes back empty. HYP-13: the
-controller's index of the ELR keeps cleared brokers, and fails when such a broker registers.
+HYP-10: a replica that a reassignment has removed stays in the ELR, and can be elected when it is back and empty.
+HYP-13: the controller's ELR index keeps brokers after the ELR is cleared, and the controller fails when such a broker
+registers.
 """
 
 from dataclasses import replace
@@ -15,29 +16,29 @@ RECORDS = 1000
 OLD, NEW = (tuple(f"{name}-{number}" for number in range(RECORDS)) for name in ("old", "new"))
 RECORD_BYTES = 10_000
 THROTTLE = "1000000"
-"""Bytes per second: copying the topic takes about 20 s."""
+"""Bytes per second, with which copying the topic takes about 20 s."""
 STAYS_OPEN_SECONDS = 25
 COMES_BACK_SECONDS = 25
 
 
 def cancel_and_retry(stage: Stage) -> None:
-    """A reassignment is cancelled and tried again while two brokers are down."""
+    """A reassignment is cancelled and started again while two brokers are down."""
     stage.create(replicas=[1, 2], min_isr=2)
     stage.write(*OLD, size=RECORD_BYTES)
-    stage.tell("The operator moves t off broker 2, throttled. Brokers 2 and 4 stop while it runs.")
+    stage.tell("The operator reassigns t away from broker 2, throttled. Brokers 2 and 4 stop while it runs.")
     stage.reassign_by_tool([1, 3, 4], "--execute", "--throttle", THROTTLE)
     stage.kill(4)
     stage.shut_down(2)
     stage.wait(isr=[1, 3])
     stage.write(*NEW, size=RECORD_BYTES)
 
-    stage.tell("The operator cancels the reassignment, which cannot end with broker 4 down.")
+    stage.tell("The operator cancels the reassignment, which cannot complete while broker 4 is down.")
     stage.reassign_by_tool([1, 3, 4], "--cancel", "--preserve-throttles")
     stage.wait(replicas=[1, 2], isr=[1])
     stage.wait_deleted(3)
     stage.show_disks()
 
-    stage.tell("The operator tries again, without broker 4. Broker 3 starts with an empty log.")
+    stage.tell("The operator starts another reassignment, without broker 4. Broker 3 starts with an empty log.")
     stage.reassign_by_tool([1, 3], "--execute")
     stage.wait(adding=[3])
     stage.wait_appended(3, 0)
@@ -45,24 +46,24 @@ def cancel_and_retry(stage: Stage) -> None:
 
 
 def complete_and_return(stage: Stage) -> None:
-    """A reassignment completes, and its removed replica is added again while a broker is down."""
+    """A reassignment completes, and while a broker is down, the removed replica is added again."""
     stage.create(replicas=[1, 2], min_isr=2)
     stage.write(*OLD, size=RECORD_BYTES)
-    stage.tell("The operator moves t from broker 1 to broker 3, throttled. Broker 2 stops while it runs.")
+    stage.tell("The operator reassigns t from broker 1 to broker 3, throttled. Broker 2 stops during the reassignment.")
     stage.reassign_by_tool([3, 2], "--execute", "--throttle", THROTTLE)
     stage.shut_down(2)
     stage.wait(isr=[1, 3] if stage.cluster.kit.number < (4, 3) else [3])
     if not stage.reaches(STAYS_OPEN_SECONDS, replicas=[3, 2], isr=[3], adding=[]):
         stage.tell(
-            "The reassignment stays open while broker 2 is down, as in all releases before 4.3: the story cannot "
-            "continue from here."
+            "The reassignment cannot complete while broker 2 is down, as in all releases before 4.3: the scenario "
+            "cannot continue."
         )
         stage.finish(isr=[2, 3])
         return
     stage.wait_deleted(1)
     stage.show_disks()
 
-    stage.tell("The operator moves t back to broker 1, throttled again. Broker 1 starts with an empty log.")
+    stage.tell("The operator reassigns t back to broker 1, throttled again. Broker 1 starts with an empty log.")
     throttled = {"follower_replication_throttled_replicas": "0:1", "leader_replication_throttled_replicas": "*"}
     stage.configure(**throttled)
     stage.reassign_by_tool([3, 1], "--execute")
@@ -72,25 +73,24 @@ def complete_and_return(stage: Stage) -> None:
 
 
 def leader_stops(stage: Stage, leader: int, empty: int, records: int) -> None:
-    """The only member of the ISR is shut down cleanly while the new replica has part of the log; then the replica
-    returns.
+    """The only ISR member shuts down cleanly while the new replica has copied part of the log; then the new replica
+    restarts.
     """
     stage.show_disks()
     stage.tell(
-        f"Broker {leader}, the only member of the ISR, is restarted. Broker {empty} has copied a part of {records:,} "
-        "records."
+        f"Broker {leader}, the only member of the ISR, restarts. Broker {empty} has copied part of {records:,} records."
     )
     stage.shut_down(leader)
     if stage.reaches(15, leader=empty):
         stage.note(f"broker {empty} was elected from the ELR: a clean election")
     else:
-        stage.note("no leader is elected: the topic waits for its last one")
+        stage.note("no leader is elected: the topic waits for its last leader")
     stage.finish(isr=[leader, empty])
     stage.show_disks()
 
 
 def cleared_and_deleted(stage: Stage) -> None:
-    """Broker 2 is in the ELR of a topic whose min ISR changes and which is deleted; then broker 2 comes back."""
+    """A topic is deleted after its min ISR changed while broker 2 was in its ELR; then broker 2 comes back."""
     stage.create(replicas=[1, 2, 3], min_isr=2)
     stage.kill(3)
     stage.wait_stopped(3)
@@ -107,20 +107,20 @@ def cleared_and_deleted(stage: Stage) -> None:
         stage.wait_log(CONTROLLER, controller, "Encountered quorum controller fault: registerBroker")
         stage.wait_log(CONTROLLER, controller, "existed in isrMembers, but not in the topics map")
         again = controller.lines("Becoming the active controller")
-        stage.note(f"meanwhile the controller has resigned and become active again {len(again)} times")
+        stage.note(f"in the meantime, the controller has resigned and become active again {len(again)} times")
 
 
 HYP_10 = Scenario(name="hyp-10", play=cancel_and_retry, brokers=BROKERS, delays=False, elr_in_control=False,
                   causes=(Cause("hyp-10", since=(4, 1)),), since=(4, 1),
-                  title="a reassignment is cancelled and tried again while brokers are down (history A)",
+                  title="a reassignment is cancelled and started again while brokers are down (history A)",
                   control="eligible leader replicas are turned off (eligible.leader.replicas.version=0)")  # fmt: skip
 SCENARIOS = (
     HYP_10,
     replace(HYP_10, name="hyp-10-b", play=complete_and_return, brokers=BROKERS[:3],
             causes=(Cause("hyp-10", since=(4, 3)),),
-            title="a reassignment completes while a broker is down, and is taken back (history B)"),
+            title="a reassignment completes while a broker is down, and is reverted (history B)"),
     Scenario(name="hyp-13", play=cleared_and_deleted, brokers=BROKERS[:3], delays=False,
              causes=(Cause("hyp-13", since=(4, 1)),), since=(4, 1), harm="out",
-             title="min.insync.replicas changes, the topic is deleted, and a broker that was in its ELR comes back",
-             control="min.insync.replicas stays as it is"),
+             title="min.insync.replicas changes, the topic is deleted, and a broker from its ELR comes back",
+             control="min.insync.replicas does not change"),
 )  # fmt: skip

@@ -1,8 +1,8 @@
-"""Metadata that gets to a leader late: HYP-1, HYP-3 and HYP-11.
+"""Metadata that reaches a leader late: HYP-1, HYP-3 and HYP-11.
 
-HYP-1: a leader that is elected again keeps its knowledge of its followers. HYP-3: metadata with an equal partition
-epoch wipes a pending change of the ISR. HYP-11: min.insync.replicas is raised, and a leader that learns of it late
-acknowledges alone.
+HYP-1: a re-elected leader keeps outdated information about its followers. HYP-3: metadata with an equal partition epoch
+erases a pending change of the ISR. HYP-11: min.insync.replicas is raised, and a leader that learns of it late
+acknowledges records alone.
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ BROKERS = (0, 1, 2)
 
 
 def elected_again_and_killed(stage: Stage) -> None:
-    """Leader 1 is killed right after it has acknowledged."""
+    """Leader 1 is killed right after it has acknowledged a record."""
     elected_again(stage)
     stage.acknowledged("LOST", within=10)
     stage.kill(1)
@@ -25,7 +25,7 @@ def elected_again_and_killed(stage: Stage) -> None:
 
 
 def elected_again_and_stopped(stage: Stage) -> None:
-    """Leader 1 is shut down cleanly; broker 2 is slow, as otherwise it would first copy the record again."""
+    """Leader 1 shuts down cleanly; broker 2 is slow, as otherwise it would copy the record again before that."""
     elected_again(stage, slow_at_the_end=True)
     stage.acknowledged("LOST", within=10)
     shutdown, following = stage.cluster.log(CONTROLLER), stage.cluster.log(2)
@@ -36,28 +36,28 @@ def elected_again_and_stopped(stage: Stage) -> None:
 
 
 def elected_again(stage: Stage, *, slow_at_the_end: bool = False) -> None:
-    """Broker 1 leads, loses leadership and regains it, and learns of both at once."""
+    """Broker 1 loses leadership and regains it, and learns of both at the same time."""
     stage.create(replicas=[1, 0, 2], min_isr=2)
     stage.reassign([0, 1, 2])
     stage.wait(replicas=[0, 1, 2], leader=1)
     stage.write("first")
 
-    stage.tell("Broker 0 becomes slow: its fetches are held. It stays in the ISR for replica.lag.time.max.ms.")
+    stage.tell("Broker 0 becomes slow: its fetches are delayed. It stays in the ISR for replica.lag.time.max.ms.")
     stage.hold(fetches(0, of=1))
     before = stage.size(1)
     stage.send("LOST")
     stage.wait_appended(1, before)
     stage.wait_copied(2, leader=1)
-    stage.note("brokers 1 and 2 have LOST, broker 0 has not; it cannot be acknowledged yet")
+    stage.note("brokers 1 and 2 have LOST, but broker 0 does not, so it cannot be acknowledged yet")
 
     if not stage.control:
-        stage.tell("Metadata gets to broker 1 late: its fetches of it are held, its heartbeats are not.")
+        stage.tell("Metadata reaches broker 1 late: its metadata fetches are delayed, but its heartbeats are not.")
         stage.hold(metadata(1))
 
     following = stage.cluster.log(2)
     stage.elect()
     stage.wait_log(2, following, r"Truncating to offset 1")
-    stage.note("broker 2 follows the new leader 0 and has cut LOST off")
+    stage.note("broker 2 follows the new leader 0 and has truncated LOST")
     if slow_at_the_end:
         stage.hold_next(fetches(2, of=1))
 
@@ -66,25 +66,25 @@ def elected_again(stage: Stage, *, slow_at_the_end: bool = False) -> None:
     stage.wait_log(CONTROLLER, shutdown, r"enterControlledShutdown\[0\]: changing")
     stage.wait_log(2, following, "Follower t-0 starts at leader epoch 2")
     if not stage.control:
-        stage.tell("Broker 1 gets the metadata: it was followed by 0 and leads again, and applies both as one change.")
+        stage.tell("Broker 1 learns at once that broker 0 was the leader, and that it leads again itself.")
         stage.release(metadata(1))
 
 
 LAG_SECONDS, DEFAULT_LAG_SECONDS = 10, 30
-"""`replica.lag.time.max.ms`, in seconds; with its default the story takes about 40 s longer."""
+"""`replica.lag.time.max.ms` in seconds; with the default, the scenario takes about 40 s longer."""
 PATIENCE_SECONDS = 2.0
-"""`controller.quorum.request.timeout.ms`: a broker that has waited this long for metadata asks again."""
+"""`controller.quorum.request.timeout.ms`: after waiting this long for metadata, a broker sends another request."""
 
 
 def forgotten_request(stage: Stage, lag: int) -> None:
-    """Broker 2 leaves the ISR and comes back, and leader 1 forgets its request to add it."""
+    """Broker 2 leaves the ISR and catches up, and leader 1 forgets its request to add it."""
     stage.create(replicas=[1, 2, 0], min_isr=2)
     stage.write("first")
     shrink_with_late_metadata(stage)
     expand_and_forget(stage)
 
     stage.pause(lag + 1)
-    stage.note(f"broker 2 has been slow for {lag + 1} s, longer than replica.lag.time.max.ms: it is not waited for")
+    stage.note(f"broker 2 has been slow for {lag + 1} s, longer than replica.lag.time.max.ms: no request waits for it")
     stage.send("LOST")
     stage.acknowledged("LOST", within=2.5 * lag)
     stage.kill(1)
@@ -93,25 +93,25 @@ def forgotten_request(stage: Stage, lag: int) -> None:
 
 
 def shrink_with_late_metadata(stage: Stage) -> None:
-    """Broker 2 leaves the ISR. The leader has the answer; the corresponding metadata is still in flight."""
-    stage.tell("Broker 2 becomes slow: its fetches are held until it has left the ISR.")
+    """Broker 2 leaves the ISR. The leader has received the answer, but not yet the corresponding metadata."""
+    stage.tell("Broker 2 becomes slow: its fetches are delayed until it has left the ISR.")
     stage.hold(fetches(2, of=1))
     stage.send("second")
     stage.hold(alterations(1))
-    stage.note("leader 1 asks to take broker 2 out of the ISR")
+    stage.note("leader 1 asks to remove broker 2 from the ISR")
     if not stage.control:
-        stage.tell("Metadata gets to broker 1 late.")
+        stage.tell("Metadata reaches broker 1 late.")
         stage.hold(metadata(1))
     began = stage.story.seconds
     stage.release(alterations(1))
     stage.must_acknowledge("second")
-    stage.note("the answer has come: leader 1 counts brokers 0 and 1")
+    stage.note("the answer has arrived: the ISR of leader 1 is now brokers 0 and 1")
     if not stage.control:
         stage.hold_next(metadata(1, "answers"))
         stage.release(metadata(1))
         stage.hold(metadata(1, "answers"))
         stage.hold_next(metadata(1))
-        stage.note("the metadata without broker 2 is under way to broker 1")
+        stage.note("the metadata without broker 2 is on its way to broker 1")
 
     stage.tell("Broker 2 catches up, and becomes slow again.")
     stage.hold_next(alterations(1))
@@ -120,23 +120,23 @@ def shrink_with_late_metadata(stage: Stage) -> None:
     stage.hold_next(fetches(2, of=1))
     if stage.story.seconds - began > PATIENCE_SECONDS and not stage.control:
         raise NotReached(
-            f"broker 1 waited for metadata longer than {PATIENCE_SECONDS:g} s: this machine is too slow now"
+            f"broker 1 waited for metadata longer than {PATIENCE_SECONDS:g} s: this machine is too slow at the moment"
         )
 
 
 def expand_and_forget(stage: Stage) -> None:
-    """The controller adds broker 2; the older metadata reaches the leader, which forgets its request."""
-    stage.note("leader 1 asks to take broker 2 into the ISR again")
+    """The controller adds broker 2; older metadata reaches the leader, which forgets its request."""
+    stage.note("leader 1 asks to add broker 2 to the ISR again")
     stage.hold_next(alterations(1, "answers"))
     stage.release(alterations(1))
     stage.hold(alterations(1, "answers"))
-    stage.note("the controller has taken broker 2 in; its answer is under way to broker 1")
+    stage.note("the controller has added broker 2; its answer is on its way to broker 1")
     if not stage.control:
         stage.release(metadata(1, "answers"))
         stage.hold(metadata(1))
         stage.pause(0.3)
         stage.tell(
-            "Broker 1 gets the metadata without broker 2, whose partition epoch it already has. Later metadata is "
+            "Broker 1 receives the metadata without broker 2, whose partition epoch it already has. Later metadata is "
             "delayed."
         )
     stage.release(alterations(1, "answers"))
@@ -145,19 +145,19 @@ def expand_and_forget(stage: Stage) -> None:
 
 
 def late_min_isr(stage: Stage) -> None:
-    """Broker 2 stays in the ELR by the new min ISR, while leader 1 acknowledges by the old one."""
+    """Broker 2 stays in the ELR under the new min ISR, while leader 1 acknowledges records under the old one."""
     stage.create(replicas=[1, 2], min_isr=1)
     stage.write("first")
 
-    stage.tell("Broker 2 becomes slow: its fetches are held. It stays in the ISR for replica.lag.time.max.ms.")
+    stage.tell("Broker 2 becomes slow: its fetches are delayed. It stays in the ISR for replica.lag.time.max.ms.")
     stage.hold(fetches(2, of=1))
     before = stage.size(1)
     stage.send("LOST")
     stage.wait_appended(1, before)
-    stage.note("broker 1 has LOST, broker 2 has not; it cannot be acknowledged yet")
+    stage.note("broker 1 has LOST, but broker 2 does not, so it cannot be acknowledged yet")
 
     if not stage.control:
-        stage.tell("Metadata gets to broker 1 late: its fetches of it are held, its heartbeats are not.")
+        stage.tell("Metadata reaches broker 1 late: its metadata fetches are delayed, but its heartbeats are not.")
         stage.hold(metadata(1))
     stage.configure(min_insync_replicas="2")
     if stage.control:
@@ -166,13 +166,13 @@ def late_min_isr(stage: Stage) -> None:
     stage.stop(2)
     stage.wait_log(CONTROLLER, shutdown, "modifying the registration for broker 2")
     if not stage.control:
-        stage.tell("Broker 1 gets the metadata: a smaller ISR and a higher min ISR, applied one after the other.")
+        stage.tell("Broker 1 receives the metadata: first it applies the smaller ISR, then the higher min ISR.")
         stage.release(metadata(1))
     stage.acknowledged("LOST", within=10)
     stage.wait_stopped(2)
     stage.wait(isr=[1], elr=[2])
 
-    stage.tell("Broker 2 comes back, still slow, and broker 1 is shut down.")
+    stage.tell("Broker 2 comes back, still slow, and broker 1 shuts down.")
     stage.start(2)
     stage.pause(2)
     stage.stop(1)
@@ -183,19 +183,19 @@ def late_min_isr(stage: Stage) -> None:
 
 
 HYP_1 = Scenario(name="hyp-1", play=elected_again_and_killed, brokers=BROKERS, causes=(Cause("hyp-1"),),
-                 title="a leader that is elected again acknowledges a record that no follower has, and crashes",
-                 control="metadata gets to broker 1 without delay")  # fmt: skip
+                 title="a re-elected leader acknowledges a record that no follower has, and crashes",
+                 control="metadata reaches broker 1 without delay")  # fmt: skip
 HYP_3 = replace(HYP_1, name="hyp-3", play=partial(forgotten_request, lag=LAG_SECONDS), causes=(Cause("hyp-3"),),
-                title="metadata that a leader knows already makes it forget a replica that is about to join its ISR",
+                title="metadata that a leader already knows makes it forget a replica that is about to join the ISR",
                 settings=(("replica.lag.time.max.ms", str(LAG_SECONDS * 1000)),))  # fmt: skip
 SCENARIOS = (
     HYP_1,
     replace(HYP_1, name="hyp-1-no-crash", play=elected_again_and_stopped,
-            title="the same without any crash: two controlled shutdowns"),
+            title="the same without any crash, with two controlled shutdowns instead"),
     HYP_3,
     replace(HYP_3, name="hyp-3-default-lag", play=partial(forgotten_request, lag=DEFAULT_LAG_SECONDS), settings=(),
             title="the same with replica.lag.time.max.ms at its default of 30 s"),
     replace(HYP_1, name="hyp-11", play=late_min_isr, brokers=(1, 2), causes=(Cause("hyp-11", since=(4, 1)),),
             since=(4, 1),
-            title="min.insync.replicas is raised while a follower leaves; the leader acknowledges by the old value"),
+            title="min.insync.replicas is raised while a follower leaves the ISR; the leader still uses the old value"),
 )  # fmt: skip

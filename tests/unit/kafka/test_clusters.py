@@ -104,7 +104,7 @@ def test_a_record_that_was_acknowledged_and_cannot_be_read_is_lost() -> None:
 def test_a_story_without_a_loss_keeps() -> None:
     report, lines = played(keeps)
     assert (report.verdict, report.lost) == ("kept", [])
-    assert lines[-1].text == "1 acknowledged, 1 readable: every acknowledged record is there."
+    assert lines[-1].text == "1 acknowledged, 1 readable: no acknowledged record is lost."
 
 
 def test_what_does_not_come_about_is_undetermined_and_said() -> None:
@@ -116,7 +116,7 @@ def test_what_does_not_come_about_is_undetermined_and_said() -> None:
 
 def test_a_story_that_takes_too_long_is_undetermined() -> None:
     report, _ = played(lambda stage: stage.pause(60), seconds=5)
-    assert (report.verdict, report.why) == ("undetermined", "not reached: the time is over")
+    assert (report.verdict, report.why) == ("undetermined", "not reached: the time limit is exceeded")
 
 
 def test_nothing_is_left_of_a_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -137,10 +137,10 @@ def test_nothing_is_left_of_a_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path:
 @pytest.mark.parametrize(
     ("behaviour", "said"),
     [
-        ("format-fails", "the nodes' folders could not be formatted:\nthe id is not an id"),
-        ("node-dies", "node 100 of Kafka node-dies ended at its start; its log says:\nERROR the disk is full"),
-        ("client-dies", "the client has died at 'elect' with status 4"),
-        ("client-garbles", "the client answered 'elect' with garbage: b'what?"),
+        ("format-fails", "the directories of the nodes could not be formatted:\nthe id is not an id"),
+        ("node-dies", "node 100 of Kafka node-dies ended while starting; its log ends:\nERROR the disk is full"),
+        ("client-dies", "the client process ended with status 4 during 'elect'"),
+        ("client-garbles", "the client answered 'elect' with invalid JSON: b'what?"),
     ],
 )
 def test_a_program_that_fails_is_one_message_and_no_process(behaviour: str, said: str) -> None:
@@ -157,13 +157,13 @@ def test_a_port_that_is_taken_is_one_message_and_no_process() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(UsageError) as caught:
             reproduce(scenario(keeps), Asked(port=port), fake(), lambda _: None)
-    assert f"port {port} of 127.0.0.1 is taken by another program" in str(caught.value)
+    assert f"port {port} of 127.0.0.1 is used by another program" in str(caught.value)
     assert "`port=`" in str(caught.value)
     assert children() == before
 
 
 def test_ports_beyond_the_last_are_refused() -> None:
-    with pytest.raises(UsageError, match="needs ports 65534 to 65536, and 65535 is the last one"):
+    with pytest.raises(UsageError, match="needs ports 65534 to 65536, but 65535 is the last one"):
         reproduce(scenario(keeps, delays=False), Asked(port=65534), fake(), lambda _: None)
 
 
@@ -246,10 +246,10 @@ def test_sigterm_and_ctrl_c_end_the_command_with_its_cluster(command: Callable[.
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["hyp-17", "--repaired"], "hyp-17 has nothing to repair on Kafka 4.3.1, which has the repair already"),
+        (["hyp-17", "--repaired"], "hyp-17 has nothing to fix on Kafka 4.3.1, which already contains the fix"),
         (
             ["hyp-17-two-disks", "--repair", "hyp-17"],
-            "there is no repair 'hyp-17' of hyp-17-two-disks on Kafka 4.3.1. Repairs are: hyp-16.",
+            "there is no fix 'hyp-17' for hyp-17-two-disks on Kafka 4.3.1. The fixes are: hyp-16.",
         ),
         (
             ["hyp-17-two-disks", "--repair", "hyp-16", "--repaired"],
@@ -269,7 +269,7 @@ def test_eligible_leader_replicas_are_asked_of_releases_that_have_them(monkeypat
     old = Kit("4.0.2", Path(), Path(), Path(), Path())
     monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: old)
     message = refused("reproduce", "hyp-10", "--kafka", "4.0.2")
-    assert "hyp-10 cannot be played on Kafka 4.0.2: it needs eligible leader replicas, which are on from 4.1" in message
+    assert "hyp-10 cannot run on Kafka 4.0.2: it needs eligible leader replicas, which are on by default" in message
 
 
 def test_the_status_is_by_what_was_expected(command: Callable[..., Result]) -> None:
@@ -326,14 +326,14 @@ def test_a_partition_without_a_leader_is_harm_where_nothing_is_lost() -> None:
 
     report, lines = played(waits)
     assert (report.verdict, report.lost) == ("leaderless", [])
-    assert lines[-1].text.endswith("The partition had no leader although a replica with all records was back.")
+    assert lines[-1].text.endswith("The partition had no leader although a complete replica was available.")
 
 
 def test_repairs_are_named_in_the_story_and_applied_together() -> None:
     lines: list[Line] = []
     asked = Asked(port=first_of_free_ports(), repairs=("hyp-16", "hyp-17"))
     report = reproduce(scenario(keeps, delays=False), asked, fake(), lines.append)
-    assert "With the repair of hyp-16 and hyp-17." in [line.text for line in lines]
+    assert "Fixed: hyp-16 and hyp-17." in [line.text for line in lines]
     assert (report.data()["repaired"], report.data()["repairs"]) == (True, ["hyp-16", "hyp-17"])
 
 
