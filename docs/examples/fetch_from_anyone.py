@@ -1,4 +1,4 @@
-"""KIP-320 with one check less: a follower fetches from whoever it believes to lead, in whatever leader epoch."""
+"""KIP-320 without one check: a follower fetches from its presumed leader, in any leader epoch."""
 
 from fencepost.invariants.lineage import PROPERTIES as PUBLISHED
 from fencepost.model.language import action, always, require, sometimes
@@ -28,7 +28,7 @@ def epochs_never_fall_in_a_log(s: State, c: C) -> bool:
 
 @sometimes
 def log_spans_two_epochs(s: State, c: C) -> bool:
-    """Some log holds records of two leader epochs, so that there is something to keep in order."""
+    """A log contains records of two leader epochs, so the order of epochs matters."""
     return any(r.end > 1 and r.log[0].epoch != r.log[r.end - 1].epoch for r in s.replica)
 
 

@@ -1,7 +1,7 @@
 """An allocator of resources: clients ask for sets of them, get some at a time, and give some back at any time.
 
-Merz's `SimpleAllocator`. A set of resources is a parameter of the actions. Only the return of all that a client has is
-promised, so it is an action of its own.
+This is Merz's `SimpleAllocator`. A set of resources is a parameter of the actions. Returning everything is a separate
+action, because fairness is declared only for it.
 """
 
 from typing import Annotated
@@ -48,7 +48,7 @@ def initial(s: State, c: C) -> None:
 
 @action(client=Client, resources=Resources)
 def ask(s: State, c: C, client: int, resources: int) -> None:
-    """A client that has nothing, and wants nothing, asks for resources."""
+    """A client that has and wants nothing asks for resources."""
     require(s.wants[client] == 0)
     require(s.has[client] == 0)
     require(resources != 0)
@@ -57,7 +57,7 @@ def ask(s: State, c: C, client: int, resources: int) -> None:
 
 @action(client=Client, resources=Resources)
 def allocate(s: State, c: C, client: int, resources: int) -> None:
-    """A client gets free resources that it wants, all of them or some."""
+    """A client gets some or all of the free resources that it wants."""
     require(resources != 0)
     require(bits.is_subset(resources, s.wants[client]))
     require(all(has & resources == 0 for has in s.has))
@@ -67,14 +67,14 @@ def allocate(s: State, c: C, client: int, resources: int) -> None:
 
 @action(client=Client)
 def return_all(s: State, c: C, client: int) -> None:
-    """A client gives back all that it has."""
+    """A client returns all of its resources."""
     require(s.has[client] != 0)
     s.has[client] = 0
 
 
 @action(client=Client, resources=Resources)
 def return_some(s: State, c: C, client: int, resources: int) -> None:
-    """A client gives back a part of what it has."""
+    """A client returns some of its resources."""
     require(resources != 0)
     require(resources != s.has[client])
     require(bits.is_subset(resources, s.has[client]))
@@ -83,7 +83,7 @@ def return_some(s: State, c: C, client: int, resources: int) -> None:
 
 @always
 def no_resource_is_shared(s: State, c: C) -> bool:
-    """Each resource belongs to one client at most."""
+    """Each resource belongs to at most one client."""
     return all(s.has[one] & s.has[other] == 0 for one in range(c.clients) for other in range(one))
 
 
@@ -113,7 +113,7 @@ def is_had(s: State, c: C, client: int, resource: int) -> bool:
 
 clients_return = leads_to(
     "clients-return",
-    "A client that has all that it wanted gives it back in the end.",
+    "A client that has everything it wanted eventually returns it.",
     when=wants_nothing,
     then=has_nothing,
     fair=(weak(return_all, each="client"),),
@@ -122,7 +122,7 @@ clients_return = leads_to(
 
 clients_obtain = leads_to(
     "clients-obtain",
-    "A client gets each resource that it wants, if all clients give back what they have, and none is passed over "
+    "A client eventually gets each resource that it wants, if clients return what they have, and none is passed over "
     "again and again.",
     when=is_wanted,
     then=is_had,

@@ -1,7 +1,7 @@
-"""The alternating bit protocol: values arrive once each and in order over channels that lose messages.
+"""The alternating bit protocol: each value arrives once, in order, although the channels lose messages.
 
-Lamport's `AlternatingBit`. The channels may grow for ever, so the search ends at a length: TLC counts a step that would
-make a channel longer and throws the state away, while such a step is refused here, by a guard that names its bound.
+This is Lamport's `AlternatingBit`. The channels may grow without limit, so the search bounds their length. TLC counts a
+step that would exceed the bound and discards the state; here a guard that names its bound refuses such a step.
 """
 
 from typing import Annotated
@@ -27,8 +27,8 @@ from fencepost.model.language import (
 
 
 class C(Constants):
-    messages = capacity(2, low=1, high=4, meaning="messages under way")
-    answers = capacity(2, low=1, high=4, meaning="acknowledgements under way")
+    messages = capacity(2, low=1, high=4, meaning="messages in flight")
+    answers = capacity(2, low=1, high=4, meaning="acknowledgements in flight")
     compares = switch(default=True, meaning="the sender waits until the last value is acknowledged")
 
 
@@ -57,7 +57,7 @@ class State(Record):
 
 @action(bit=Bit, sent=Value, received=Value)
 def initial(s: State, c: C, bit: int, sent: int, received: int) -> None:
-    """The bits agree; the values may be any."""
+    """The bits agree; the values are arbitrary."""
     s.sent_bit = bit
     s.acknowledged = bit
     s.received_bit = bit
@@ -67,7 +67,7 @@ def initial(s: State, c: C, bit: int, sent: int, received: int) -> None:
 
 @action(value=Value)
 def send(s: State, c: C, value: int) -> None:
-    """The sender sends the next value, under the other bit, once the last one is acknowledged."""
+    """The sender sends the next value, with the other bit, once the last one is acknowledged."""
     require(s.acknowledged == s.sent_bit or not c.compares)
     require(len(s.messages) < c.messages, bound=C.messages)
     bit = 1 - s.sent_bit
@@ -78,7 +78,7 @@ def send(s: State, c: C, value: int) -> None:
 
 @action()
 def send_again(s: State, c: C) -> None:
-    """It sends the last value again while that is not acknowledged."""
+    """The sender resends the last value while it is not acknowledged."""
     require(s.acknowledged != s.sent_bit)
     require(len(s.messages) < c.messages, bound=C.messages)
     s.messages.add(bit=s.sent_bit, value=s.sent)
@@ -86,7 +86,7 @@ def send_again(s: State, c: C) -> None:
 
 @action()
 def receive(s: State, c: C) -> None:
-    """The receiver takes the first message; it is a new value if its bit is the other one."""
+    """The receiver takes the first message, which contains a new value if its bit is the other one."""
     require(len(s.messages) > 0)
     s.received_bit = s.messages[0].bit
     s.received = s.messages[0].value
@@ -95,7 +95,7 @@ def receive(s: State, c: C) -> None:
 
 @action()
 def acknowledge(s: State, c: C) -> None:
-    """The receiver says which bit it has seen last, at any time."""
+    """The receiver acknowledges the last bit that it has seen, at any time."""
     require(len(s.answers) < c.answers, bound=C.answers)
     s.answers.add(bit=s.received_bit)
 
@@ -110,7 +110,7 @@ def hear(s: State, c: C) -> None:
 
 @action(position=Annotated[int, Range(0, C.messages - 1)])
 def lose_message(s: State, c: C, position: int) -> None:
-    """A message is lost, wherever it is: all go around once, but for this one."""
+    """A message is lost, at any position: all others are removed and appended again."""
     require(position < len(s.messages))
     for at in range(len(s.messages)):
         bit, value = s.messages[0].bit, s.messages[0].value
@@ -132,13 +132,13 @@ def lose_answer(s: State, c: C, position: int) -> None:
 
 @always
 def what_is_acknowledged_was_received(s: State, c: C) -> bool:
-    """Where the sender's last value is acknowledged, the receiver has seen its bit; fails without `compares`."""
+    """If the sender's last value is acknowledged, the receiver has seen its bit; violated without `compares`."""
     return s.sent_bit == s.received_bit or s.acknowledged != s.sent_bit
 
 
 @sometimes
 def both_channels_are_full(s: State, c: C) -> bool:
-    """As many messages and acknowledgements are under way as there may be."""
+    """Both channels are full."""
     return len(s.messages) == c.messages and len(s.answers) == c.answers
 
 
@@ -152,7 +152,7 @@ def is_received(s: State, c: C, value: int) -> bool:
 
 values_arrive = leads_to(
     "values-arrive",
-    "A value that was sent arrives, if it is sent again and again and not always lost.",
+    "A value that was sent eventually arrives, if it is resent again and again and not always lost.",
     when=waits,
     then=is_received,
     fair=(weak(send_again), weak(acknowledge), strong(receive), strong(hear)),

@@ -1,6 +1,6 @@
-"""A barrier: processes wait for each other, and go on together.
+"""A barrier: processes wait for each other, and continue together.
 
-`Barrier` of the TLA+ examples. Its last action changes all processes in one step, which is a loop here.
+This is `Barrier` of the TLA+ examples. Its last action changes all processes in one step; here that is a loop.
 """
 
 from typing import Annotated
@@ -38,14 +38,14 @@ def initial(s: State, c: C) -> None:
 
 @action(process=Process)
 def arrive(s: State, c: C, process: int) -> None:
-    """A process comes to the barrier."""
+    """A process arrives at the barrier."""
     require(not s.waits[process])
     s.waits[process] = True
 
 
 @action()
 def go_on(s: State, c: C) -> None:
-    """All processes are there, and leave."""
+    """All processes leave once all have arrived."""
     require(all(s.waits))
     for process in range(c.processes):
         s.waits[process] = False
@@ -53,13 +53,13 @@ def go_on(s: State, c: C) -> None:
 
 @step()
 def nobody_leaves_early(before: State, after: State, c: C) -> bool:
-    """No process leaves while another one is still to come."""
+    """No process leaves before all have arrived."""
     return all(before.waits) or all(after.waits[process] for process in range(c.processes) if before.waits[process])
 
 
 @sometimes
 def all_wait(s: State, c: C) -> bool:
-    """All processes are there."""
+    """All processes are at the barrier."""
     return all(s.waits)
 
 

@@ -1,8 +1,9 @@
-"""The coffee can: two beans are taken out and one is put back,
-until one is left, whose colour was settled at the start.
+"""The coffee can: two beans are taken out and one is put back, until one is left. The initial state determines its
+colour.
 
-Scholten's problem, in Gries's "The Science of Programming"; `CoffeeCan` of the TLA+ examples, with its last step that
-changes nothing. There is an initial state for each number of black and of white beans, so every state is one.
+This is Scholten's problem, from Gries's "The Science of Programming", and `CoffeeCan` of the TLA+ examples, including
+its last step, which changes nothing. There is an initial state for each number of black and white beans, so every state
+is an initial one.
 """
 
 from typing import Annotated
@@ -23,7 +24,7 @@ from fencepost.model.language import (
 
 
 class C(Constants):
-    beans = bound(100, low=1, high=1000, meaning="beans in the can at first, at most")
+    beans = bound(100, low=1, high=1000, meaning="most beans in the can initially")
 
 
 Beans = Annotated[int, Range(0, C.beans)]
@@ -36,7 +37,7 @@ class State(Record):
 
 @action(black=Beans, white=Beans)
 def initial(s: State, c: C, black: int, white: int) -> None:
-    """There are some beans in the can."""
+    """The can contains some beans."""
     require(black + white > 0)
     require(black + white <= c.beans)
     s.black = black
@@ -68,25 +69,25 @@ def take_one_of_each(s: State, c: C) -> None:
 
 @action()
 def stop(s: State, c: C) -> None:
-    """One bean is left: nothing happens any more."""
+    """One bean is left, and nothing changes any more."""
     require(s.black + s.white == 1)
 
 
 @step()
 def white_beans_stay_even_or_odd(before: State, after: State, c: C) -> bool:
-    """No step makes an even number of white beans odd, or an odd one even."""
+    """No step changes whether the number of white beans is even."""
     return before.white % 2 == after.white % 2
 
 
 @step()
 def beans_get_fewer(before: State, after: State, c: C) -> bool:
-    """Every step takes a bean out, but for the last."""
+    """Every step except the last lowers the number of beans."""
     return after.black + after.white == max(1, before.black + before.white - 1)
 
 
 @sometimes
 def a_white_bean_is_left(before: State, after: State, c: C) -> bool:
-    """A step leaves one bean, a white one."""
+    """A step can leave one bean, which is white."""
     return before.black == 1 and after.white == 1 and after.black == 0
 
 
@@ -110,7 +111,7 @@ FAIR = (weak(take_two_white, take_two_black, take_one_of_each),)
 
 even_ends_black = leads_to(
     "even-ends-black",
-    "From an even number of white beans, one black bean is left.",
+    "If the number of white beans is even, one black bean is left eventually.",
     when=is_even,
     then=last_is_black,
     fair=FAIR,
@@ -118,7 +119,7 @@ even_ends_black = leads_to(
 
 odd_ends_white = leads_to(
     "odd-ends-white",
-    "From an odd number of white beans, one white bean is left.",
+    "If the number of white beans is odd, one white bean is left eventually.",
     when=is_odd,
     then=last_is_white,
     fair=FAIR,
@@ -126,7 +127,7 @@ odd_ends_white = leads_to(
 
 MACHINE = Machine(
     "coffee-can",
-    "A can out of which two beans are taken and one is put back",
+    "A can from which two beans are taken and to which one is returned",
     State,
     C,
     initial,

@@ -1,8 +1,8 @@
-"""Dining philosophers, as solved by Chandy and Misra:
-forks are dirty after use, and whoever holds a dirty one hands it over.
+"""Dining philosophers, as solved by Chandy and Misra: forks are dirty after use, and a philosopher hands a dirty fork
+over.
 
-The steps are those of the TLA+ examples' `DiningPhilosophers`: a philosopher first hands over a fork, and in the same
-step sees whether it may eat with the forks that it had.
+The steps are the same as in `DiningPhilosophers` of the TLA+ examples: a philosopher first hands over a fork, and in
+the same step decides whether it may eat with the forks that it had before.
 """
 
 from enum import IntEnum
@@ -54,13 +54,13 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Everybody is hungry; each fork is dirty, and is held by the first of its two philosophers."""
+    """All philosophers are hungry; each fork is dirty, and is held by the first of its two philosophers."""
     for fork in range(c.philosophers):
         s.fork[fork].by = 0 if fork == 1 else fork
 
 
 def to_the_right(c: C, philosopher: int) -> int:
-    """Return the next philosopher, and the right fork: the left one has the philosopher's own number."""
+    """Return the next philosopher, which is also the right fork; the left one has the philosopher's own number."""
     return philosopher + 1 if philosopher + 1 < c.philosophers else 0
 
 
@@ -71,8 +71,8 @@ def to_the_left(c: C, philosopher: int) -> int:
 
 @action(philosopher=Philosopher)
 def look(s: State, c: C, philosopher: int) -> None:
-    """A philosopher hands over a dirty fork, the left one first,
-    and eats next with two clean ones, or thinks next if it is sated.
+    """A philosopher hands over a dirty fork, the left one first. With two clean forks it eats next; if it is sated, it
+    thinks next.
     """
     left, right = s.fork[philosopher], s.fork[to_the_right(c, philosopher)]
     may_eat = left.by == philosopher and left.clean and right.by == philosopher and right.clean
@@ -103,7 +103,7 @@ def eat(s: State, c: C, philosopher: int) -> None:
 
 @action(philosopher=Philosopher)
 def think(s: State, c: C, philosopher: int) -> None:
-    """A philosopher gets hungry by thinking."""
+    """A philosopher that thinks gets hungry."""
     require(s.at[philosopher] == At.THINKING)
     s.at[philosopher] = At.LOOKING
     s.sated[philosopher] = False
@@ -119,7 +119,7 @@ def neighbours_do_not_eat_together(s: State, c: C) -> bool:
 
 @sometimes
 def whoever_has_no_fork_eats(s: State, c: C) -> bool:
-    """The philosopher who begins without a fork eats."""
+    """The philosopher that initially has no fork eats."""
     return s.at[1] == At.EATING
 
 
@@ -133,7 +133,7 @@ def has_eaten(s: State, c: C, philosopher: int) -> bool:
 
 nobody_starves = leads_to(
     "nobody-starves",
-    "Whoever is hungry eats in the end, if no philosopher stops for ever; fails without `hands_over`.",
+    "A hungry philosopher eventually eats, if no philosopher stops forever; violated without `hands_over`.",
     when=is_hungry,
     then=has_eaten,
     fair=(weak(look, eat, think, each="philosopher"),),

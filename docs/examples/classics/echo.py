@@ -1,7 +1,7 @@
-"""The echo algorithm: a node explores a graph, and everybody's answers make a spanning tree.
+"""The echo algorithm: a node explores a graph, and the answers of all nodes form a spanning tree.
 
-`Echo` of the TLA+ examples, on a graph in which all nodes are neighbours. Messages are in a bag, and a node receives
-each of its own in any order. Node 0 begins.
+This is `Echo` of the TLA+ examples, on a graph in which all nodes are neighbours. Messages are in a bag, and a node
+receives its messages in any order. Node 0 begins.
 """
 
 from enum import IntEnum
@@ -61,14 +61,14 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Nobody has a parent."""
+    """No node has a parent."""
     for node in range(c.nodes):
         s.parent[node] = NONE
 
 
 @action(node=Node)
 def start(s: State, c: C, node: int) -> None:
-    """A node starts; the first one sends a message to all others."""
+    """A node starts; node 0 sends a message to all others."""
     require(s.at[node] == At.STARTING)
     s.at[node] = At.RECEIVING
     if node == 0:
@@ -78,8 +78,8 @@ def start(s: State, c: C, node: int) -> None:
 
 @action(m=InFlight("messages"))
 def receive(s: State, c: C, m: Message) -> None:
-    """A node receives a message: the first one comes from its parent,
-    and is passed on to all others; answers come from children.
+    """A node receives a message. The first one comes from its parent, and is forwarded to all others; answers come from
+    children.
     """
     node = m.to
     is_first = node != 0 and s.received[node] == 0
@@ -106,7 +106,7 @@ def has_all(s: State, c: C, node: int) -> None:
 
 @action(node=Node)
 def answer(s: State, c: C, node: int) -> None:
-    """It answers its parent, if it has one."""
+    """The node answers its parent, if it has one."""
     require(s.at[node] == At.ANSWERING)
     s.at[node] = At.DONE
     if node != 0:
@@ -115,14 +115,12 @@ def answer(s: State, c: C, node: int) -> None:
 
 @action()
 def stay(s: State, c: C) -> None:
-    """All are done, and nothing happens any more."""
+    """All are done, and nothing changes any more."""
     require(all(at == At.DONE for at in s.at))
 
 
 def root(s: State, c: C, node: int) -> int:
-    """Return the ancestor of a node that is as many steps away as there are nodes,
-    or the first on the way without a parent.
-    """
+    """Return the first ancestor without a parent, after at most as many steps as there are nodes."""
     ancestor = node
     for _ in range(c.nodes):
         if s.parent[ancestor] != NONE:
@@ -132,7 +130,7 @@ def root(s: State, c: C, node: int) -> int:
 
 @always
 def the_parents_make_a_tree(s: State, c: C) -> bool:
-    """At the end, node 0 has no parent, and is an ancestor of all others."""
+    """Finally, node 0 has no parent, and is an ancestor of all other nodes."""
     return any(at != At.DONE for at in s.at) or (
         s.parent[0] == NONE and all(root(s, c, node) == 0 for node in range(c.nodes))
     )
@@ -140,7 +138,7 @@ def the_parents_make_a_tree(s: State, c: C) -> bool:
 
 @always
 def children_have_their_parents(s: State, c: C) -> bool:
-    """A child's parent is the node whose child it is."""
+    """If a node has a child, it is that child's parent."""
     return all(
         s.parent[child] == node
         for node in range(c.nodes)
@@ -151,7 +149,7 @@ def children_have_their_parents(s: State, c: C) -> bool:
 
 @always
 def the_first_message_is_no_answer(s: State, c: C) -> bool:
-    """Nobody is answered who has not asked."""
+    """A node gets answers only if it has asked."""
     return all(s.received[m.to] > 0 or m.to == 0 for m in s.messages if m.is_answer)
 
 
@@ -162,6 +160,6 @@ def the_tree_is_deep(s: State, c: C) -> bool:
 
 
 MACHINE = Machine(
-    "echo", "Messages that make a spanning tree", State, C, initial, (start, receive, has_all, answer, stay)
+    "echo", "Messages that form a spanning tree", State, C, initial, (start, receive, has_all, answer, stay)
 )
 PROPERTIES = (the_parents_make_a_tree, children_have_their_parents, the_first_message_is_no_answer, the_tree_is_deep)

@@ -1,8 +1,8 @@
-"""A queue between a sender and a receiver, each of which shakes hands with it over a wire.
+"""A queue between a sender and a receiver, with a handshake over a wire on each side.
 
-Lamport's `InnerFIFO`, from "Specifying Systems". A wire has a value and two bits: it carries something while they
-differ. The queue may grow for ever, so the search ends at a length: TLC counts a step that would make it longer and
-throws the state away, while such a step is refused here, by a guard that names its bound.
+This is Lamport's `InnerFIFO`, from "Specifying Systems". A wire has a value and two bits, and carries the value while
+the bits differ. The queue may grow without limit, so the search bounds its length. TLC counts a step that would exceed
+the bound and discards the state; here a guard that names its bound refuses such a step.
 """
 
 from typing import Annotated
@@ -49,7 +49,7 @@ class State(Record):
 
 
 def carries(wire: Wire) -> bool:
-    """Return whether something was sent over a wire and not received."""
+    """Return whether a wire carries a value that has not been received."""
     return wire.ready != wire.acknowledged
 
 
@@ -60,13 +60,13 @@ def put(wire: Wire, value: int) -> None:
 
 
 def take(wire: Wire) -> None:
-    """Receive what a wire carries."""
+    """Receive the value that a wire carries."""
     wire.acknowledged = wire.ready
 
 
 @action(before=Value, after=Value, one=Bit, other=Bit)
 def initial(s: State, c: C, before: int, after: int, one: int, other: int) -> None:
-    """The queue is empty and no wire carries anything, whatever is on it."""
+    """The queue is empty and no wire carries a value; the values themselves are arbitrary."""
     s.incoming.value = before
     s.incoming.ready = one
     s.incoming.acknowledged = one
@@ -84,7 +84,7 @@ def send(s: State, c: C, value: int) -> None:
 
 @action()
 def enqueue(s: State, c: C) -> None:
-    """The queue takes the value in."""
+    """The queue takes the sender's value."""
     require(carries(s.incoming))
     require(len(s.queue) < c.length, bound=C.length)
     s.queue.add(value=s.incoming.value)
@@ -102,20 +102,20 @@ def dequeue(s: State, c: C) -> None:
 
 @action()
 def receive(s: State, c: C) -> None:
-    """The receiver takes the value."""
+    """The receiver takes the queue's value."""
     require(carries(s.outgoing))
     take(s.outgoing)
 
 
 @step(on=dequeue)
 def the_oldest_value_is_sent(before: State, after: State, c: C) -> bool:
-    """The value that is sent to the receiver has waited longest, and waits no more."""
+    """The receiver gets the value that has waited longest, and the queue drops it."""
     return after.outgoing.value == before.queue[0].value and len(after.queue) == len(before.queue) - 1
 
 
 @sometimes
 def all_is_full(s: State, c: C) -> bool:
-    """The queue is full, and both wires carry something."""
+    """The queue is full, and both wires carry a value."""
     return len(s.queue) == c.length and carries(s.incoming) and carries(s.outgoing)
 
 

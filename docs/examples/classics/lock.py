@@ -1,7 +1,6 @@
-"""A lock: what Peterson's algorithm, and every other one that excludes processes from each other,
-must look like from outside.
+"""A lock: the behaviour that Peterson's algorithm, and any other mutual exclusion algorithm, must show from outside.
 
-`Lock` of the TLA+ examples.
+This is `Lock` of the TLA+ examples.
 """
 
 from enum import IntEnum
@@ -48,14 +47,14 @@ def initial(s: State, c: C) -> None:
 
 @action(process=Process)
 def want(s: State, c: C, process: int) -> None:
-    """A process has rested."""
+    """A process stops resting."""
     require(s.at[process] == At.RESTING)
     s.at[process] = At.WAITING
 
 
 @action(process=Process)
 def lock(s: State, c: C, process: int) -> None:
-    """It takes the lock, if that is free."""
+    """A process takes the lock, if it is free."""
     require(s.at[process] == At.WAITING)
     require(not s.locked)
     s.at[process] = At.CRITICAL
@@ -64,14 +63,14 @@ def lock(s: State, c: C, process: int) -> None:
 
 @action(process=Process)
 def finish(s: State, c: C, process: int) -> None:
-    """It has done what it wanted to do."""
+    """A process finishes its critical section."""
     require(s.at[process] == At.CRITICAL)
     s.at[process] = At.LEAVING
 
 
 @action(process=Process)
 def unlock(s: State, c: C, process: int) -> None:
-    """It frees the lock."""
+    """A process releases the lock."""
     require(s.at[process] == At.LEAVING)
     s.at[process] = At.RESTING
     s.locked = False
@@ -79,13 +78,13 @@ def unlock(s: State, c: C, process: int) -> None:
 
 @always
 def at_most_one_has_the_lock(s: State, c: C) -> bool:
-    """As many processes have the lock as it is locked: one or none."""
+    """One process has the lock if it is locked, and none otherwise."""
     return sum(at in (At.CRITICAL, At.LEAVING) for at in s.at) == s.locked
 
 
 @sometimes
 def one_waits_for_another(s: State, c: C) -> bool:
-    """A process waits while another one has the lock."""
+    """A process waits while another process has the lock."""
     return s.locked and any(at == At.WAITING for at in s.at)
 
 

@@ -1,7 +1,7 @@
 """Majority vote by Boyer and Moore: one pass over a sequence finds the only value that can have a majority.
 
-`Majority` of the TLA+ examples, on all sequences of three values with at most five elements: `initial` has a parameter
-for each element, and those behind the end are 0, so that no sequence is there twice.
+This is `Majority` of the TLA+ examples, on all sequences of three values with at most five elements. `initial` has a
+parameter for each element; elements after the end are 0, so that no sequence occurs twice.
 """
 
 from typing import Annotated
@@ -60,9 +60,7 @@ def initial(s: State, c: C, length: int, candidate: int, v0: int, v1: int, v2: i
 
 @action()
 def look(s: State, c: C) -> None:
-    """The next value speaks for the candidate, or against it;
-    where nothing is left of a candidate, the value is the next one.
-    """
+    """The next value counts for the candidate or against it; if the count is 0, the value becomes the candidate."""
     require(s.at < s.length)
     value = s.sequence[s.at]
     s.at += 1
@@ -76,19 +74,19 @@ def look(s: State, c: C) -> None:
 
 
 def seen(s: State, value: int) -> int:
-    """Return how often a value was seen so far."""
+    """Return how often a value has been seen so far."""
     return sum(s.sequence[position] == value for position in range(s.at))
 
 
 @always
 def no_other_value_has_a_majority(s: State, c: C) -> bool:
-    """At the end, a value that is not the candidate is at most half of the sequence."""
+    """Finally, any value other than the candidate makes up at most half of the sequence."""
     return s.at < s.length or all(value == s.candidate or 2 * seen(s, value) <= s.length for value in range(c.kinds))
 
 
 @always
 def the_count_is_a_lead(s: State, c: C) -> bool:
-    """All that was seen, but `count` times the candidate, is in pairs of different values; this is inductive."""
+    """All seen values, except `count` copies of the candidate, form pairs of different values; this is inductive."""
     rest = s.at - s.count
     return (
         s.count <= seen(s, s.candidate)
@@ -99,7 +97,7 @@ def the_count_is_a_lead(s: State, c: C) -> bool:
 
 @sometimes
 def the_candidate_has_no_majority(s: State, c: C) -> bool:
-    """A candidate is left that has no majority: the algorithm does not say which."""
+    """The candidate can lack a majority: the algorithm does not detect this."""
     return s.at == s.length and s.count > 0 and 2 * seen(s, s.candidate) < s.length
 
 
@@ -109,5 +107,5 @@ def has_ended(s: State, c: C) -> bool:
 
 it_ends = eventually("it-ends", "The sequence is read to its end.", then=has_ended, fair=(weak(look),))
 
-MACHINE = Machine("majority-vote", "One pass that finds what can have a majority", State, C, initial, (look,))
+MACHINE = Machine("majority-vote", "One pass that finds the only possible majority", State, C, initial, (look,))
 PROPERTIES = (no_other_value_has_a_majority, the_count_is_a_lead, the_candidate_has_no_majority, it_ends)

@@ -1,7 +1,7 @@
-"""Lamport's teaching example: processes in a circle write 1,
-then read what the process before them has written. One of them reads 1.
+"""Lamport's teaching example: processes in a circle write 1, then read what the process before them has written. One of
+them reads 1.
 
-`Simple` of the TLA+ examples, from "Teaching Concurrency".
+This is `Simple` of the TLA+ examples, from "Teaching Concurrency".
 """
 
 from enum import IntEnum
@@ -43,7 +43,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Nothing is written."""
+    """No process has written."""
 
 
 @action(process=Process)
@@ -64,25 +64,25 @@ def read(s: State, c: C, process: int) -> None:
 
 @action()
 def stay(s: State, c: C) -> None:
-    """All are done, and nothing happens any more."""
+    """All are done, and nothing changes any more."""
     require(all(at == At.DONE for at in s.at))
 
 
 @always
 def somebody_reads_1(s: State, c: C) -> bool:
-    """Once all are done, a process has read 1: the one that read last."""
+    """Once all are done, at least one process has read 1: the last one to read."""
     return any(at != At.DONE for at in s.at) or any(s.seen)
 
 
 @always
 def whoever_reads_has_written(s: State, c: C) -> bool:
-    """A process has written 1 before it reads; with that, the other property is inductive."""
+    """A process writes 1 before it reads. With this lemma, the other property is inductive."""
     return all(s.at[process] == At.WRITING or s.written[process] for process in range(c.processes))
 
 
 @sometimes
 def only_one_reads_1(s: State, c: C) -> bool:
-    """All are done, and one process alone has read 1."""
+    """All are done, and only one process has read 1."""
     return all(at == At.DONE for at in s.at) and sum(s.seen) == 1
 
 

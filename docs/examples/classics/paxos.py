@@ -1,8 +1,8 @@
-"""Paxos: acceptors vote in ballots, and what a quorum of them has voted for in one ballot is chosen for ever.
+"""Paxos: acceptors vote in ballots, and a value is chosen forever once a quorum has voted for it in one ballot.
 
-Lamport's `Paxos`, without leaders and learners, which the TLA+ examples count with one acceptor and one value. A
-message that was sent stays. As there is at most one of each kind for a ballot, or for an acceptor in a ballot, a set of
-messages is an array with a place for each of them.
+This is Lamport's `Paxos` without leaders and learners; the TLA+ examples count its states for one acceptor and one
+value. Sent messages are kept. There is at most one message of each kind per ballot, or per acceptor and ballot, so a
+set of messages is an array with an element for each of them.
 """
 
 from typing import Annotated
@@ -28,7 +28,7 @@ class C(Constants):
     acceptors = shape(3, low=1, high=3, meaning="acceptors")
     ballots = shape(2, low=1, high=3, meaning="ballots")
     options = shape(2, low=1, high=3, meaning="values that may be chosen")
-    respects_votes = switch(default=True, meaning="a ballot asks for the value of the latest vote that it has heard of")
+    respects_votes = switch(default=True, meaning="a ballot proposes the value of the latest vote that it knows")
 
 
 Acceptor = Annotated[int, Index(C.acceptors)]
@@ -39,7 +39,7 @@ MaybeValue = Annotated[int, Index(C.options, none=True)]
 
 
 class Promise(Record):
-    """An acceptor's message 1b: it takes part in no earlier ballot, and has voted like this."""
+    """An acceptor's message 1b, which promises to join no earlier ballot, with its latest vote."""
 
     sent: bool
     voted_in: MaybeBallot
@@ -47,7 +47,7 @@ class Promise(Record):
 
 
 class Message(Record):
-    """What was sent in a ballot: 1a by its leader, 1b by acceptors, and the value of 2a, or NONE."""
+    """The messages sent in a ballot: 1a by its leader, 1b by acceptors, and the value of 2a, or NONE."""
 
     opened: bool
     promise: Annotated[Array[Promise], Per(Acceptor)]
@@ -56,7 +56,7 @@ class Message(Record):
 
 
 class State(Record):
-    """The messages of each ballot; for each acceptor its latest ballot, and its latest vote."""
+    """The messages of each ballot, and each acceptor's latest ballot and latest vote."""
 
     sent: Annotated[Array[Message], Per(Ballot)]
     latest: Annotated[Array[MaybeBallot], Per(Acceptor)]
@@ -66,7 +66,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """No message was sent."""
+    """No message has been sent."""
     for ballot in range(c.ballots):
         s.sent[ballot].asked = NONE
     for acceptor in range(c.acceptors):
@@ -77,13 +77,13 @@ def initial(s: State, c: C) -> None:
 
 @action(ballot=Ballot)
 def phase_1a(s: State, c: C, ballot: int) -> None:
-    """A ballot is opened."""
+    """A ballot starts."""
     s.sent[ballot].opened = True
 
 
 @action(acceptor=Acceptor, ballot=Ballot)
 def phase_1b(s: State, c: C, acceptor: int, ballot: int) -> None:
-    """An acceptor promises to take part in no earlier ballot, and says how it has voted."""
+    """An acceptor promises to join no earlier ballot, and reports its latest vote."""
     promise = s.sent[ballot].promise[acceptor]
     require(s.sent[ballot].opened)
     require(ballot > s.latest[acceptor])
@@ -94,7 +94,7 @@ def phase_1b(s: State, c: C, acceptor: int, ballot: int) -> None:
 
 
 def latest_vote(message: Message) -> int:
-    """Return the latest ballot in which somebody who promised has voted, or NONE."""
+    """Return the latest ballot of a vote that a promise reports, or NONE."""
     latest = NONE
     for promise in message.promise:
         if promise.sent and promise.voted_in > latest:
@@ -104,7 +104,7 @@ def latest_vote(message: Message) -> int:
 
 @action(ballot=Ballot, value=Value)
 def phase_2a(s: State, c: C, ballot: int, value: int) -> None:
-    """A ballot in which a quorum has promised asks for the value of their latest vote, or for any if there was none."""
+    """A ballot with promises from a quorum proposes the value of their latest vote, or any value if there is none."""
     message = s.sent[ballot]
     latest = latest_vote(message)
     require(message.asked == NONE)
@@ -121,7 +121,7 @@ def phase_2a(s: State, c: C, ballot: int, value: int) -> None:
 
 @action(acceptor=Acceptor, ballot=Ballot)
 def phase_2b(s: State, c: C, acceptor: int, ballot: int) -> None:
-    """An acceptor that has promised nothing later votes as it is asked to."""
+    """An acceptor that has promised no later ballot votes for the proposed value."""
     asked = s.sent[ballot].asked
     require(asked != NONE)
     require(ballot >= s.latest[acceptor])
@@ -138,7 +138,7 @@ def is_chosen(s: State, c: C, ballot: int) -> bool:
 
 @always
 def one_value_is_chosen(s: State, c: C) -> bool:
-    """No two ballots choose different values; fails without `respects_votes`."""
+    """No two ballots choose different values; violated without `respects_votes`."""
     return all(
         s.sent[ballot].asked == s.sent[other].asked
         for ballot in range(c.ballots)
@@ -149,7 +149,7 @@ def one_value_is_chosen(s: State, c: C) -> bool:
 
 @always
 def votes_are_those_that_were_asked_for(s: State, c: C) -> bool:
-    """An acceptor's latest vote was sent, for the value of its ballot, and in no ballot later than it takes part in."""
+    """An acceptor's latest vote was for its ballot's value, and that ballot is not later than its latest promise."""
     return all(
         s.voted_in[acceptor] == NONE
         or (
@@ -163,7 +163,7 @@ def votes_are_those_that_were_asked_for(s: State, c: C) -> bool:
 
 @sometimes
 def the_last_ballot_chooses(s: State, c: C) -> bool:
-    """A value is chosen in the last ballot, after another ballot was opened."""
+    """A value is chosen in the last ballot, after another ballot has started."""
     return is_chosen(s, c, c.ballots - 1) and s.sent[0].opened
 
 

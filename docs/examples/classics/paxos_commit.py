@@ -1,9 +1,9 @@
-"""Paxos Commit, by Gray and Lamport: two-phase commit whose coordinator may fail,
-as acceptors choose what each resource manager has said.
+"""Paxos Commit, by Gray and Lamport: two-phase commit whose coordinator may fail. Acceptors choose each resource
+manager's decision.
 
-Each manager has an instance of Paxos of its own. In ballot 0 it asks for its own value; later ballots are led by
-whoever thinks that it has failed, and ask for `ABORTED` where nothing else may have been chosen. `PaxosCommit` of the
-TLA+ examples, with three acceptors: a quorum is given by the one that it leaves out.
+Each manager has its own instance of Paxos. In ballot 0 it proposes its own value; another process that suspects the
+manager leads each later ballot, and proposes `ABORTED` unless another value may have been chosen. This is `PaxosCommit`
+of the TLA+ examples, with three acceptors; a quorum is identified by the acceptor that it leaves out.
 """
 
 from enum import IntEnum
@@ -31,9 +31,7 @@ ACCEPTORS = 3
 class C(Constants):
     managers = shape(2, low=1, high=3, meaning="resource managers")
     ballots = shape(2, low=1, high=3, meaning="ballots of each instance")
-    respects_votes = switch(
-        default=True, meaning="a later ballot asks for the value of the latest vote that it has heard of"
-    )
+    respects_votes = switch(default=True, meaning="a later ballot proposes the value of the latest vote that it knows")
 
 
 Manager = Annotated[int, Index(C.managers)]
@@ -75,7 +73,7 @@ class Sent(Record):
 
 
 class Instance(Record):
-    """What was sent about a manager, and how acceptors stand."""
+    """The messages about a manager, and the acceptors' latest ballots and votes."""
 
     sent: Annotated[Array[Sent], Per(Ballot)]
     latest: Annotated[Array[Ballot], Per(Acceptor)]
@@ -91,7 +89,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Every manager is working, and nothing was sent."""
+    """Every manager is working, and no message has been sent."""
     for manager in range(c.managers):
         for acceptor in range(ACCEPTORS):
             s.instance[manager].vote[acceptor].ballot = NONE
@@ -99,7 +97,7 @@ def initial(s: State, c: C) -> None:
 
 @action(manager=Manager)
 def prepare(s: State, c: C, manager: int) -> None:
-    """A manager prepares, and asks in ballot 0 to be known as prepared."""
+    """A manager prepares, and proposes in ballot 0 that it is prepared."""
     require(s.phase[manager] == Phase.WORKING)
     s.phase[manager] = Phase.PREPARED
     s.instance[manager].sent[0].asked = Value.PREPARED
@@ -107,7 +105,7 @@ def prepare(s: State, c: C, manager: int) -> None:
 
 @action(manager=Manager)
 def choose_to_abort(s: State, c: C, manager: int) -> None:
-    """A manager aborts, and asks in ballot 0 to be known for that."""
+    """A manager aborts, and proposes in ballot 0 that it has aborted."""
     require(s.phase[manager] == Phase.WORKING)
     s.phase[manager] = Phase.ABORTED
     s.instance[manager].sent[0].asked = Value.ABORTED
@@ -115,28 +113,28 @@ def choose_to_abort(s: State, c: C, manager: int) -> None:
 
 @action(manager=Manager)
 def commit(s: State, c: C, manager: int) -> None:
-    """A manager is told to commit, and does."""
+    """A manager receives the decision to commit, and commits."""
     require(s.commit_sent)
     s.phase[manager] = Phase.COMMITTED
 
 
 @action(manager=Manager)
 def abort(s: State, c: C, manager: int) -> None:
-    """A manager is told to abort, and does."""
+    """A manager receives the decision to abort, and aborts."""
     require(s.abort_sent)
     s.phase[manager] = Phase.ABORTED
 
 
 @action(ballot=Ballot, manager=Manager)
 def phase_1a(s: State, c: C, ballot: int, manager: int) -> None:
-    """Somebody opens a later ballot about a manager."""
+    """A later ballot about a manager starts."""
     require(ballot > 0)
     s.instance[manager].sent[ballot].opened = True
 
 
 @action(acceptor=Acceptor, ballot=Ballot, manager=Manager)
 def phase_1b(s: State, c: C, acceptor: int, ballot: int, manager: int) -> None:
-    """An acceptor promises to take part in no earlier ballot about a manager, and says how it has voted."""
+    """An acceptor promises to join no earlier ballot about a manager, and reports its latest vote."""
     i = s.instance[manager]
     promise = i.sent[ballot].promise[acceptor]
     require(i.sent[ballot].opened)
@@ -160,9 +158,7 @@ def value_to_ask_for(message: Sent, leaves_out: int, c: C) -> Value:
 
 @action(ballot=Ballot, manager=Manager, leaves_out=Acceptor)
 def phase_2a(s: State, c: C, ballot: int, manager: int, leaves_out: int) -> None:
-    """A later ballot in which a quorum has promised asks for the value of their latest vote,
-    or to abort if there was none.
-    """
+    """A later ballot with a quorum of promises proposes their latest vote's value, or to abort if there is none."""
     message = s.instance[manager].sent[ballot]
     require(ballot > 0)
     require(message.asked == Value.NOTHING)
@@ -172,7 +168,7 @@ def phase_2a(s: State, c: C, ballot: int, manager: int, leaves_out: int) -> None
 
 @action(acceptor=Acceptor, ballot=Ballot, manager=Manager)
 def phase_2b(s: State, c: C, acceptor: int, ballot: int, manager: int) -> None:
-    """An acceptor that has promised nothing later votes as it is asked to."""
+    """An acceptor that has promised no later ballot votes for the proposed value."""
     i = s.instance[manager]
     asked = i.sent[ballot].asked
     require(asked != Value.NOTHING)
@@ -190,27 +186,27 @@ def is_chosen(s: State, manager: int, value: int) -> bool:
 
 @action()
 def decide_to_commit(s: State, c: C) -> None:
-    """Everybody is known to be prepared: all are told to commit."""
+    """Commit is announced once all managers are chosen as prepared."""
     require(all(is_chosen(s, manager, Value.PREPARED) for manager in range(c.managers)))
     s.commit_sent = True
 
 
 @action()
 def decide_to_abort(s: State, c: C) -> None:
-    """Somebody is known to have aborted: all are told to abort."""
+    """Abort is announced once a manager is chosen as aborted."""
     require(any(is_chosen(s, manager, Value.ABORTED) for manager in range(c.managers)))
     s.abort_sent = True
 
 
 @always
 def decisions_agree(s: State, c: C) -> bool:
-    """No manager aborts where another one commits; fails without `respects_votes`."""
+    """If one manager commits, no manager aborts; violated without `respects_votes`."""
     return not (any(phase == Phase.ABORTED for phase in s.phase) and any(phase == Phase.COMMITTED for phase in s.phase))
 
 
 @sometimes
 def a_later_ballot_commits(s: State, c: C) -> bool:
-    """All commit, although another ballot than that of the managers was needed."""
+    """All managers commit although a later ballot was needed."""
     return all(phase == Phase.COMMITTED for phase in s.phase) and all(
         not (2 * sum(i.sent[0].voted) > ACCEPTORS) for i in s.instance
     )

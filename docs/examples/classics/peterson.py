@@ -1,7 +1,7 @@
-"""Peterson's algorithm: two processes exclude each other with a flag each and one shared number.
+"""Peterson's algorithm: two processes exclude each other with one flag each and one shared number.
 
-The steps are those of the TLA+ examples' `Peterson`, one for each label. A program counter is a field with an enum, and
-a step from label to label is an action.
+The steps are the same as in `Peterson` of the TLA+ examples, one for each label. A program counter is a field with an
+enum, and a step from label to label is an action.
 """
 
 from enum import IntEnum
@@ -25,7 +25,7 @@ from fencepost.model.language import (
 
 
 class C(Constants):
-    gives_way = switch(default=True, meaning="a process that wants to enter lets the other one go first")
+    gives_way = switch(default=True, meaning="a process that wants to enter gives way to the other one")
 
 
 Process = Annotated[int, Index(2)]
@@ -53,14 +53,14 @@ def initial(s: State, c: C) -> None:
 
 @action(process=Process)
 def want(s: State, c: C, process: int) -> None:
-    """A process has rested."""
+    """A process stops resting."""
     require(s.at[process] == At.RESTING)
     s.at[process] = At.RAISING
 
 
 @action(process=Process)
 def raise_flag(s: State, c: C, process: int) -> None:
-    """A process shows that it wants to enter."""
+    """A process raises its flag."""
     require(s.at[process] == At.RAISING)
     s.at[process] = At.GIVING_WAY
     s.flag[process] = True
@@ -68,7 +68,7 @@ def raise_flag(s: State, c: C, process: int) -> None:
 
 @action(process=Process)
 def give_way(s: State, c: C, process: int) -> None:
-    """It gives the turn to the other one."""
+    """A process gives the turn to the other one."""
     require(s.at[process] == At.GIVING_WAY)
     s.at[process] = At.WAITING
     s.turn = 1 - process if c.gives_way else process
@@ -76,7 +76,7 @@ def give_way(s: State, c: C, process: int) -> None:
 
 @action(process=Process)
 def enter(s: State, c: C, process: int) -> None:
-    """It enters where the other one does not want to, or has given way since."""
+    """A process enters if the other one does not want to, or has given way since."""
     require(s.at[process] == At.WAITING)
     require(not s.flag[1 - process] or s.turn == process)
     s.at[process] = At.CRITICAL
@@ -84,7 +84,7 @@ def enter(s: State, c: C, process: int) -> None:
 
 @action(process=Process)
 def finish(s: State, c: C, process: int) -> None:
-    """It has done what it wanted to do."""
+    """A process finishes its critical section."""
     require(s.at[process] == At.CRITICAL)
     s.at[process] = At.LEAVING
 
@@ -98,25 +98,25 @@ def lower_flag(s: State, c: C, process: int) -> None:
 
 
 def is_inside(s: State, process: int) -> bool:
-    """Return whether a process has entered and not left."""
+    """Return whether a process is inside."""
     return s.at[process] in (At.CRITICAL, At.LEAVING)
 
 
 @always
 def at_most_one_is_inside(s: State, c: C) -> bool:
-    """The processes are not both inside; fails without `gives_way`."""
+    """The processes are not both inside; violated without `gives_way`."""
     return not (is_inside(s, 0) and is_inside(s, 1))
 
 
 @always
 def flags_show_who_wants_to_be_inside(s: State, c: C) -> bool:
-    """The flag is up from the step that raises it to the one that lowers it."""
+    """A process's flag is up exactly between the steps that raise and lower it."""
     return all(s.flag[process] == (s.at[process] >= At.GIVING_WAY) for process in range(2))
 
 
 @always
 def whoever_is_inside_has_the_turn(s: State, c: C) -> bool:
-    """A process is inside if the turn is its own or the other one has not given way yet; fails without `gives_way`."""
+    """A process inside has the turn, or the other one has not given way yet; violated without `gives_way`."""
     return all(s.turn == process or s.at[1 - process] <= At.GIVING_WAY for process in range(2) if is_inside(s, process))
 
 
@@ -136,7 +136,7 @@ def has_entered(s: State, c: C, process: int) -> bool:
 
 whoever_wants_enters = leads_to(
     "whoever-wants-enters",
-    "A process that wants to enter does, if no process stops for ever but while it rests.",
+    "A process that wants to enter eventually does, if no process stops forever except while it rests.",
     when=wants_to_enter,
     then=has_entered,
     fair=(weak(raise_flag, give_way, enter, finish, lower_flag, each="process"),),

@@ -1,7 +1,8 @@
 """Prisoners and two switches: a puzzle in which one of them counts until all have been in the room.
 
-Lamport's `Prisoners`. Whoever is brought into the room must flip one of two switches. Every prisoner but the counter
-moves switch A up twice, where it finds it down; the counter moves it down and counts. Prisoner 0 is the counter.
+This is Lamport's `Prisoners`. A prisoner who is brought into the room must flip one of two switches. Every prisoner
+except the counter moves switch A up twice, when it is down; the counter moves it down and counts. Prisoner 0 is the
+counter.
 """
 
 from typing import Annotated
@@ -26,8 +27,8 @@ from fencepost.model.language import (
 
 
 class C(Constants):
-    prisoners = shape(4, low=2, high=6, meaning="prisoners, the counter included")
-    times = bound(2, low=1, high=2, meaning="times that each of them moves switch A up")
+    prisoners = shape(4, low=2, high=6, meaning="prisoners, including the counter")
+    times = bound(2, low=1, high=2, meaning="times that each prisoner moves switch A up")
 
 
 Prisoner = Annotated[int, Index(C.prisoners)]
@@ -42,14 +43,14 @@ class State(Record):
 
 @action(a_is_up=bool, b_is_up=bool)
 def initial(s: State, c: C, a_is_up: bool, b_is_up: bool) -> None:
-    """Nobody knows how the switches are at first."""
+    """The initial positions of the switches are arbitrary."""
     s.a_is_up = a_is_up
     s.b_is_up = b_is_up
 
 
 @action(prisoner=Prisoner)
 def visit(s: State, c: C, prisoner: int) -> None:
-    """A prisoner moves switch A up, or has nothing to do there and flips switch B."""
+    """A prisoner moves switch A up, or otherwise flips switch B."""
     require(prisoner != 0)
     if not s.a_is_up and s.moved[prisoner] < c.times:
         s.a_is_up = True
@@ -60,7 +61,7 @@ def visit(s: State, c: C, prisoner: int) -> None:
 
 @action()
 def visit_of_the_counter(s: State, c: C) -> None:
-    """The counter moves switch A down and counts, or flips switch B."""
+    """The counter moves switch A down and counts, or otherwise flips switch B."""
     if s.a_is_up:
         s.a_is_up = False
         s.count += 1
@@ -69,20 +70,20 @@ def visit_of_the_counter(s: State, c: C) -> None:
 
 
 def is_done(s: State, c: C) -> bool:
-    """The counter says that all have been in the room."""
+    """The counter declares that all have been in the room."""
     return s.count == c.times * (c.prisoners - 1)
 
 
 @always
 def all_have_been_there(s: State, c: C) -> bool:
-    """When the counter says so, all have been in the room; fails where each moves the switch only once."""
+    """When the counter declares it, all have been in the room; violated if each moves the switch only once."""
     return not is_done(s, c) or all(s.moved[prisoner] > 0 for prisoner in range(1, c.prisoners))
 
 
 @always
 def the_count_is_close(s: State, c: C) -> bool:
-    """The count is the number of times that switch A was moved up,
-    but for one that is still up, and one from the beginning.
+    """The count is the number of times that switch A was moved up, minus one if it is still up, plus one if it was up
+    initially.
     """
     seen = sum(s.moved[prisoner] for prisoner in range(1, c.prisoners)) - s.a_is_up
     return s.count in (seen, seen + 1)
@@ -90,13 +91,13 @@ def the_count_is_close(s: State, c: C) -> bool:
 
 @sometimes
 def the_first_move_was_not_ours(s: State, c: C) -> bool:
-    """The counter is misled by a switch that was up from the beginning."""
+    """The counter counts a switch that was up initially."""
     return s.count > sum(s.moved[prisoner] for prisoner in range(1, c.prisoners))
 
 
 they_go_free = eventually(
     "they-go-free",
-    "The counter says so in the end, if nobody is kept from the room for ever.",
+    "The counter eventually declares it, if no prisoner is kept from the room forever.",
     then=is_done,
     fair=(weak(visit, each="prisoner"), weak(visit_of_the_counter)),
 )

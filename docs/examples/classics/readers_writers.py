@@ -1,7 +1,8 @@
-"""Readers and writers: many may read at a time, one may write alone,
-and all are served in the order in which they asked.
+"""Readers and writers: many may read at a time, one may write alone, and all are served in the order in which they
+asked.
 
-`ReadersWriters` of the TLA+ examples. Each actor may ask for both, so that the queue has at most two requests of each.
+This is `ReadersWriters` of the TLA+ examples. Each actor may ask for both, so the queue contains at most two requests
+per actor.
 """
 
 from typing import Annotated
@@ -26,7 +27,7 @@ from fencepost.model.language import (
 
 
 class C(Constants):
-    actors = shape(3, low=1, high=4, meaning="actors, who read and write")
+    actors = shape(3, low=1, high=4, meaning="actors that read and write")
 
 
 Actor = Annotated[int, Index(C.actors)]
@@ -46,26 +47,26 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Nobody reads, writes or waits."""
+    """No actor reads, writes or waits."""
 
 
 @action(actor=Actor)
 def ask_to_read(s: State, c: C, actor: int) -> None:
-    """An actor that does not wait to read does so."""
+    """An actor that is not waiting to read asks to read."""
     require(all(request.by != actor or request.to_write for request in s.queue))
     s.queue.add(by=actor, to_write=False)
 
 
 @action(actor=Actor)
 def ask_to_write(s: State, c: C, actor: int) -> None:
-    """An actor that does not wait to write does so."""
+    """An actor that is not waiting to write asks to write."""
     require(all(request.by != actor or not request.to_write for request in s.queue))
     s.queue.add(by=actor, to_write=True)
 
 
 @action()
 def serve(s: State, c: C) -> None:
-    """The first in the queue reads, where nobody writes, or writes, where nobody reads either."""
+    """The first request in the queue is served: to read if no actor writes, or to write if no actor reads or writes."""
     require(len(s.queue) > 0)
     require(s.writers == 0)
     require(not s.queue[0].to_write or s.readers == 0)
@@ -79,7 +80,7 @@ def serve(s: State, c: C) -> None:
 
 @action(actor=Actor)
 def stop(s: State, c: C, actor: int) -> None:
-    """An actor stops to read or to write."""
+    """An actor stops reading or writing."""
     require(bits.contains(s.readers | s.writers, actor))
     s.readers = bits.without(s.readers, actor)
     s.writers = bits.without(s.writers, actor)
@@ -87,7 +88,7 @@ def stop(s: State, c: C, actor: int) -> None:
 
 @always
 def a_writer_is_alone(s: State, c: C) -> bool:
-    """Nobody reads while somebody writes, and no two write."""
+    """No actor reads while another one writes, and no two actors write."""
     return s.writers == 0 or (s.readers == 0 and bits.size(s.writers) == 1)
 
 
@@ -117,7 +118,7 @@ FAIR = (weak(ask_to_read, each="actor"), weak(ask_to_write, each="actor"), weak(
 
 all_read_again = leads_to(
     "all-read-again",
-    "Each actor reads again and again: from every state on.",
+    "Each actor reads again and again.",
     when=always_so,
     then=reads,
     fair=FAIR,

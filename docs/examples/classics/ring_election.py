@@ -1,8 +1,8 @@
-"""Election of a leader on a ring, by Chang and Roberts:
-numbers go around, and each node takes those out that are larger than its own.
+"""Election of a leader on a ring, by Chang and Roberts: numbers travel around the ring, and each node removes those
+that are larger than its own.
 
-The messages under way to a node are a set of numbers, so one word: `ChangRoberts` of the TLA+ examples, where node n
-has the number n. Any nodes may begin; the parameter of `initial` says which.
+The messages in flight to a node are a set of numbers, stored in one word. This is `ChangRoberts` of the TLA+ examples,
+where node n has the number n. Any set of nodes may begin; it is the parameter of `initial`.
 """
 
 from enum import IntEnum
@@ -55,7 +55,7 @@ def after(c: C, node: int) -> int:
 
 @action(begins=Nodes)
 def initial(s: State, c: C, begins: int) -> None:
-    """Those who begin are candidates; the others have lost already."""
+    """The nodes that begin are candidates; the others have already lost."""
     s.begins = begins
     for node in range(c.nodes):
         s.hope[node] = Hope.CANDIDATE if bits.contains(begins, node) else Hope.LOST
@@ -63,7 +63,7 @@ def initial(s: State, c: C, begins: int) -> None:
 
 @action(node=Node)
 def start(s: State, c: C, node: int) -> None:
-    """A node starts, and sends its number if it is one of those who begin."""
+    """A node starts, and sends its number if it is a candidate."""
     require(not s.started[node])
     s.started[node] = True
     if bits.contains(s.begins, node):
@@ -72,8 +72,8 @@ def start(s: State, c: C, node: int) -> None:
 
 @action(node=Node, number=Node)
 def receive(s: State, c: C, node: int, number: int) -> None:
-    """A node passes on every number once it has lost,
-    and smaller ones, by which it loses; its own makes it the leader.
+    """A node that has lost forwards every number. A candidate forwards a smaller number and thereby loses; if it
+    receives its own number, it becomes the leader.
     """
     require(s.started[node])
     require(bits.contains(s.inbox[node], number))
@@ -89,7 +89,7 @@ def receive(s: State, c: C, node: int, number: int) -> None:
 
 @always
 def the_first_wins_and_all_know(s: State, c: C) -> bool:
-    """Whoever wins has begun, and has the least number of those who did; all others have lost by then."""
+    """The winner has the smallest number of the nodes that began, and all others have lost by then."""
     return all(
         bits.contains(s.begins, winner)
         and all(s.hope[other] == Hope.LOST for other in range(c.nodes) if other != winner)
@@ -101,7 +101,7 @@ def the_first_wins_and_all_know(s: State, c: C) -> bool:
 
 @sometimes
 def the_last_node_wins(s: State, c: C) -> bool:
-    """The node with the largest number wins, as it is the only one to begin."""
+    """The node with the largest number wins, because only it begins."""
     return s.hope[c.nodes - 1] == Hope.WON
 
 
@@ -115,7 +115,7 @@ def has_leader(s: State, c: C) -> bool:
 
 somebody_wins = leads_to(
     "somebody-wins",
-    "Where there are candidates there is a leader in the end, if no node stops for ever.",
+    "If there are candidates, there is eventually a leader, unless a node stops forever.",
     when=has_candidates,
     then=has_leader,
     fair=(weak(start, receive, each="node"),),

@@ -1,8 +1,8 @@
 """Termination detection on a ring, by Dijkstra, Feijen and van Gasteren (EWD 840).
 
-Node 0 sends a white token around the ring. A node that has activated one behind the token makes the token black, and a
-round with a black token says nothing. Any nodes may be active at first, of any colour, and the token may be anywhere:
-the parameters of `initial` give one initial state for each of their values.
+Node 0 sends a white token around the ring. A node that has activated a node behind the token makes the token black, and
+a round with a black token is inconclusive. Initially, any nodes may be active, of any colour, and the token may be
+anywhere: `initial` has a parameter for each of these choices.
 """
 
 from typing import Annotated
@@ -43,7 +43,7 @@ class State(Record):
 
 @action(active=Nodes, black=Nodes, token=Node)
 def initial(s: State, c: C, active: int, black: int, token: int) -> None:
-    """The token is black; all else is open."""
+    """The token is black; everything else is arbitrary."""
     s.active = active
     s.black = black
     s.token = token
@@ -52,8 +52,8 @@ def initial(s: State, c: C, active: int, black: int, token: int) -> None:
 
 @action()
 def initiate_probe(s: State, c: C) -> None:
-    """Node 0 begins a round, where the last one was inconclusive:
-    it becomes white and sends a white token to the last node.
+    """Node 0 begins a round if the last one was inconclusive: it becomes white and sends a white token to the last
+    node.
     """
     require(s.token == 0)
     require(s.token_is_black or bits.contains(s.black, 0))
@@ -64,8 +64,8 @@ def initiate_probe(s: State, c: C) -> None:
 
 @action()
 def pass_token(s: State, c: C) -> None:
-    """Another node passes the token on once it is passive,
-    or at once where the round is inconclusive; it becomes white.
+    """Another node passes the token on once it is passive, or immediately if the round is inconclusive; it becomes
+    white.
     """
     node = s.token
     is_black = bits.contains(s.black, node)
@@ -94,19 +94,19 @@ def deactivate(s: State, c: C, node: int) -> None:
 
 
 def is_detected(s: State) -> bool:
-    """Return whether node 0 sees that all have terminated."""
+    """Return whether node 0 detects that all nodes have terminated."""
     return s.token == 0 and not s.token_is_black and not bits.contains(s.black, 0) and not bits.contains(s.active, 0)
 
 
 @always
 def what_is_detected_is_so(s: State, c: C) -> bool:
-    """Where node 0 detects termination, no node is active; fails without `blackens`."""
+    """If node 0 detects termination, no node is active; violated without `blackens`."""
     return s.active == 0 or not is_detected(s)
 
 
 @always
 def dijkstras_invariant(s: State, c: C) -> bool:
-    """All nodes behind the token are passive, or a node that it has yet to pass is black, or it is black itself."""
+    """All nodes behind the token are passive, or the token is black, or a node that it has not left yet is black."""
     return (
         all(not bits.contains(s.active, node) for node in range(s.token + 1, c.nodes))
         or any(bits.contains(s.black, node) for node in range(s.token + 1))
@@ -130,7 +130,7 @@ def has_detected(s: State, c: C) -> bool:
 
 termination_is_found = leads_to(
     "termination-is-found",
-    "Once all nodes are passive, node 0 detects it in the end, if the token is not held for ever.",
+    "Once all nodes are passive, node 0 eventually detects this, unless a node holds the token forever.",
     when=has_terminated,
     then=has_detected,
     fair=(weak(initiate_probe, pass_token),),
@@ -138,7 +138,7 @@ termination_is_found = leads_to(
 
 MACHINE = Machine(
     "termination-detection",
-    "A token on a ring that finds out whether all nodes have terminated",
+    "A token on a ring that detects whether all nodes have terminated",
     State,
     C,
     initial,

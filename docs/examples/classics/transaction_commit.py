@@ -1,7 +1,7 @@
-"""Transaction commit: what resource managers may decide together, without saying how they agree.
+"""Transaction commit: which decisions resource managers may make together, without a protocol for the agreement.
 
-Lamport's `TCommit`. Its one action with a disjunction, "decide", is two actions here; TLC counts its two halves as
-steps of their own, so all counts are equal.
+This is Lamport's `TCommit`. Its action "decide", a disjunction, is two actions here; TLC also counts its two halves as
+separate steps, so all counts are equal.
 """
 
 from enum import IntEnum
@@ -54,7 +54,7 @@ def prepare(s: State, c: C, manager: int) -> None:
 
 @action(manager=Manager)
 def commit(s: State, c: C, manager: int) -> None:
-    """A manager commits once all are prepared, or have committed."""
+    """A manager commits once all managers are prepared or have committed."""
     require(s.phase[manager] == Phase.PREPARED)
     require(all(phase in (Phase.PREPARED, Phase.COMMITTED) for phase in s.phase))
     s.phase[manager] = Phase.COMMITTED
@@ -62,7 +62,7 @@ def commit(s: State, c: C, manager: int) -> None:
 
 @action(manager=Manager)
 def abort(s: State, c: C, manager: int) -> None:
-    """A manager aborts while nobody has committed."""
+    """A manager aborts while no manager has committed."""
     require(s.phase[manager] in (Phase.WORKING, Phase.PREPARED))
     require(all(phase != Phase.COMMITTED for phase in s.phase))
     s.phase[manager] = Phase.ABORTED
@@ -70,7 +70,7 @@ def abort(s: State, c: C, manager: int) -> None:
 
 @always
 def decisions_agree(s: State, c: C) -> bool:
-    """No manager aborts where another one commits."""
+    """If one manager commits, no manager aborts."""
     return not (any(phase == Phase.ABORTED for phase in s.phase) and any(phase == Phase.COMMITTED for phase in s.phase))
 
 

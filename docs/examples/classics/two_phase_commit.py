@@ -1,8 +1,8 @@
 """Two-phase commit: a coordinator decides for all resource managers, once all of them have said that they are prepared.
 
-Lamport's `TwoPhase`, which Stateright counts too. A message that was sent stays, and may be received again and again:
-messages are sets and flags, and nothing needs to be lost. A message that is received for the second time is a step that
-changes nothing; it is counted as one, as TLC does.
+This is Lamport's `TwoPhase`; Stateright counts its states too. Sent messages are kept and may be received repeatedly,
+so they are sets and flags, and loss need not be modelled. Receiving a message again is a step that changes nothing; it
+is counted, as in TLC.
 """
 
 from enum import IntEnum
@@ -60,12 +60,12 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Every manager is working, and nothing was sent."""
+    """Every manager is working, and no message has been sent."""
 
 
 @action(manager=Manager)
 def prepare(s: State, c: C, manager: int) -> None:
-    """A manager prepares, and says so."""
+    """A manager prepares, and reports this."""
     require(s.phase[manager] == Phase.WORKING)
     s.phase[manager] = Phase.PREPARED
     s.prepared_sent = bits.with_member(s.prepared_sent, manager)
@@ -73,7 +73,7 @@ def prepare(s: State, c: C, manager: int) -> None:
 
 @action(manager=Manager)
 def choose_to_abort(s: State, c: C, manager: int) -> None:
-    """A manager that is not prepared aborts on its own, and says nothing."""
+    """A manager that is not prepared aborts without a message."""
     require(s.phase[manager] == Phase.WORKING)
     s.phase[manager] = Phase.ABORTED
 
@@ -88,7 +88,7 @@ def hear_of_prepared(s: State, c: C, manager: int) -> None:
 
 @action()
 def decide_to_commit(s: State, c: C) -> None:
-    """The coordinator commits, as every manager is prepared."""
+    """The coordinator commits once every manager is prepared."""
     require(s.decision == Decision.OPEN)
     require(s.known_prepared == bits.everyone(c.managers) or not c.waits_for_all)
     s.decision = Decision.COMMIT
@@ -97,7 +97,7 @@ def decide_to_commit(s: State, c: C) -> None:
 
 @action()
 def decide_to_abort(s: State, c: C) -> None:
-    """The coordinator aborts, for whatever reason."""
+    """The coordinator aborts for any reason."""
     require(s.decision == Decision.OPEN)
     s.decision = Decision.ABORT
     s.abort_sent = True
@@ -105,21 +105,21 @@ def decide_to_abort(s: State, c: C) -> None:
 
 @action(manager=Manager)
 def commit(s: State, c: C, manager: int) -> None:
-    """A manager is told to commit, and does."""
+    """A manager receives the decision to commit, and commits."""
     require(s.commit_sent)
     s.phase[manager] = Phase.COMMITTED
 
 
 @action(manager=Manager)
 def abort(s: State, c: C, manager: int) -> None:
-    """A manager is told to abort, and does."""
+    """A manager receives the decision to abort, and aborts."""
     require(s.abort_sent)
     s.phase[manager] = Phase.ABORTED
 
 
 @always
 def decisions_agree(s: State, c: C) -> bool:
-    """No manager aborts where another one commits; fails without `waits_for_all`."""
+    """If one manager commits, no manager aborts; violated without `waits_for_all`."""
     return not (any(phase == Phase.ABORTED for phase in s.phase) and any(phase == Phase.COMMITTED for phase in s.phase))
 
 
@@ -131,7 +131,7 @@ def all_commit(s: State, c: C) -> bool:
 
 @sometimes
 def all_abort(s: State, c: C) -> bool:
-    """Every manager aborts, although all were prepared."""
+    """Every manager aborts although all were prepared."""
     return all(phase == Phase.ABORTED for phase in s.phase) and s.prepared_sent == bits.everyone(c.managers)
 
 

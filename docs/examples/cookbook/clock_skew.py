@@ -1,7 +1,7 @@
 """Leases and clock skew: holder and server count the ticks since the grant, each on its own clock.
 
-The server's clock may be ahead of the holder's by `skew` ticks at most. So the server waits that much longer than the
-lease before it gives the lease to somebody else. A server that waits for `C.lease` alone is found out: try it.
+The server's clock may be at most `skew` ticks ahead of the holder's, so the server waits that much longer than the
+lease before it gives the lease to another client. If you let it wait only for `C.lease`, `check` finds the bug.
 """
 
 from typing import Annotated
@@ -11,7 +11,7 @@ from fencepost.model.language import Constants, Machine, Range, Record, action, 
 
 class C(Constants):
     lease = bound(3, low=1, high=5, meaning="ticks for which the holder may use the lease")
-    skew = bound(1, low=0, high=3, meaning="ticks by which the server's clock may be ahead of the holder's")
+    skew = bound(1, low=0, high=3, meaning="ticks that the server's clock may be ahead of the holder's")
 
 
 class State(Record):
@@ -20,12 +20,12 @@ class State(Record):
 
 
 def is_used(s: State, c: C) -> bool:
-    """Return whether the holder takes the lease for its own: by its clock there is time left."""
+    """Return whether the holder uses the lease: by its own clock, there is time left."""
     return s.holder_clock < c.lease
 
 
 def is_free(s: State, c: C) -> bool:
-    """Return whether the server may give the lease to another client: its clock is past the lease and the skew."""
+    """Return whether the server may give the lease to another client: by its own clock, lease and skew have passed."""
     return s.server_clock == c.lease + c.skew
 
 
@@ -43,7 +43,7 @@ def holder_ticks(s: State, c: C) -> None:
 
 @action()
 def server_ticks(s: State, c: C) -> None:
-    """The server's clock ticks: it is never ahead of the holder's by more than the skew."""
+    """The server's clock ticks, but never gets more than the skew ahead of the holder's."""
     require(not is_free(s, c))
     require(s.server_clock < s.holder_clock + c.skew)
     s.server_clock += 1
@@ -51,13 +51,13 @@ def server_ticks(s: State, c: C) -> None:
 
 @always
 def nobody_else_gets_it(s: State, c: C) -> bool:
-    """While the holder uses the lease, the server does not give it away."""
+    """The server does not give the lease away while the holder uses it."""
     return not (is_used(s, c) and is_free(s, c))
 
 
 @sometimes
 def it_gets_free(s: State, c: C) -> bool:
-    """The lease runs out, and somebody else may have it."""
+    """The lease expires, and another client may get it."""
     return is_free(s, c)
 
 

@@ -1,4 +1,4 @@
-"""Crash and restart: what is in memory is a record of its own, which a crash resets; what is on disk stays."""
+"""Crash and restart: memory is a separate record, which a crash resets; the disk keeps its contents."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ Count = Annotated[int, Range(0, C.writes)]
 
 
 class Memory(Record):
-    """What a crash forgets."""
+    """The part of the state that a crash resets."""
 
     applied: Count
 
@@ -28,20 +28,20 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Nothing was written."""
+    """Nothing has been written."""
     s.crashes_left = c.crashes
 
 
 @action()
 def write(s: State, c: C) -> None:
-    """A write is in memory first."""
+    """A write goes to memory first."""
     require(s.memory.applied < c.writes)
     s.memory.applied += 1
 
 
 @action()
 def flush(s: State, c: C) -> None:
-    """What is in memory is written to disk, and only then acknowledged."""
+    """The write in memory is flushed to disk, and only then acknowledged."""
     require(s.disk < s.memory.applied)
     s.disk = s.memory.applied
     s.acknowledged = s.disk
@@ -63,9 +63,9 @@ def what_is_acknowledged_stays(s: State, c: C) -> bool:
 
 @sometimes
 def a_write_is_lost(s: State, c: C) -> bool:
-    """A crash loses nothing that was acknowledged, and can happen: the last budget is spent."""
+    """All writes can be in memory after the last crash."""
     return s.crashes_left == 0 and s.memory.applied == c.writes
 
 
-MACHINE = Machine("crash-and-restart", "A write-ahead log in one number", State, C, initial, (write, flush, crash))
+MACHINE = Machine("crash-and-restart", "A write-ahead log of one number", State, C, initial, (write, flush, crash))
 PROPERTIES = (what_is_acknowledged_stays, a_write_is_lost)

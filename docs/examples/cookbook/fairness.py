@@ -1,4 +1,4 @@
-"""Fairness: weak, if nothing interrupts what is promised; strong, where something may interrupt it again and again."""
+"""Fairness: weak if nothing disables the promised action; strong if something may disable it again and again."""
 
 from fencepost.model.language import Constants, Machine, Record, action, leads_to, require, sometimes, strong, weak
 
@@ -8,7 +8,7 @@ class C(Constants):
 
 
 class State(Record):
-    """A door that others open and shut, and somebody who wants to go through."""
+    """A door that others open and shut, and a person who wants to go through."""
 
     open: bool
     through: bool
@@ -35,30 +35,30 @@ def others_shut(s: State, c: C) -> None:
 
 @action()
 def go_through(s: State, c: C) -> None:
-    """Somebody goes through the open door."""
+    """The person goes through the open door."""
     require(s.open and not s.through)
     s.through = True
 
 
 @sometimes
 def gets_through(s: State, c: C) -> bool:
-    """Somebody can get through."""
+    """The person can get through."""
     return s.through
 
 
 def outside(s: State, c: C) -> bool:
-    """Return whether somebody is still outside."""
+    """Return whether the person is still outside."""
     return not s.through
 
 
 def inside(s: State, c: C) -> bool:
-    """Return whether somebody is inside."""
+    """Return whether the person is inside."""
     return s.through
 
 
 in_the_end = leads_to(
     "in-the-end",
-    "Somebody gets through: the door is open again and again, and shut in between, so a weak promise would not do.",
+    "The person gets through. The door opens again and again but shuts in between, so weak fairness does not suffice.",
     when=outside,
     then=inside,
     fair=(weak(others_open), strong(go_through)),

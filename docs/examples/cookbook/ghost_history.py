@@ -1,4 +1,4 @@
-"""Ghost history: what properties need to know of the past, and no guard may read. Its name begins with `ghost_`."""
+"""Ghost history: a field that remembers the past for properties. No guard reads it; its name begins with `ghost_`."""
 
 from typing import Annotated
 
@@ -34,26 +34,26 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Both have the first value."""
+    """The primary and the replica have the first value."""
 
 
 @action()
 def write(s: State, c: C) -> None:
-    """The primary has a new value."""
+    """The primary writes a new value."""
     require(s.primary < c.most)
     s.primary += 1
 
 
 @action()
 def replicate(s: State, c: C) -> None:
-    """The replica takes it over."""
+    """The replica copies the primary's value."""
     require(s.replica < s.primary)
     s.replica = s.primary
 
 
 @action()
 def read(s: State, c: C) -> None:
-    """A client reads from the replica; what it read before is history."""
+    """A client reads from the replica; its previous value becomes history."""
     require(s.reads < c.reads)
     s.reads += 1
     s.ghost_seen[0] = s.ghost_seen[1]
@@ -62,13 +62,13 @@ def read(s: State, c: C) -> None:
 
 @always
 def reads_are_monotonic(s: State, c: C) -> bool:
-    """No read sees an older value than the one before."""
+    """No read returns an older value than the previous read."""
     return s.ghost_seen[0] <= s.ghost_seen[1]
 
 
 @sometimes
 def a_read_is_stale(s: State, c: C) -> bool:
-    """A read sees an old value."""
+    """A read returns an old value."""
     return s.reads > 0 and s.ghost_seen[1] < s.primary
 
 

@@ -1,4 +1,4 @@
-"""A lossy network: messages are sent again under the same number, and whoever receives one twice does nothing twice."""
+"""A lossy network: messages are resent with the same number, and the receiver acts on each number once."""
 
 from typing import Annotated
 
@@ -39,13 +39,13 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Nothing was ordered."""
+    """Nothing has been ordered."""
     s.losses_left = c.losses
 
 
 @action()
 def order(s: State, c: C) -> None:
-    """The next order is sent once the last one is known to be done."""
+    """The customer sends the next order once the last one is done."""
     require(s.sent < c.orders and s.sent == s.done)
     require(len(s.orders) < 2)
     s.sent += 1
@@ -54,7 +54,7 @@ def order(s: State, c: C) -> None:
 
 @action()
 def send_again(s: State, c: C) -> None:
-    """It is sent again, in case that it was lost."""
+    """The customer sends the order again, in case it was lost."""
     require(s.done < s.sent)
     require(len(s.orders) < 2)
     s.orders.add(number=s.sent)
@@ -62,7 +62,7 @@ def send_again(s: State, c: C) -> None:
 
 @action(m=InFlight("orders"))
 def receive(s: State, c: C, m: Order) -> None:
-    """An order is carried out, unless it was."""
+    """The shop carries out an order, unless it has already done so."""
     s.orders.remove(m)
     if m.number == s.done + 1:
         s.done += 1
@@ -78,13 +78,13 @@ def lose(s: State, c: C, m: Order) -> None:
 
 @always
 def nothing_is_done_twice(s: State, c: C) -> bool:
-    """No more is done than was ordered."""
+    """No more orders are carried out than were sent."""
     return s.done <= s.sent
 
 
 @sometimes
 def all_is_done(s: State, c: C) -> bool:
-    """All orders are carried out, although one was lost."""
+    """All orders are carried out although one message was lost."""
     return s.done == c.orders and s.losses_left == 0
 
 
@@ -95,6 +95,6 @@ CAST = Cast(
     receivers={"Order": "shop"},
 )
 MACHINE = Machine(
-    "lossy-network", "Orders that are sent again", State, C, initial, (order, send_again, receive, lose), cast=CAST
+    "lossy-network", "Orders that are resent", State, C, initial, (order, send_again, receive, lose), cast=CAST
 )
 PROPERTIES = (nothing_is_done_twice, all_is_done)

@@ -1,4 +1,4 @@
-"""Quorums: votes are a set, and a majority is a question about its size."""
+"""Quorums: votes are a set, and a majority is a condition on its size."""
 
 from typing import Annotated
 
@@ -35,7 +35,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Nobody has voted."""
+    """No node has voted."""
 
 
 @action(node=Node, candidate=Node)
@@ -48,7 +48,7 @@ def vote(s: State, c: C, node: int, candidate: int) -> None:
 
 @action(node=Node)
 def lead(s: State, c: C, node: int) -> None:
-    """Whoever has more than half of the votes leads."""
+    """A node with more than half of the votes becomes the leader."""
     require(2 * bits.size(s.votes[node]) > c.nodes)
     require(node not in s.leaders)
     s.leaders = bits.with_member(s.leaders, node)
@@ -56,13 +56,13 @@ def lead(s: State, c: C, node: int) -> None:
 
 @always
 def one_leads(s: State, c: C) -> bool:
-    """Two majorities have a node in common, which votes once."""
+    """At most one node leads, since any two majorities share a node, which votes only once."""
     return bits.size(s.leaders) <= 1
 
 
 @sometimes(node=Node)
 def somebody_leads(s: State, c: C, node: int) -> bool:
-    """Some node is elected."""
+    """A node is elected."""
     return node in s.leaders
 
 

@@ -1,6 +1,4 @@
-"""Symmetric clients: who is who makes no difference,
-so `normalize` puts them in order, and far fewer states are different.
-"""
+"""Symmetric clients: their identities do not matter, so `normalize` sorts them, which leaves far fewer states."""
 
 from typing import Annotated
 
@@ -33,12 +31,12 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Nobody waits."""
+    """No client waits."""
 
 
 @action(client=Client)
 def step_forward(s: State, c: C, client: int) -> None:
-    """A client comes closer, one at a time to the door."""
+    """A client steps forward; only one may be at the door."""
     require(s.waiting[client] < 2)
     require(s.waiting[client] == 0 or 2 not in s.waiting)
     s.waiting[client] += 1
@@ -46,13 +44,13 @@ def step_forward(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def leave(s: State, c: C, client: int) -> None:
-    """It leaves."""
+    """The client at the door leaves."""
     require(s.waiting[client] == 2)
     s.waiting[client] = 0
 
 
 def normalize(s: State, c: C) -> None:
-    """Put the clients in ascending order: nobody can tell them apart."""
+    """Sort the clients, which are interchangeable."""
     for _ in range(c.clients):
         for place in range(c.clients - 1):
             if s.waiting[place] > s.waiting[place + 1]:
@@ -69,7 +67,7 @@ def one_is_at_the_door(s: State, c: C) -> bool:
 
 @sometimes
 def all_wait(s: State, c: C) -> bool:
-    """All clients wait at once."""
+    """All clients wait at the same time."""
     return min(s.waiting) > 0
 
 

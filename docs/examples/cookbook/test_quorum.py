@@ -1,4 +1,4 @@
-"""Parametrized tests: a model at several sizes, a state in hand, and what is expected to fail."""
+"""Parametrized tests: a model of several sizes, a hand-made state, and an expected failure."""
 
 import fencepost.api as f
 import pytest

@@ -1,4 +1,4 @@
-"""Timeouts: time is a number that a step raises, and a deadline is a number beside it. Nobody may wait beyond it."""
+"""Timeouts: a number holds the time that is left until a deadline, and each tick lowers it. No request waits longer."""
 
 from typing import Annotated
 
@@ -24,21 +24,21 @@ def initial(s: State, c: C) -> None:
 
 @action()
 def answer(s: State, c: C) -> None:
-    """The answer comes in time."""
+    """The answer arrives in time."""
     require(s.waiting)
     s.waiting = False
 
 
 @action()
 def tick(s: State, c: C) -> None:
-    """Time goes by, up to the deadline of whoever waits: that comes first."""
+    """Time passes, but not beyond the deadline of a waiting request."""
     require(not s.waiting or s.left > 0)
     s.left = max(0, s.left - 1)
 
 
 @action()
 def time_out(s: State, c: C) -> None:
-    """The deadline has come."""
+    """The request times out at its deadline."""
     require(s.waiting and s.left == 0)
     s.waiting = False
     s.given_up = True
@@ -46,7 +46,7 @@ def time_out(s: State, c: C) -> None:
 
 @always
 def nobody_gives_up_early(s: State, c: C) -> bool:
-    """Only at the deadline is a request given up."""
+    """A request is given up only at its deadline."""
     return not s.given_up or s.left == 0
 
 

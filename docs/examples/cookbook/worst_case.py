@@ -1,4 +1,4 @@
-"""The worst case: what something costs at most, counted in steps of some actions; `check` shows the dearest way."""
+"""The worst case: a cost, counted in steps of some actions; `check` shows the most expensive path."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Nothing was tried."""
+    """Nothing has been tried."""
 
 
 @action()
@@ -42,18 +42,18 @@ def at_once(s: State, c: C) -> bool:
 
 
 def is_not_done(s: State, c: C) -> bool:
-    """Return whether it is still to be done."""
+    """Return whether no attempt has succeeded yet."""
     return not s.done
 
 
 def is_done(s: State, c: C) -> bool:
-    """Return whether it is done."""
+    """Return whether an attempt has succeeded."""
     return s.done
 
 
 few_attempts = at_most(
     "few-attempts",
-    "It takes one attempt more than fail.",
+    "Success takes at most one attempt more than the number of failures.",
     costs={fail: 1, succeed: 1},
     unit="attempts",
     bound=C.failures + 1,
