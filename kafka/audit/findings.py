@@ -83,7 +83,7 @@ STATE = (
 ALL = (
     Sort("isr-not-sane", VIOLATION, "critical", "G-S6",
          "The leader is in the ISR; every ISR member is a replica; the ISR is not empty unless ELR is on. ELR members "
-         "are replicas outside the ISR, and there are none unless the ISR is below min ISR.",
+         "are replicas outside the ISR, and exist only while the ISR is below min ISR.",
          "The leader, ISR, ELR and replicas contradict each other.",
          STATE),
     Sort("inactive-member", VIOLATION, "high", "G-S6",

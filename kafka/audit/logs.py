@@ -167,7 +167,7 @@ def _file(path: Path) -> tuple[Path, Kind, int]:
 
 
 def identity(path: Path) -> str:
-    """Return a digest of a file's first batch header, which tells apart files of the same name; empty without one."""
+    """Return a digest of a file's first batch header, which distinguishes files with one name; empty without one."""
     with path.open("rb") as opened:
         head = opened.read(HEADER)
     return hashlib.sha256(head).hexdigest()[:16] if len(head) == HEADER else ""
