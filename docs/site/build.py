@@ -42,7 +42,7 @@ class SiteResult:
 def build_site(
     output: str | Path, docs: str | Path = "docs", *, workers: int = 2, tell: Callable[[str], None] = lambda _: None
 ) -> SiteResult:
-    """Build the site in a folder; raise UsageError if a requirement is missing. `tell` is called with every stage."""
+    """Build the site in a folder; raise UsageError if a requirement is missing. `tell` reports each stage."""
     output, docs, began = Path(output), Path(docs).resolve(), time.monotonic()
     require_generator()
     if not (docs / "glossary.md").is_file():
@@ -52,16 +52,16 @@ def build_site(
 
     with tempfile.TemporaryDirectory() as folder:
         pages, explorer = Path(folder) / "pages", Path(folder) / "explore"
-        tell(f"1 of {STAGES}: the explorer, with its stories")
+        tell(f"1 of {STAGES}: writing the explorer and its stories")
         write(explorer, around_explorer())  # first, as a requirement may be missing
-        tell(f"2 of {STAGES}: pages of models, runs, guarantees and settings")
+        tell(f"2 of {STAGES}: generating pages of models, runs, guarantees and settings")
         gather(pages, docs)
         tell(f"3 of {STAGES}: MkDocs renders {sum(1 for _ in pages.rglob('*.md')):,} pages, which takes longest")
         generate(pages, output, navigation(pages))
         shutil.move(explorer, output / Path(EXPLORER).parent)
     for line in stale():
         tell(line)
-    tell(f"4 of {STAGES}: links between all pages")
+    tell(f"4 of {STAGES}: linking the pages")
     (output / "404.html").unlink()  # it works only at the root of a server, and the site may be anywhere
     join(output)
     traces.write(output, workers, lambda done: tell(f"5 of {STAGES}: {done} pages of traces"))
@@ -93,7 +93,7 @@ def gather(folder: Path, docs: Path) -> None:
 
 
 def gathered(docs: Path) -> dict[str, str]:
-    """Return every page as Markdown, by its place."""
+    """Return every page as Markdown, by its path on the site."""
     found = links.pages(docs, built())
     found |= {place: with_stories(found[place], place) for place in found if place.startswith(ABOUT_ENTRIES)}
     if "index.md" in found:
@@ -104,12 +104,12 @@ def gathered(docs: Path) -> dict[str, str]:
 
 
 def built() -> dict[str, str]:
-    """Return the pages of entries of the catalogue and of checks, by their place, with links as in docs/."""
+    """Return the pages of catalogue entries and of checks, by path, with links as in docs/."""
     return {place: text_of(lines) for place, lines in {**entries.pages(), **checks.pages()}.items()}
 
 
 def join(output: Path) -> None:
-    """Link the words on all pages that name an entry, an action and the like."""
+    """Turn words that name an entry, an action or the like into links, on all pages."""
     for file in sorted(output.rglob("*.html")):
         place = file.relative_to(output).as_posix()
         if place.startswith(("traces/", "explore/", "source/")) or place == "settings.html":
@@ -119,7 +119,7 @@ def join(output: Path) -> None:
         file.write_text(links.linked(text, place, protocol), encoding="utf-8")
 
 
-# -- MkDocs with Material: from Markdown pages to a static site without requests elsewhere
+# -- MkDocs with Material: from Markdown pages to a static site without external requests
 
 FEATURES = [
     *(f"navigation.{name}" for name in ("tabs", "indexes", "prune", "top")),
@@ -166,7 +166,7 @@ def generate(pages: Path, output: Path, nav: list[Any]) -> None:
 
 
 def _theme() -> dict[str, Any]:
-    """Return the theme: light or dark by the reader's preference, with a button to switch."""
+    """Return the theme, which is light or dark by the reader's preference, with a button to switch."""
     palette = [
         {
             "media": f"(prefers-color-scheme: {prefers})",

@@ -1,4 +1,6 @@
-"""The pages on checks: the purpose of each guard and switch, the checks of each KIP, the crashes a record survives."""
+"""Pages on checks: the purpose of each guard and switch, the checks of each KIP, and the crashes that a record
+survives.
+"""
 
 import re
 from collections import Counter
@@ -20,7 +22,7 @@ from fencepost.site.places import number, table
 from fencepost.site.stale import LOSS, SIZES, crashes_measured
 
 COUNTED = ("needed", "nothing-broke", "same-states", "bound")
-"""The purposes whose guards are counted for each base."""
+"""The purposes whose guards are counted for each base run."""
 INTRODUCTION = (
     "These matrices show what happens if a single guard of a protocol is removed, or a single switch is changed, and "
     "the protocol is searched again. A guard is *needed* if a property that holds with it is violated without it. "
@@ -42,7 +44,7 @@ def pages() -> dict[str, Iterator[str]]:
 
 
 def index() -> Iterator[str]:
-    """Yield the lines of the index: how many guards are needed, by protocol."""
+    """Yield the lines of the index: the number of guards of each protocol by purpose."""
     yield from ("# Why every check is there", "", INTRODUCTION, "")
     counts = {
         name: Counter(found["purpose"] for found, _ in best_of(data).values()) for name, data in measured().items()
@@ -61,7 +63,7 @@ def index() -> Iterator[str]:
     yield from ("## Guarantees that can fail", "")
     yield (
         f"Of {len(known)} guarantees that hold, {len(known) - len(without)} are violated in a variant of the protocol, "
-        "in a run of the catalogue, or without a guard. None of these is therefore trivially true."
+        "in a run of the catalogue, or without a guard. So none of these is trivially true."
     )
     if without:
         yield from ("", "No variant violates these:", "")
@@ -130,7 +132,7 @@ def _suspicious(name: str) -> Iterator[str]:
 
 
 def _example(name: str, best: dict[str, Found]) -> Iterator[str]:
-    """Yield a picture, without a script, of the shortest violation without a guard of at least SHORTEST steps."""
+    """Yield a static diagram of the shortest violation that has at least SHORTEST steps."""
     shown = [
         found for found in best.values() if found[0]["kind"] == "guard" and len(found[0].get("steps", ())) >= SHORTEST
     ]
@@ -138,17 +140,17 @@ def _example(name: str, best: dict[str, Found]) -> Iterator[str]:
         row, base = min(shown, key=lambda item: len(item[0]["steps"]))
         made = history(name, (row, base))
         yield from (f"## Without `{row['row']}`", "")
-        yield f"The shortest history to a violation of {next(iter(row['broken']))} ({base['run']}):"
+        yield f"The shortest history that violates {next(iter(row['broken']))} ({base['run']}):"
         yield from ("", figure(made.trace, made.path), "")
 
 
 SHORTEST = 3
-"""Fewest steps of a path with a picture."""
+"""The fewest steps of a path that is drawn."""
 
-# -- the checks of each KIP: whether they were shown necessary, or the reason why not at the bounds
+# -- the checks of each KIP: the evidence that they are needed, or the reason why there is no evidence
 
 Best = dict[str, dict[str, tuple[dict[str, Any], dict[str, Any]]]]
-"""By protocol and row: the entry with most findings, and its base."""
+"""For each protocol and row, the entry with the most findings, and its base."""
 
 ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
     "KIP-320": {
@@ -203,7 +205,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
 
 
 def kips_page(best: Best) -> Iterator[str]:
-    """Yield the lines of the page: the checks of each KIP with their results."""
+    """Yield the lines of the page on the checks of each KIP, with their results."""
     yield from ("# The checks that KIP-320, KIP-841, KIP-903 and KIP-966 added", "")
     yield "A check is *needed* if a property is violated without it, in a measured matrix or in a run of the catalogue"
     yield "that differs only in this switch. For every other check, the table gives a reason, read from the model."
@@ -244,7 +246,9 @@ def necessity(best: Best, name: str, row: str, reason: str) -> tuple[str, str]:
 
 
 def of_catalogue(name: str, row: str) -> Run | None:
-    """Return the run with the shortest trace that differs only in this setting from one without its violations."""
+    """Return the violated run with the shortest trace that differs only in this setting from a run without the
+    violation.
+    """
     constant, mark, text = row.partition("=")
     if not mark:
         return None
@@ -273,7 +277,7 @@ def _values(name: str) -> list[tuple[Run, dict[str, int]]]:
 
 
 def crashes_page() -> Iterator[str]:
-    """Yield the lines of the page: the faults that settings tolerate, and the result for KIP-966's claim."""
+    """Yield the lines of the page on tolerated crashes, with the result for KIP-966's claim."""
     known = crashes_measured()
     yield from ("# How many crashes an acknowledged record survives", "")
     yield "KIP-966 says that with ELR an acknowledged record survives min ISR - 1 unclean shutdowns. To test"

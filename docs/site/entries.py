@@ -1,4 +1,4 @@
-"""The pages of entries: guarantees, bugs, hypotheses, questions and claims, with their evidence and stories."""
+"""Pages of entries: guarantees, bugs, hypotheses, questions and claims, with their evidence and stories."""
 
 import re
 from collections import Counter
@@ -33,7 +33,7 @@ from fencepost.site.tables import seconds_of
 
 
 def details(entry: Entry, page: str) -> str:
-    """Return the evidence of an entry as a collapsible element; empty without any."""
+    """Return the evidence for an entry as a collapsible element, or an empty text if there is none."""
     parts = [part for part in _parts(entry, page) if part]
     if not parts:
         return ""
@@ -69,7 +69,7 @@ def _parts(entry: Entry, page: str) -> Iterator[str]:
 
 
 def _list(title: str, items: list[tuple[str, str]], page: str) -> str:
-    """Return links under a title, on one line, as a line break would interrupt a list."""
+    """Return links under a title, on one line because a line break would interrupt a list."""
     if not items:
         return ""
     links = ", ".join(f'<a href="{escape(places.rendered(place, page))}">{escape(text)}</a>' for text, place in items)
@@ -101,7 +101,7 @@ def all_stories() -> tuple[Story, ...]:
 
 @cache
 def by_entry() -> dict[str, tuple[Story, ...]]:
-    """Return the stories of an entry: those named after it, and those whose trace is evidence for it."""
+    """Return the stories of each entry: those named after it, and those whose trace is evidence for it."""
     found: dict[str, dict[str, Story]] = {}
     for story in all_stories():
         about = [story.name.upper()] if story.name.upper() in entries() else []
@@ -144,7 +144,7 @@ STATUS = {
     "known-gap": ("Known gap", "known gaps"),
     "open": ("Open", "open"),
 }
-"""Words for each status, and the title of its column."""
+"""The description of each status, and its column title."""
 NOT_KEPT = {
     "finding": "Guarantees that Kafka was observed to violate",
     "conjecture": "Guarantees that are violated only in the model so far, by a conjecture",
@@ -191,7 +191,7 @@ def pages() -> dict[str, Iterator[str]]:
 
 
 def index() -> Iterator[str]:
-    """Yield the lines of the index: what holds, what is broken, and the page."""
+    """Yield the lines of the index: for each page, the number of entries by status."""
     yield from ("# Guarantees", "")
     yield from (INTRODUCTION, "", "[Coverage](coverage.md) lists the verdicts of all entries on one page.", "")
     counts = {name: Counter(status(entries()[item]) for item in own(name)) for name in PAGES}
@@ -259,7 +259,7 @@ def _entry(entry: Entry) -> Iterator[str]:
 
 
 def _claim(entry: Entry) -> Iterator[str]:
-    """Yield a claim of a KIP as an item of a list."""
+    """Yield a KIP's claim as a list item."""
     place = f"guarantees/{page_of()[entry.id]}.md"
     if entry.same_as and not cases_of(entry):
         shown = f"Same as {links_to_entries(entry.same_as, place)}."
@@ -296,7 +296,7 @@ def _verdicts(cases: Sequence[Case]) -> Iterator[str]:
 
 
 def _below(cases: Sequence[Case], word: str) -> str:
-    """Return the mark for a property whose runs all reached a bound, or the number of runs that reached none."""
+    """Return the bounds that all runs of a property reached, or the number of runs that reached none."""
     known = [found for found in (reached_by(case.run) for case in cases) if found is not None]
     if word != "holds" or not known:
         return ""
@@ -313,7 +313,7 @@ def _run(run: Run) -> str:
 
 
 def _trace(first: Case, cases: Sequence[Case]) -> str:
-    """Return a link to the trace of the first case, or else to the shortest one that is archived, with its length."""
+    """Return a link to the trace of the first case, or to the shortest archived trace, with its length."""
     others = [case for case in sorted(cases, key=lambda case: case.length or 0) if trace_of_case(case)]
     if trace_of_case(first):
         return f" ([trace](../../{trace_of_case(first)}))"
@@ -375,7 +375,7 @@ def _failure(case: Case, *, with_trace: bool) -> str:
 
 
 def _twin(case: Case, own: Sequence[Case]) -> Run | None:
-    """Return the run with the fewest differing constants in which the property holds; None if all differ too much."""
+    """Return the most similar run in which the property holds; None if all differ in too many constants."""
     others = [item.run for item in own if item.prop == case.prop and item.expect == "holds" and item.run != case.run]
     others = [run for run in others if run.protocol == case.run.protocol]
     near = [run for run in others if len(difference(case.run, run)) <= _SWITCHES]
@@ -383,13 +383,13 @@ def _twin(case: Case, own: Sequence[Case]) -> Run | None:
 
 
 def difference(run: Run, twin: Run) -> list[str]:
-    """Return the constants of a run that differ from another's, as settings."""
+    """Return the settings in which a run differs from another."""
     mine, others = constants_of(run), constants_of(twin)
     return [f"{name}={str(value).lower()}" for name, value in mine.items() if value != others[name]]
 
 
 def coverage() -> Iterator[str]:
-    """Yield the lines of the page with the status of every entry: decided, a known gap, or open."""
+    """Yield the lines of the page that lists every entry by status."""
     yield from ("# Coverage", "", COVERAGE, "")
     yield from (*table(("kind", "entries", "decided", "not built", "known gap", "open"), _counts()), "")
     found = [item.classes for item in evidence().values() if item.classes]

@@ -1,6 +1,6 @@
 """Tables of measured figures: speed and size, searches on Spark, proofs, and the losses of each version of the model.
 
-Each reads a file of `invariants/figures/` that a program in `benchmarks/` has written.
+Each table reads a file of `invariants/figures/` that a program in `benchmarks/` has written.
 """
 
 import re
@@ -98,7 +98,7 @@ def measured(name: str) -> Table:
 
 
 def releases_compared() -> Table:
-    """Return the table of successive releases: kinds of differences, with Kafka's issue if known."""
+    """Return the differences between successive releases, with Kafka's issue if known."""
     rows = load("releases-compared").get("rows", [])
     head = ["releases", "methods that differ", "histories executed", "what differs", "issue"]
     return head, (
@@ -114,7 +114,7 @@ def releases_compared() -> Table:
 
 
 def searches() -> Table:
-    """Return every search whose speed was measured."""
+    """Return all searches whose speed was measured."""
     columns: dict[str, Column] = {
         "search": "{name}",
         "distinct": "{distinct:,}",
@@ -135,7 +135,7 @@ def wanted() -> Table:
 
 
 def switches_off() -> Table:
-    """Return the cost of kafka-4.1 with the newer switches off, and with the model before them."""
+    """Return the cost of kafka-4.1 with the newer switches off, and with the model from before these switches."""
     rows = load("switches").get("off", ())
     columns: dict[str, Column] = {
         "model of": "{commit}",
@@ -194,7 +194,7 @@ def spark_cost() -> Table:
 
 
 def spark_levels() -> Table:
-    """Return the levels of the large search on Spark: generated states are sent, visited ones are not."""
+    """Return the levels of the large search on Spark; only generated states are sent, not visited ones."""
     levels = load("spark")["search"]["spark"]["levels"]
     visited = accumulate(item["fresh"] for item in levels)
     columns: dict[str, Column] = {
@@ -251,19 +251,19 @@ def spark_figures() -> Table:
 
 
 def fixed(executors: int) -> float:
-    """Return the fixed seconds of a level, on executors of one core each."""
+    """Return the fixed time per level, in seconds, on single-core executors."""
     of = unit()
     return of["level"] + of["partition"] * PARTITIONS_EACH + 2 * PARTITIONS_EACH * executors / DRIVER_TASKS
 
 
 def predicted(states: int, executors: int) -> float:
-    """Return the predicted seconds of a search on executors of one core each."""
+    """Return the predicted time of a search, in seconds, on single-core executors."""
     of = unit()
     return LEVELS * fixed(executors) + states / executors * (of["core"] + of["shuffle"] / BANDWIDTH)
 
 
 def spark_scale() -> Table:
-    """Return the prediction: time, and bytes of tables and of blocks for each executor."""
+    """Return the predicted time, and each executor's bytes of tables and of blocks."""
     of = unit()
     head = ["states", *(f"{count:,} executors" for count in EXECUTORS)]
     return head, (
@@ -326,13 +326,13 @@ def _proof(name: str) -> Row:
 
 
 def _first_of(text: str) -> str:
-    """Return the first names of a long list, and how many more there are."""
+    """Return the first names of a long list, and the number of omitted ones."""
     names = text.split(", ")
     return text if len(names) <= MOST_NAMES else f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
 
 
 def _sizes(text: str) -> str:
-    """Return the constants that are not zero: events whose constant is zero cannot happen."""
+    """Return the constants that are not zero; events with the constant 0 cannot happen."""
     return " ".join(item for item in text.split() if not item.endswith("=0")) or "no bound"
 
 
@@ -352,14 +352,14 @@ def lemmas(name: str) -> Table:
 
 
 def loops() -> Table:
-    """Return the functions with unbounded loops in a proof, which are havocked."""
+    """Return the functions of each proof whose unbounded loops are over-approximated."""
     found = ((item.name, measured_proofs().get(item.name, {}).get("havoc_loops", [])) for item in THEOREMS)
     rows = ([f"`{name}`", ", ".join(f"`{item}`" for item in names)] for name, names in found if names)
     return ["proof", "functions whose loops are over-approximated"], rows
 
 
 def cuts(name: str) -> Table:
-    """Return the bounds that steps of a proof may leave; such steps end with an error and decide nothing."""
+    """Return the bounds that steps may exceed; such steps are errors, which the proof does not cover."""
     found = measured_proofs().get(name, {"cuts": {}})
     return ["action", "bound"], ([f"`{action}`", "; ".join(bounds)] for action, bounds in found["cuts"].items())
 
@@ -368,7 +368,7 @@ def cuts(name: str) -> Table:
 
 
 def losses() -> Table:
-    """Return the losses of each release if crashes keep the disk; equal releases share a row."""
+    """Return the losses of each release if the disk survives crashes; releases with equal losses share a row."""
     by: dict[str, Row] = {}
     for row in load("versions")["losses"]["rows"]:
         by.setdefault(row["version"].removeprefix("kafka-"), []).append(lost_with(row))
@@ -387,14 +387,14 @@ def by_version() -> Table:
 
 
 def _verdict(cell: Figures | None) -> str:
-    """Return a verdict with the states of the shortest trace; a dash if the model of a version cannot decide it."""
+    """Return a verdict with the length of the shortest trace, or a dash if a version's model cannot decide it."""
     if cell is None or cell["verdict"] == "not expressible":
         return "-"
     return f"violated, {cell['length']}" if cell["verdict"] == "violated" else str(cell["verdict"])
 
 
 def finding_faults(which: str = "") -> Table:
-    """Return the fewest faults that lose a record by each finding (or the named ones), one row per min ISR."""
+    """Return the fewest faults with which each finding loses a record, one row per min ISR."""
     found: dict[str, Figures] = load("finding-faults").get("findings", {})
     points = (
         {"name": name, "fewest": breaks_with(point) or "none of those tried", **point}
@@ -438,10 +438,10 @@ def operations_by_release(replicas: int = 3, min_isr: int = 2) -> Table:
 
 
 def crashes_in_short(replicas: int = 3) -> Table:
-    """Return the outcome of crashes, a row for each min ISR, in the words of `fencepost advise`."""
+    """Return the outcome of crashes, one row per min ISR, in the words of `fencepost advise`."""
 
     def shown(min_isr: int, **asked: bool) -> str:
-        """Return the outcome of a setting; both outcomes if they depend on ELR."""
+        """Return the outcome of a setting, or both outcomes if they depend on ELR."""
         points = [item for item in cells(replicas) if item["setting"].items() >= {"min_isr": min_isr, **asked}.items()]
         return "; or ".join(dict.fromkeys(map(outcome, points))) or "not searched"
 

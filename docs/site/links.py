@@ -1,4 +1,4 @@
-"""Links of the site: those between pages of docs/ stay on the site, and words that name something become links."""
+"""Links of the site: links between pages of docs/ stay on the site, and names of entries and actions become links."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,17 +14,17 @@ from fencepost.site.tables import with_tables
 from fencepost.site.traces import names
 
 FRONT = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
-"""Pages of the repository outside docs/ that are on the site, and their places."""
+"""Pages of the repository outside docs/ that are on the site, with their paths there."""
 READ = (".py", ".java", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
 """Files that a page links to and that the site shows as text."""
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)\s#]*)(#[^)\s]*)?", re.MULTILINE)
 _LIST = re.compile(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", re.MULTILINE)
-"""A line directly before a list: MkDocs needs a blank line between them, GitHub does not."""
+"""A line directly before a list. MkDocs needs a blank line between them; GitHub does not."""
 _FENCED = re.compile(r"^(```.*?^```\n?)", re.MULTILINE | re.DOTALL)
 
 
 def pages(docs: Path, built: Mapping[str, str]) -> dict[str, str]:
-    """Return the text of every page by its place on the site: written by hand, built, and linked source files."""
+    """Return the text of every page by its path: hand-written pages, generated pages, and linked source files."""
     root = docs.parent
     files = {FRONT[name]: root / name for name in FRONT if (root / name).is_file()}
     files |= {file.relative_to(docs).as_posix(): file for file in sorted(docs.rglob("*.md"))}
@@ -48,7 +48,7 @@ def source(file: Path, root: Path) -> str:
 
 
 def _text(page: str, text: str, folder: Path, docs: Path, shown: dict[str, Path]) -> str:
-    """Return a page whose links stay on the site; fenced code is unchanged."""
+    """Return a page with its links rewritten to stay on the site; fenced code is unchanged."""
 
     def target(found: re.Match[str]) -> str:
         before, path, anchor = found[1], found[2], found[3] or ""
@@ -65,7 +65,7 @@ def _text(page: str, text: str, folder: Path, docs: Path, shown: dict[str, Path]
 
 
 def _place(file: Path, docs: Path, shown: dict[str, Path]) -> str:
-    """Return the place of a repository's file on the site; empty if it is not there."""
+    """Return the path of a repository's file on the site; empty if the site lacks it."""
     root = docs.parent
     name = file.relative_to(root).as_posix() if file.is_relative_to(root) else ""
     if name in FRONT or name == "README.md":
@@ -87,7 +87,7 @@ def _source_place(file: Path, root: Path) -> str:
 
 _TAG = re.compile(r"(<[^>]*>)")
 _ISSUE = re.compile(r"\bKAFKA-\d+")
-"""Issues of Kafka itself, whose addresses follow from their names; those of KIPs do not."""
+"""Kafka's issues, whose addresses follow from their names (the addresses of KIPs do not)."""
 _TRACKER = r'<a class="known" href="https://issues.apache.org/jira/browse/\g<0>">\g<0></a>'
 _ARTICLE = re.compile(r"(<article[^>]*>)(.*?)(</article>)", re.DOTALL)
 CLOSED = ("a", "pre", "script", "style", "summary", "svg", "h1", "h2", "h3", "h4", "select", "label", "button")
@@ -134,7 +134,7 @@ def _entries() -> re.Pattern[str]:
 
 
 def _named(text: str, protocol: str) -> str:
-    """Return the place of the thing that a word in code names; empty if there is no such thing, or several."""
+    """Return the path of what a word in code names; empty if the name is unknown or ambiguous."""
     known = _names().get(text, {})
     if protocol in known:
         return known[protocol]
@@ -143,7 +143,7 @@ def _named(text: str, protocol: str) -> str:
 
 @cache
 def _names() -> dict[str, dict[str, str]]:
-    """Return the places of each name, by the protocol that it belongs to."""
+    """Return the paths of each name, by protocol."""
     found: dict[str, dict[str, str]] = {}
     for name, known in PROTOCOLS.items():
         found.setdefault(name, {})[name] = places.of_protocol(name)

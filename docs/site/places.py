@@ -1,6 +1,6 @@
-"""Places on the site: one for each protocol, guard, run, entry, trace and source file.
+"""Paths on the site: one for each protocol, guard, run, entry, trace and source file.
 
-Places are paths from the root of the site, before rendering: `protocols/kip320.md#follower-fetch-1`. Pages are written
+A place is a path from the root of the site, before rendering: `protocols/kip320.md#follower-fetch-1`. Pages are written
 as Markdown, with the tables of `table`.
 """
 
@@ -24,7 +24,7 @@ Table = tuple[Row, Iterable[Row]]
 Figures = dict[str, Any]
 """A measured row."""
 Column = str | Callable[[Figures], str]
-"""A format string for a row's figures, or a function that makes a cell of them."""
+"""A format string for a row's figures, or a function that returns a cell."""
 _NUMBER = re.compile(r"\**[\d.,]*\**")
 
 
@@ -38,7 +38,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def row(cells: Sequence[str]) -> str:
-    """Return a row of a table."""
+    """Return a table row in Markdown."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -48,12 +48,12 @@ def number(value: int | None) -> str:
 
 
 def text_of(lines: Iterable[str]) -> str:
-    """Return lines as the text of a page."""
+    """Join lines into the text of a page."""
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def table_of(rows: Iterable[Figures], columns: dict[str, Column]) -> Table:
-    """Return a table of rows with these columns, by their titles."""
+    """Return a table with these columns, which map a title to a cell's format."""
     return list(columns), (
         [made.format(**row) if isinstance(made, str) else made(row) for made in columns.values()] for row in rows
     )
@@ -73,12 +73,12 @@ PAGES = {
     "bugs": ("Historic bugs", ("Historic bugs",)),
     "hypotheses": ("Hypotheses", ("Hypotheses",)),
 }
-"""The pages of entries: title, and the words of headings that belong to it."""
+"""Pages of entries, each with its title and the words of the headings that belong to it."""
 
 
 @cache
 def page_of() -> dict[str, str]:
-    """Return the page of each entry by id; headings that no page claims belong to replication."""
+    """Return the page of each entry, by id; other headings belong to the page of replication."""
     found: dict[str, str] = {}
     for title, ids in sections().items():
         page = next((name for name, (_, words) in PAGES.items() if any(word in title for word in words)), "replication")
@@ -87,7 +87,7 @@ def page_of() -> dict[str, str]:
 
 
 def slug(text: str) -> str:
-    """Return GitHub's anchor of a heading, which links between pages of docs/ use."""
+    """Return the anchor that GitHub gives a heading; links between pages of docs/ use it."""
     return re.sub(r"[^\w\- ]", "", text.lower()).strip().replace(" ", "-")
 
 
@@ -139,7 +139,7 @@ def in_explorer(
 
 
 def around_explorer() -> dict[str, Any]:
-    """Return the addresses of the site's pages relative to the explorer, for properties a prefix."""
+    """Return the addresses of the site's pages relative to the explorer; for properties, a prefix."""
     names = {
         name: {"page": rendered(of_protocol(name), EXPLORER), "property": rendered(of_property(name, ""), EXPLORER)}
         for name in PROTOCOLS
@@ -148,18 +148,18 @@ def around_explorer() -> dict[str, Any]:
 
 
 def relative(place: str, page: str) -> str:
-    """Return a link to a place from a page, as Markdown has it."""
+    """Return a Markdown link from a page to a place."""
     path, mark, anchor = place.partition("#")
     return posixpath.relpath(path, posixpath.dirname(page) or ".") + mark + anchor
 
 
 def linked(text: str, place: str, page: str) -> str:
-    """Return a link with this text to a place from a page, as Markdown has it."""
+    """Return a Markdown link with this text from a page to a place."""
     return f"[{text}]({relative(place, page)})"
 
 
 def links_to_entries(names: Iterable[str], page: str) -> str:
-    """Return links to entries from a page, as Markdown has them."""
+    """Return Markdown links from a page to entries."""
     return ", ".join(linked(name, of_entry(name), page) for name in names)
 
 
@@ -169,7 +169,7 @@ def mark(place: str) -> str:
 
 
 def rendered(place: str, page: str) -> str:
-    """Return a link to a place from a page, as HTML has it."""
+    """Return the HTML address of a place, relative to a page."""
     path, mark, anchor = relative(place, page).partition("#")
     return (path.removesuffix(".md") + ".html" if path.endswith(".md") else path) + mark + anchor
 
@@ -206,7 +206,7 @@ def _entries_by(key: Callable[[Case], Key | None]) -> dict[Key, tuple[str, ...]]
 
 
 def grouped(pairs: Iterable[tuple[Key, str]]) -> dict[Key, tuple[str, ...]]:
-    """Return the names of each key, each once."""
+    """Return the names of each key, without duplicates."""
     found: dict[Key, dict[str, None]] = {}
     for having, name in pairs:
         found.setdefault(having, {})[name] = None
@@ -224,7 +224,7 @@ def guards_by_property() -> dict[Asked, tuple[str, ...]]:
 
 @cache
 def same() -> dict[str, tuple[str, ...]]:
-    """Return, by entry, the claims of KIPs that state the same or a part of it."""
+    """Return the claims of KIPs that state the same as an entry or a part of it, by entry."""
     return grouped((other, name) for name, entry in entries().items() for other in entry.same_as)
 
 

@@ -11,7 +11,7 @@ from fencepost.site.places import Column, Figures, Row, Table, grouped, table_of
 # -- releases of Kafka
 
 FINDINGS = ("hyp-", "q3", "b16", "b07", "b26")
-"""Prefixes of the traces of open questions; other traces show known or planted bugs, or are examples."""
+"""Prefixes of traces of findings and open questions; other traces show known or planted bugs, or are examples."""
 TRACES_OF_A_ROW = 5
 ARCHIVE = "../counterexamples/archive/replication-"
 
@@ -28,7 +28,7 @@ CONFORMANCE = {
 
 
 def conformance(part: str) -> Table:
-    """Return a part of the figures on conformance: whole state graphs, walks, reassignments, changes, checks."""
+    """Return one table of the figures on conformance: state graphs, walks, reassignments, changes or checks."""
     titles = CONFORMANCE[part].split("|")
     return titles, (list(row.values())[: len(titles)] for row in load("conformance").get(part, []))
 
@@ -42,7 +42,7 @@ def verdicts_on_findings() -> Table:
 
 
 def reasons(*, of_findings: bool) -> Table:
-    """Return a row for each outcome of the traces of findings, or of the others, on the classes of releases."""
+    """Return a row per outcome on the classes of releases, for the traces of findings or for all others."""
     settled = _settled(of_findings=of_findings)
     alike = grouped((row, name) for name, by in settled.items() for row in _reasons_of(by))
     return ["releases", "verdict", "what the classes do", "traces"], (
@@ -53,7 +53,7 @@ def reasons(*, of_findings: bool) -> Table:
 
 
 def _reasons_of(by: dict[str, tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
-    """Yield each verdict and reason once, preceded by its releases."""
+    """Yield each verdict and reason once, with its releases before it."""
     for (verdict, why), which in grouped((found, release) for release, found in by.items()).items():
         yield "all" if len(which) == len(by) else _span(list(which), list(by)), verdict, why
 
@@ -78,7 +78,7 @@ def _span(which: Row, releases: Row) -> str:
 # -- real clients
 
 SHOWN = 3
-"""Most names of histories in a cell."""
+"""The most names of histories in a cell."""
 
 
 def _played(table: str) -> list[Figures]:
@@ -87,7 +87,7 @@ def _played(table: str) -> list[Figures]:
 
 
 def client_rules() -> Table:
-    """Return, by client and rule, the number of histories that broke the rule, of those that could."""
+    """Return how many histories broke each rule with each client, out of those that could."""
     found = {(row["rule"], row["client"]): row for row in _played("rules")}
     clients = dict.fromkeys(client for _, client in found)
     names = dict.fromkeys(rule for rule, _ in found)
@@ -152,12 +152,12 @@ REPORT = re.compile(r"([\w-]+/[\w.-]+)#(\d+)")
 
 
 def _rule(name: str) -> str:
-    """Return the name of a rule as shown; the death of the process is not a rule."""
+    """Return the displayed name of a rule; a process that died is not a rule, so it is not shown as code."""
     return name if " " in name else f"`{name}`"
 
 
 def client_duties() -> Table:
-    """Return the rules by which clients are judged, each with its source and what breaking it costs."""
+    """Return the rules by which clients are judged, each with its source and the cost of breaking it."""
     from fencepost.kafka.clients.duties import RULES
 
     columns = ["rule", "from", "sentence", "cost if it is broken"]
@@ -177,7 +177,7 @@ def client_mutants() -> Table:
 
 
 def client_deviations() -> Table:
-    """Return the histories in which rules were broken always or sometimes, the most frequent ones first."""
+    """Return the histories that broke rules every time or sometimes, the most frequent ones first."""
     groups: dict[tuple[str, str], dict[str, Row]] = {}
     for table in ("steady", "flaky"):
         for row in sorted(_played(table), key=lambda row: -row["again"]):
@@ -190,7 +190,7 @@ def client_deviations() -> Table:
 
 
 def _some(names: Row) -> str:
-    """Return a number with the first few names."""
+    """Return the number of names, with the first few."""
     return f"{len(names):,}: {', '.join(names[:SHOWN])}" if names else ""
 
 
@@ -227,7 +227,7 @@ def _ended(row: Figures, verdict: str) -> int:
 
 
 def _from_to(row: Figures, name: str) -> str:
-    """Return the least and the greatest value among the decided runs."""
+    """Return the smallest and largest value among the decided runs."""
     numbers = [run[name] for run in row["runs"] if run["verdict"] != "undetermined"]
     if not numbers:
         return ""

@@ -1,4 +1,4 @@
-"""Pages of a protocol: its actions with their guards, its properties, constants and versions; and its runs."""
+"""Pages of a protocol: its actions with their guards, its properties, constants and versions, and its runs."""
 
 from collections.abc import Iterator
 from html import escape
@@ -18,7 +18,7 @@ from fencepost.site.places import number, row, table
 
 
 def pages() -> dict[str, Iterator[str]]:
-    """Return the lines of each page by its place."""
+    """Return the lines of each page by its path."""
     made = {places.of_protocol(name): page(found) for name, found in PROTOCOLS.items()}
     return {"protocols/index.md": _index(), **made}
 
@@ -74,7 +74,7 @@ def _guards(machine: Machine, found: list[Guard], best: dict[str, Found], place:
 
 
 def _purpose(machine: Machine, guard: Guard, known: Found | None, place: str) -> tuple[str, str]:
-    """Return the purpose of a guard and the effect of removing it, with a link to the path in the explorer."""
+    """Return the purpose of a guard and the effect of removing it, with a link to the violation in the explorer."""
     if known is None:
         return "", ""
     data, base = known
@@ -137,7 +137,7 @@ INTRODUCTION = (
 
 
 def run_pages() -> dict[str, Iterator[str]]:
-    """Return the lines of each page by its place."""
+    """Return the lines of each page by its path."""
     return {f"runs/{name}.md": runs_page(name) for name in PROTOCOLS if runs_of(name)}
 
 
@@ -169,7 +169,7 @@ def _row(run: Run, place: str) -> list[str]:
 
 
 def _violation(run: Run, prop: str, length: int, place: str) -> str:
-    """Return a property that fails in a run, with the length of its shortest trace, and the trace if archived."""
+    """Return a property that a run violates, with the length of its shortest trace and a link to it if archived."""
     file = run.traces[prop]
     shown = f"{places.linked(prop, places.of_property(run.protocol, prop), place)} {length}"
     trace = places.linked("trace", places.of_trace(file), place)

@@ -1,4 +1,4 @@
-"""The page on settings: every answer of `fencepost advise`, one of which a form selects."""
+"""The page on settings: all answers of `fencepost advise`, and a form that selects one."""
 
 import json
 import re
@@ -114,7 +114,7 @@ def _pieces(made: AdviceResult) -> Iterator[str]:
 
 
 def _history(item: Json, told: list[str], there: str) -> str:
-    """Return the shortest path of a cell, with its place in the explorer."""
+    """Return the shortest path of a cell, with a link to the explorer."""
     steps = "".join(f"<li>{escape(step)}</li>" for step in told)
     return (
         f'<p>{escape(advice_words.broken_by(item))}. <a href="{escape(there)}">Open it in the explorer</a></p>'

@@ -28,16 +28,15 @@ CLAIM = (
     "max_records=1 shrinks=0 loss=any equal_partition_epoch_overwrites=off "
     "reset_followers_on_reelection=on fenced_before_registration=on fenced_epoch_check=on"
 )
-"""Constants for KIP-966's claim: any crash may lose everything, and the known holes are repaired."""
+"""Constants for KIP-966's claim: any crash may lose everything, and the known bugs are fixed."""
 SIZES = {
     "2": "brokers=2 initial_isr=2 fences=2 crashes=2 max_leader_epoch=4",
     "3": "brokers=3 initial_isr=3 fences=3 crashes=3 max_leader_epoch=8",
 }
-"""Additional constants, by number of replicas. As many fences as replicas: a crashed broker registers once it is
-fenced."""
+"""Additional constants, by number of replicas: as many fences as replicas, since only a fenced broker registers."""
 GRID = ("elr=off,on", "unclean_election=off,on")
 MOST_STATES = 20_000_000
-"""State limit of a search; as fingerprints the states take less than 4 GiB."""
+"""The state limit of a search; stored as fingerprints, the states take less than 4 GiB."""
 
 
 def grid_of(replicas: str) -> tuple[str, ...]:
@@ -51,7 +50,7 @@ def constants_of(replicas: str) -> Constants:
 
 
 def constants_in(text: str) -> Constants:
-    """Return the constants of replication set by `name=value` words."""
+    """Return the constants of replication that a text of `name=value` words sets."""
     machine = protocol(PROTOCOL).machine
     return machine.set_constants(read_values(machine, dict(word.split("=") for word in text.split())))
 
@@ -63,12 +62,12 @@ def crashes_mark(replicas: str) -> str:
 
 
 def crashes_measured() -> dict[str, Any]:
-    """Return the tables that were measured, by the number of replicas."""
+    """Return the measured tables, by number of replicas."""
     return load("faults")
 
 
 def stale_crashes() -> list[str]:
-    """Return the numbers of replicas whose table was measured with another model (not those never measured)."""
+    """Return the numbers of replicas whose tables were measured with another model (unmeasured ones are left out)."""
     known = crashes_measured()
     return [name for name in SIZES if name in known and known[name].get("mark") != crashes_mark(name)]
 
@@ -77,7 +76,7 @@ def stale_crashes() -> list[str]:
 
 
 class Question(NamedTuple):
-    """Constants for searching a finding with all others repaired, and the counted faults."""
+    """Constants for searching a finding with all others fixed, and the counted faults."""
 
     constants: str
     kinds: tuple[str, ...]
@@ -96,7 +95,7 @@ _REPAIRED = {
 
 
 def _alone(given: str) -> str:
-    """Return constants in which everything else is repaired."""
+    """Return constants that fix every other finding."""
     values = {**_REPAIRED, **dict(pair.split("=") for pair in given.split())}
     return " ".join(f"{name}={value}" for name, value in values.items())
 
@@ -164,7 +163,7 @@ def operations_mark() -> str:
 # -- findings by version
 
 DISK_STAYS = {"brokers": 2, "crashes": 2, "fences": 2, "max_leader_epoch": 4, "max_records": 1, "loss": "none"}
-"""Constants for the losses of releases: the disk survives a crash, and the process starts again."""
+"""Constants for finding the losses of releases: the disk survives a crash, and the process restarts."""
 
 
 def versions_mark() -> str:
@@ -197,7 +196,7 @@ def _versions() -> str:
 
 
 def _model_of_loss() -> list[str]:
-    """Return the texts of the machine with the one property about lost records."""
+    """Return the source texts of the machine and of the property about lost records."""
     found = protocol(PROTOCOL)
     return matrices.texts_of(found.machine, found.select((LOSS,)))
 
@@ -206,7 +205,7 @@ def _model_of_loss() -> list[str]:
 
 
 def stale() -> Iterator[str]:
-    """Yield a line for each stale file of figures: its name, and how to measure it again."""
+    """Yield a line for each stale file of figures, with the command that measures it again."""
     found = [(f"matrices/{name}", f"matrices {name}") for name in matrices.stale()]
     found += [("versions", "versions")] if versions_are_stale() else []
     found += [("finding-faults", "finding_faults")] if faults_are_stale() else []
@@ -221,7 +220,7 @@ def stale() -> Iterator[str]:
 
 
 def stale_proofs() -> Iterator[str]:
-    """Yield a line for the proofs whose question has changed since; the comparison needs z3."""
+    """Yield a line on proofs whose question has changed; the comparison needs z3."""
     try:
         from fencepost.explorers.symbolic.cache import digest
     except ModuleNotFoundError:
@@ -244,7 +243,7 @@ def stale_proofs() -> Iterator[str]:
 
 
 def refuted() -> Iterator[str]:
-    """Yield a line for each stale verdict whose path is refused or violates nothing."""
+    """Yield a line for each stale verdict whose path no longer replays or violates nothing."""
     known = matrices.measured()
     claimed = [
         (f"matrices/{name}.json: {row['row']} is said to be needed", partial(matrices.history, name, (row, base)))

@@ -27,7 +27,7 @@ from fencepost.site.places import Column, Row, Table, number, table, table_of
 
 
 def recovery() -> Table:
-    """Return the losses of each rule of unclean recovery, by awaited replicas and by faults."""
+    """Return the losses under each rule of unclean recovery, by number of awaited replicas and of faults."""
     kinds = ("nobody-who-answered-had-more", "nobody-had-more", "leader-has-committed")
     losses = ("lost although a broker that answered had it", "lost although some broker had it", "lost")
     rows = []
@@ -40,7 +40,7 @@ def recovery() -> Table:
 
 
 def critical_path() -> Table:
-    """Return the cost of the most expensive path from an error to success, before KIP-951 and with it."""
+    """Return the cost of the most expensive path from an error to success, with and without KIP-951."""
     names = ("round-trips-to-success", "backoffs-to-success", "refreshes-to-success")
     own = [run for run in runs_of("leader-discovery") if "lagging_brokers" in run.constants and run.worst]
     return ["lagging brokers", "client", "new leader is", "version", "round trips", "backoffs", "refreshes"], (
@@ -87,7 +87,7 @@ CONTRADICTION = "†"
 
 
 class Cell(NamedTuple):
-    """One cell: design, policy and case; whether epochs are known; the outcomes, worst first; the run."""
+    """A cell of the table of the four cases; `outcomes` lists the worst outcome first."""
 
     version: str
     policy: str
@@ -122,7 +122,7 @@ def four_cases() -> Table:
 
 
 def _outcomes(cell: Cell, *, marked: bool) -> str:
-    """Return the possible outcomes in a cell, the worst first and with a link to its history."""
+    """Return the possible outcomes in a cell: the worst one first, with a link to its history."""
     mark = f" {CONTRADICTION}" if marked else ""
     if not cell.outcomes:
         return f"not met{mark}"
@@ -141,7 +141,7 @@ ROUND_TRIP_MS = 10
 
 DELAY = "commit-is-known-in-time"
 SLOW = ", two ticks"
-"""Suffix of a pair's second run, in which a message takes two ticks."""
+"""The suffix that names a pair's second run, in which a message takes two ticks."""
 _SAME = {"nodes", "voters", "max_epoch", "max_records", "clock", "max_wait", "latency", "longest_delay"}
 
 
@@ -165,7 +165,7 @@ def _row(fast: Run, slow: Run) -> Row:
 
 
 def _differing(run: Run) -> str:
-    """Return the constants of a run that are not defaults and differ between rows."""
+    """Return a run's constants that have no default values and differ between rows."""
     declared = protocol(run.protocol).machine.constants.declared()
     found = {name: value for name, value in run.constants.items() if name not in _SAME}
     return ", ".join(
@@ -176,8 +176,8 @@ def _differing(run: Run) -> str:
 
 
 def shares(fast: Run, slow: Run) -> tuple[int, int]:
-    """Return the numbers of maximum waits and of messages on the worst path; raise an error unless two runs determine
-    them.
+    """Return the numbers of maximum waits and of messages on the worst path; raise ValueError if the two runs do not
+    determine them.
     """
     one, other = fast.worst[DELAY], slow.worst[DELAY]
     if isinstance(one, str) or isinstance(other, str):
@@ -197,7 +197,7 @@ def shares(fast: Run, slow: Run) -> tuple[int, int]:
 MARK = "<!-- cases "
 """The mark before each table."""
 _TABLE = re.compile(r"(<!-- cases ([^\n]*?) -->\n)(?:(?!<!-- cases ).)*?(<!-- end -->)", re.DOTALL)
-"""A table with its name and end mark."""
+"""A table with its name and its end mark."""
 _LARGEST = 8
 
 
@@ -217,7 +217,7 @@ def with_tables(text: str, page: str = "") -> str:
 
 
 def table_of_name(name: str) -> str:
-    """Return the table, or the list, of a name; raise UsageError for an unknown name."""
+    """Return the table or list with this name; raise UsageError for an unknown name."""
     first, *others = name.split() or [""]
     if first in _OF_PROOF:
         only(others or [""], [item.name for item in THEOREMS], "proof")

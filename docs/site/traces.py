@@ -1,4 +1,4 @@
-"""Pages of archived traces, drawn by the HTML renderer, with links to explorer and catalogue; and their list."""
+"""Pages of archived traces, drawn by the HTML renderer, with links to the explorer and the catalogue; their list."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -21,7 +21,7 @@ EVERY = 40
 """The number of traces between two progress reports."""
 END_OF_HEAD, END_OF_META = "</header>", "</head>"
 ICON = '<link rel="icon" href="../assets/images/favicon.png">'
-"""An empty icon; without one, browsers request it from the root of the server."""
+"""An empty icon; without it, browsers request one from the root of the server."""
 WAYS = (
     '<style>.ways a {{ color: var(--accent); margin-right: 1em; }}</style><nav class="ways" aria-label="Fencepost"><p>'
     '<a href="{explore}">Open in the explorer</a>{others}</p></nav>'
@@ -70,7 +70,7 @@ def page(name: str) -> str:
 
 
 def write(folder: Path, workers: int, tell: Callable[[str], None] = lambda _: None) -> None:
-    """Write the pages of all traces into a folder, with this many processes, and show progress."""
+    """Write the pages of all traces into a folder with `workers` processes, and report progress."""
     (folder / "traces").mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         for number, (name, text) in enumerate(zip(names(), pool.map(page, names(), chunksize=8), strict=True)):

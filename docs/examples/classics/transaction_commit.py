@@ -1,4 +1,4 @@
-"""Transaction commit: which decisions resource managers may make together, without a protocol for the agreement.
+"""Transaction commit: the decisions that resource managers may make together, without a protocol for agreement.
 
 This is Lamport's `TCommit`. Its action "decide", a disjunction, is two actions here; TLC also counts its two halves as
 separate steps, so all counts are equal.
