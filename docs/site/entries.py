@@ -33,7 +33,7 @@ from fencepost.site.tables import seconds_of
 
 
 def details(entry: Entry, page: str) -> str:
-    """Return the evidence for an entry as a collapsible element, or an empty text if there is none."""
+    """Return the evidence for an entry as a collapsible element, or an empty text."""
     parts = [part for part in _parts(entry, page) if part]
     if not parts:
         return ""
