@@ -137,7 +137,7 @@ def require_generator() -> None:
 
 def generate(pages: Path, output: Path, nav: list[Any]) -> None:
     """Build the site from a folder of pages."""
-    os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")  # Material prints an advertisement of its own successor
+    os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")  # Material prints an advertisement for its successor
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 
