@@ -1,1 +1,1 @@
-"""The metadata quorum, compared with Kafka's KafkaRaftClient."""
+"""The binding of the metadata quorum to Kafka's KafkaRaftClient."""

@@ -1,4 +1,4 @@
-"""Why each guard of `quorum` refuses, the rules that are Kafka's, and the constants to try."""
+"""Classification of the guards of `quorum`, the rules that are Kafka's, and the constants to try."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ _VALIDATE = f"{_CLIENT}.validateLeaderOnlyRequest"
 
 KAFKAS: dict[tuple[str, str], Check] = {
     ("quorum-elects", "bits.is_subset(electors, voters_of(s, c, n))"): Check(
-        f"{_CLIENT}.maybeSendPreVoteRequests: only voters are asked", NOT_ELECTED
+        f"{_CLIENT}.maybeSendPreVoteRequests: only voters get requests", NOT_ELECTED
     ),
     ("quorum-elects", "bits.size(electors) == majority(voters_of(s, c, n))"): Check(
         "EpochElection.isVoteGranted", NOT_ELECTED
@@ -36,19 +36,19 @@ KAFKAS: dict[tuple[str, str], Check] = {
             "not c.pre_vote or all((hears_nothing(s, c, node) or (node != candidate and may_grant_pre_vote(s, c, node, "
             "entered_epoch(c, n))) for node in range(c.nodes) if bits.contains(electors, node)))"
         ),
-    ): Check("LeaderState.canGrantVote, FollowerState.canGrantVote: there is a leader", NOT_ELECTED),
+    ): Check("LeaderState.canGrantVote, FollowerState.canGrantVote: there already is a leader", NOT_ELECTED),
     ("voter-stands", "bits.contains(voters_of(s, c, n), node)"): Check(
-        f"{_CLIENT}.pollUnattached: an observer does not stand", ("it is no candidate",)
+        f"{_CLIENT}.pollUnattached: an observer does not become a candidate", ("it is not a candidate",)
     ),
     ("voter-votes", "bits.contains(voters_of(s, c, n), voter)"): Check(
-        f"{_CLIENT}.maybeSendVoteRequests: only voters are asked", ("it is not asked",)
+        f"{_CLIENT}.maybeSendVoteRequests: only voters get requests", ("it gets no request",)
     ),
     (
         "voter-votes",
         "v.epoch < epoch or (v.epoch == epoch and v.voted == NONE and (v.leader == NONE) and log.is_up_to_date(n, v))",
-    ): Check("QuorumState.canGrantVote: it has voted, follows, or its log is ahead", ("",)),
+    ): Check("QuorumState.canGrantVote: it has already voted, has a leader, or its log is more up to date", ("",)),
     ("candidate-wins", "bits.size(n.granted) >= majority(voters_of(s, c, n))"): Check(
-        "EpochElection.isVoteGranted", ("it has not won",)
+        "EpochElection.isVoteGranted", ("it has not won the election",)
     ),
     (
         "node-learns-leader",
@@ -66,32 +66,32 @@ KAFKAS: dict[tuple[str, str], Check] = {
         "RaftLog.validateOffsetAndEpoch: the answer names a snapshot", ("",)
     ),
 }
-"""Kafka's checks, by action and condition."""
+"""Checks in Kafka, by action and condition."""
 
 
 PHYSICAL: dict[str, tuple[Place | str, ...]] = {
-    "a node that has stopped does nothing": (r"not (n|v|s\.node\[node\])\.failed",),
-    "which message is there": (
+    "a stopped node does nothing": (r"not (n|v|s\.node\[node\])\.failed",),
+    "which message has arrived": (
         *(r"n\.role == Role\.CANDIDATE", r"voter != candidate", r"node != leader"),
         ("node-learns-leader", "leads(s, leader)"),
         *(r"f\.fetch\.phase == Phase\.\w+", r"(not )?f\.fetch\.diverging", r"f\.fetch\.snapshot (==|>) 0"),
     ),
     "a candidate votes for itself": (("quorum-elects", "bits.contains(electors, candidate)"),),
-    "a leader resigns before its election timeout passes": (("voter-stands", "not leads(s, node)"),),
-    "a fetch timeout is that of a follower": (
+    "a leader resigns before its election timeout expires": (("voter-stands", "not leads(s, node)"),),
+    "only a follower has a fetch timeout": (
         ("voter-hears-nothing", "s.node[node].leader != NONE"),
         ("observer-hears-nothing", "n.leader != NONE"),
     ),
-    "the time of a majority's fetches is that of a leader": (("leader-resigns", "leads(s, leader)"),),
-    "a follower fetches before that time is over": (("leader-resigns", "not is_followed_by_majority(s, c, leader)"),),
+    "only a leader waits for fetches of a majority": (("leader-resigns", "leads(s, leader)"),),
+    "a follower fetches before the timeout": (("leader-resigns", "not is_followed_by_majority(s, c, leader)"),),
 }
-"""Guards for physical conditions, with explanations."""
+"""Guards that are physical conditions, with explanations."""
 
 
 BOUNDS: dict[str, tuple[Place | str, ...]] = {
     "a budget": (r"s\.budget\.\w+ > 0|s\.written < c\.max_records",),
-    "the last epoch": (r"epoch <= c\.max_epoch",),
-    "always true with the rules as built": (
+    "the maximum epoch": (r"epoch <= c\.max_epoch",),
+    "always true under Kafka's rules": (
         ("voter-stands", "not c.pre_vote or would_win(s, c, node)"),
         ("quorum-elects", "all((reaches(s, c, n, node) for node in range(c.nodes) if bits.contains(electors, node)))"),
         ("voter-votes", "reaches(s, c, n, voter)"),
@@ -106,27 +106,27 @@ BOUNDS: dict[str, tuple[Place | str, ...]] = {
         ("parked-fetch-times-out", "not c.clock or f.fetch.remaining == 0"),
         r"arrived\(c, f\.fetch\)",
     ),
-    "elections in one step, or vote by vote": (
+    "elections are one step, or vote by vote": (
         ("quorum-elects", "not c.real_votes"),
         ("voter-stands", "c.real_votes"),
     ),
-    "an observer asks another server at once: that is the step in which it learns of a leader": (
+    "an observer immediately asks another server, in the step in which it learns of a leader": (
         ("voter-hears-nothing", "bits.contains(voters_of(s, c, s.node[node]), node)"),
     ),
-    "the fetch timeout of a voter is a step of its own": (
+    "a voter's fetch timeout is a separate action": (
         ("observer-hears-nothing", "not bits.contains(voters_of(s, c, n), node)"),
     ),
-    "a snapshot of nothing new changes nothing": (("node-takes-snapshot", "end > n.start"),),
+    "a snapshot without new records changes nothing": (("node-takes-snapshot", "end > n.start"),),
 }
-"""Guards that are the model's own, with their purpose."""
+"""Guards that exist only in the model, with their purpose."""
 
 
 def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bool:
-    """Return whether an election between these nodes depends only on their logs and leaders.
+    """Return whether the outcome of this election depends only on the nodes' logs and leaders.
 
-    A node that gets a request of a later epoch enters it even if it refuses.
+    A node that gets a request with a later epoch enters that epoch even if it refuses.
 
-    More electors than a majority also elect: the others learn of the leader later in the model.
+    More electors than a majority can also elect, but in the model the others learn of the leader later.
     """
     n, asked = s.node[candidate], [s.node[node] for node in range(len(s.node)) if bits.contains(electors, node)]
     waits = n.role == Role.FOLLOWER and n.leader == NONE
@@ -136,13 +136,13 @@ def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bo
 
 
 def _waits(s: State, _: Constants, node: int) -> bool:
-    """Return whether a node can do nothing but wait for its election timeout."""
+    """Return whether a node can only wait for its election timeout."""
     n = s.node[node]
     return n.role != Role.LEADER and n.leader == NONE and not n.failed
 
 
 def _left(s: State, _: Constants, leader: int, follower: int) -> bool:
-    """Return whether a fetch may be in flight to a former leader of its epoch."""
+    """Return whether a fetch to a former leader of its epoch may still be in flight."""
     l, f = s.node[leader], s.node[follower]
     follows_nobody = f.epoch == l.epoch and f.leader == NONE and f.role == Role.FOLLOWER
     return not l.failed and l.role == Role.RESIGNED and follows_nobody and leader != follower
@@ -165,31 +165,31 @@ NEEDS: dict[str, Callable[..., bool]] = {
 }
 
 VOTE_BY_VOTE = ("voter-stands", "voter-votes", "candidate-wins")
-_ONE_STEP = "elections are one step where there are pre-votes"
-_FAILED_ELECTION = "a failed election moves epochs on; votes one by one have the same checks"
+_ONE_STEP = "with pre-votes, an election is one step"
+_FAILED_ELECTION = "a failed election increases epochs; voting vote by vote has the same checks"
 
 
 def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
-    """Return the checks of elections that are not driven: with pre-votes, vote by vote; without them, in one step."""
+    """Return the election checks that are not executed: vote by vote with pre-votes, in one step without them."""
     if constants.values["pre_vote"]:
         return {key: _ONE_STEP for key in KAFKAS if key[0] in VOTE_BY_VOTE}
     return {key: _FAILED_ELECTION for key in KAFKAS if key[0] == "quorum-elects"}
 
 
 UNSEEN: dict[str, str] = {
-    "leader_always_counted": "no leader removes itself here",
-    "lone_voter_resigns": "there is more than one voter here",
-    "consumer_waits_for": "the log has no consumers here",
-    "completes_on_high_watermark=reporting": "every node reports its high watermark here",
-    "logs_start_with_snapshots": "what is in a snapshot is not compared",
-    "former_voters_join": "voters are static here",
-    "endpoints_tried": "voters are static here",
-    "registers_again": "ControllerRegistrationManager is not among the classes here",
-    "notified": "no node has a controller in these graphs; with `listeners` it shows",
-    "observers_return": "no observer loses its leader in these graphs; with `fetch_timeouts` it shows",
-    "timeout_answers_anew": "with the completion of all parked fetches an answer of its arrival is never an old one",
+    "leader_always_counted": "no leader removes itself in the driver",
+    "lone_voter_resigns": "there is more than one voter in these graphs",
+    "consumer_waits_for": "the log has no consumers in the driver",
+    "completes_on_high_watermark=reporting": "every node reports its high watermark in the driver",
+    "logs_start_with_snapshots": "contents of snapshots are not compared",
+    "former_voters_join": "voters are static in the driver",
+    "endpoints_tried": "voters are static in the driver",
+    "registers_again": "ControllerRegistrationManager is not part of the driver",
+    "notified": "no node has a controller in these graphs; `listeners` would reveal it",
+    "observers_return": "no observer loses its leader in these graphs; `fetch_timeouts` would reveal it",
+    "timeout_answers_anew": "if all parked fetches complete, an answer computed on arrival is never outdated",
 }
-"""Rules whose change driven histories cannot reveal, with the reason; by constant, or by constant and value."""
+"""Rules whose change no executed history can reveal, with the reason; keys are a constant, or a constant and value."""
 
 WITH_1166: dict[str, str] = dict.fromkeys(
     (
@@ -200,7 +200,7 @@ WITH_1166: dict[str, str] = dict.fromkeys(
         "parks_before_first_commit",
         "empty_answers_raise_high_watermark",
     ),
-    "it is about Fetch version 18, which this release has not",
+    "it concerns Fetch version 18, which this release lacks",
 )
 
 
@@ -208,7 +208,7 @@ def _unseen(constants: Constants) -> dict[str, str]:
     """Return why changed rules are not visible in a release."""
     found = UNSEEN if constants.values["version_18"] else {**UNSEEN, **WITH_1166}
     if constants.values["pre_vote"]:
-        return {**found, "check_quorum": "a leader that never resigned would grant no pre-vote"}
+        return {**found, "check_quorum": "a leader that never resigned would not grant a pre-vote"}
     return found
 
 
@@ -231,7 +231,7 @@ _STATE_COMPARED = tuple(place for name, place in STATE.items() if name != "node"
 
 
 def _compared(plain: Interpreter, key: Key) -> Key:
-    """Return the compared part of a model state, without forgotten values and those hidden by a parked fetch."""
+    """Return a model state without uncompared and forgotten fields and those that a parked fetch hides."""
     votes = bool(plain.constants.values["real_votes"])
     state = without_forgotten(plain, key)
     return (*(state[place] for place in _STATE_COMPARED), *(_node(n, votes=votes) for n in state[STATE["node"]]))

@@ -1,10 +1,10 @@
-"""The mapping between `quorum` and Kafka: the effect of each action on KafkaRaftClient, and the source of each field.
+"""The mapping of `quorum` to Kafka: what each action does to KafkaRaftClient, and where each field is read.
 
 Each node is a KafkaRaftClient with QuorumState, LeaderState, FollowerState and the rest of its package, and a
-StringSerde. Its log, the file of its election state and its queue of messages are MockLog, MockQuorumStateStore and
-MockMessageQueue of Kafka's own tests. The network, the timeouts of parked fetches and the clocks are ours: each node
-has its own clock, which advances only where stated here. Messages are the objects of Kafka's requests and answers; they
-are not serialized. A message without an action, such as EndQuorumEpoch, never arrives.
+StringSerde. Its log, election state file and message queue are MockLog, MockQuorumStateStore and MockMessageQueue from
+Kafka's tests. The network, the timeouts of parked fetches and the clocks are replaced; each node has its own clock,
+which only advances where stated below. Messages are the objects of Kafka's requests and answers; they are not
+serialized. Messages without an action, such as EndQuorumEpoch, never arrive.
 """
 
 from typing import Any
@@ -23,79 +23,78 @@ RELEASES: dict[str, str] = {
     "4.2.1": "kafka-4.2",
     "4.3.1": "kafka-4.2",
 }
-"""The releases with a test jar of kafka-raft, each with the version of the model to compare it with."""
+"""The releases with a test jar of kafka-raft, each with the version of the model with which it is compared."""
 
 ACTIONS: dict[str, Act] = {
     "quorum_elects": Act(lambda _, candidate, electors: f"elect {candidate} {electors}",
-        "Time passes at the candidate, and from 4.0 at electors that follow, until their fetch or election timeouts "
-        "expire. The candidate's requests (Vote, from 4.0 on after PreVote) are handled by the electors only, and it "
-        "gets their answers."),
-    "voter_stands": Act(lambda _, node: f"stand {node}", "Time passes at the voter until it is a candidate."),
+        "Time passes at the candidate, and from 4.0 on at electors that follow a leader, until their fetch or "
+        "election timeouts expire. Only the electors handle the candidate's requests (Vote, from 4.0 on after "
+        "PreVote), and it receives their answers."),
+    "voter_stands": Act(lambda _, node: f"stand {node}", "Time passes at the voter until it becomes a candidate."),
     "voter_votes": Act(lambda _, voter, candidate: f"vote {voter} {candidate}",
-        "The voter handles the candidate's Vote request; the answer waits until the candidate wins."),
-    "candidate_wins": Act(lambda _, candidate: f"win {candidate}", "The candidate gets the waiting answers."),
+        "The voter handles the candidate's Vote request; its answer is held until the candidate wins."),
+    "candidate_wins": Act(lambda _, candidate: f"win {candidate}", "The candidate receives the held answers."),
     "voter_hears_nothing": Act(lambda _, node: f"hear-nothing {node}",
-        "The fetch timeout passes at the voter, and it is prospective; its PreVote requests reach no voter."),
+        "The voter's fetch timeout expires, and it becomes prospective; its PreVote requests reach no voter."),
     "observer_hears_nothing": Act(lambda _, node: f"lose-leader {node}",
-        "The fetch timeout passes at the observer, and its next fetch goes to a bootstrap server."),
+        "The observer's fetch timeout expires, and its next fetch goes to a bootstrap server."),
     "leader_resigns": Act(lambda _, leader: f"resign {leader}",
-        "The time of LeaderState.checkQuorumTimer passes at the leader."),
+        "LeaderState.checkQuorumTimer expires at the leader."),
     "node_learns_leader": Act(lambda _, node, leader: f"learn {node} {leader}",
-        "A voter handles the leader's BeginQuorumEpoch; one that is prospective in the leader's epoch loses its "
-        "pre-vote through a timeout. At an observer the fetch timeout passes, and its fetch to this bootstrap server "
-        "is answered; after observer-hears-nothing by one that knows the leader, and its next fetch goes to that "
-        "leader. A node that restarts and finds its former leader in the file of its election state fetches there."),
+        "A voter handles the leader's BeginQuorumEpoch; one that is prospective in the leader's epoch first abandons "
+        "its pre-vote by a timeout. An observer's fetch timeout expires, and this bootstrap server answers its fetch; "
+        "after observer-hears-nothing, a node that knows the leader answers, and the next fetch goes to that leader. "
+        "A restarted node that finds its former leader in the election state file fetches from that leader."),
     "node_restarts": Act(lambda _, node, _loses: f"restart {node}",
-        "A new KafkaRaftClient on the same log and election state; MockLog.reopen forgets the high watermark."),
-    "node_loses_disk": Act(lambda _, node: f"wipe {node}", "A new KafkaRaftClient on an empty log and election state."),
+        "A new KafkaRaftClient with the same log and election state; MockLog.reopen forgets the high watermark."),
+    "node_loses_disk": Act(lambda _, node: f"wipe {node}", "A KafkaRaftClient with an empty log and election state."),
     "leader_appends": Act(lambda _, leader: f"append {leader}",
         "KafkaRaftClient.prepareAppend and schedulePreparedAppend; the leader polls, appends and flushes."),
     "leader_appends_no_op": Act(lambda seen, leader: f"append-no-op {leader} {seen.no_op}",
-        "The same with another record."),
+        "As leader-appends, but with another record."),
     "leader_handles_fetch": Act(lambda _, leader, follower: f"fetch {leader} {follower}",
-        "The leader handles the request that the follower has built (KafkaRaftClient.handleFetchRequest)."),
+        "The leader handles the request that the follower built (KafkaRaftClient.handleFetchRequest)."),
     "leader_handles_late_fetch": Act(lambda seen, m: f"late {seen.flying('late').number(m)}",
-        "The leader handles a request that was left behind; its answer is dropped."),
+        "The leader handles a request that stayed behind; its answer is dropped."),
     "parked_fetch_times_out": Act(lambda _, follower: f"expire {follower}",
-        "The future of ExpirationService.failAfter for this fetch ends with a TimeoutException."),
+        "The future of ExpirationService.failAfter for this fetch completes with a TimeoutException."),
     "follower_appends": Act(lambda _, follower: f"take {follower}",
         "KafkaRaftClient.handleFetchResponse with the leader's answer; the follower polls and sends its next fetch."),
     "follower_truncates": Act(lambda _, follower: f"take {follower}", "The same."),
     "node_takes_snapshot": Act(lambda _, node: f"snapshot {node}",
-        "KafkaRaftClient.createSnapshot up to QuorumState.highWatermark, frozen at once; "
+        "KafkaRaftClient.createSnapshot up to QuorumState.highWatermark, which is frozen at once; "
         "MockLog.deleteBeforeSnapshot."),
     "follower_loads_snapshot": Act(lambda _, follower: f"load {follower}",
         "KafkaRaftClient.handleFetchResponse with the leader's answer; the leader handles each FetchSnapshot "
         "request, and the follower its answer, until the follower sends its next fetch."),
     "answer_is_lost": Act(lambda _, follower: f"lose-answer {follower}",
-        "The request timeout passes at the follower, and it asks this bootstrap server again."),
+        "The follower's request timeout expires, and it asks this bootstrap server again."),
 }  # fmt: skip
 
 NOT_DRIVEN: dict[str, str] = {
-    "leader_removes_itself": "voters are static here (kraft.version 0)",
-    "leader_adds_voter": "voters are static here (kraft.version 0)",
-    "leader_updates_voter": "voters are static here (kraft.version 0)",
-    "controller_asks_to_register": "ControllerRegistrationManager is not among the classes here",
-    "leader_registers_controller": "ControllerRegistrationManager is not among the classes here",
-    "registration_times_out": "ControllerRegistrationManager is not among the classes here",
-    "removed_leader_resigns": "voters are static here (kraft.version 0)",
-    "broker_applies_metadata": "MetadataLoader is not among the classes here",
-    "time_passes": "each node has a clock of its own here",
+    "leader_removes_itself": "voters are static in the driver (kraft.version 0)",
+    "leader_adds_voter": "voters are static in the driver (kraft.version 0)",
+    "leader_updates_voter": "voters are static in the driver (kraft.version 0)",
+    "controller_asks_to_register": "ControllerRegistrationManager is not part of the driver",
+    "leader_registers_controller": "ControllerRegistrationManager is not part of the driver",
+    "registration_times_out": "ControllerRegistrationManager is not part of the driver",
+    "removed_leader_resigns": "voters are static in the driver (kraft.version 0)",
+    "broker_applies_metadata": "MetadataLoader is not part of the driver",
+    "time_passes": "in the driver, each node has its own clock",
 }
-"""Actions without a command to Kafka, and why. None is enabled under constants that `refuse` accepts."""
+"""Actions without a command for Kafka, and why. Constants that `refuse` accepts do not enable them."""
 
 FIELDS: dict[str, str] = {
     "node.role": "QuorumState.isLeader, isCandidate and isResigned; a node that is prospective or unattached is a "
     "follower without a leader",
     "node.epoch": "QuorumState.epoch",
-    "node.leader": "where the node's fetch goes, if it is a follower (QuorumState.isFollower) and that node leads in "
-    "the same epoch",
-    "node.voted": "the voted key in the file of the election state, of a node without a leader; with `real_votes`",
-    "node.granted": "the candidate itself, and who has granted it the vote in an answer that waits",
+    "node.leader": "a follower's fetch destination (QuorumState.isFollower) if that node leads the same epoch",
+    "node.voted": "the voted key in the election state file of a node without a leader; with `real_votes`",
+    "node.granted": "the candidate itself, and the voters whose held answers grant the vote",
     "node.fetched": "whether FollowerState.canGrantVote refuses a pre-vote; with pre-votes",
-    "node.lost": "FollowerState.hasFetchTimeoutExpired of an observer that looks for its leader",
+    "node.lost": "FollowerState.hasFetchTimeoutExpired of an observer that is looking for its leader",
     "node.active": "whether the last RaftClient.Listener.handleLeaderChange named the node itself; with `listeners`",
-    "node.failed": "whether an answer ended with an error that the log must not be cut below the high watermark",
+    "node.failed": "whether an answer caused the error that the log must not be truncated below the high watermark",
     "node.log": "the batches of MockLog: each record's value and its batch's epoch",
     "node.end": "the same",
     "node.high_watermark": "QuorumState.highWatermark",
@@ -107,8 +106,8 @@ FIELDS: dict[str, str] = {
     "node.fetch.snapshot": "endOffset of the answer's snapshotId",
     "node.fetch.end": "endOffset of divergingEpoch, or the last offset of the answer's records",
     "node.fetch.high_watermark": "highWatermark of the answer",
-    "written": "records that were appended",
-    "late_fetches": "requests whose sender has left the epoch, or was restarted",
+    "written": "appended records",
+    "late_fetches": "requests whose sender has left the epoch or has restarted",
 }
 
 NOT_COMPARED: dict[str, str] = {
@@ -116,37 +115,37 @@ NOT_COMPARED: dict[str, str] = {
     "node.received": "no release reports what it has received",
     "node.sent": "no release remembers what it has sent",
     "node.applied": NOT_DRIVEN["broker_applies_metadata"],
-    "node.log below its start": "it is in a snapshot, which has no records here",
-    "node.fetch of a parked fetch": "the answer of its arrival is in a closure, compared when the fetch times out",
+    "node.log below its start": "contained in a snapshot, which has no records in the driver",
+    "node.fetch of a parked fetch": "the answer computed on arrival is in a closure, compared when the fetch times out",
     "node.fetch.remaining": NOT_DRIVEN["time_passes"],
     "removed": NOT_DRIVEN["leader_removes_itself"],
     "added": NOT_DRIVEN["leader_adds_voter"],
     "unreached": NOT_DRIVEN["leader_updates_voter"],
     "node.registration": NOT_DRIVEN["registration_times_out"],
     "no_op_due": NOT_DRIVEN["time_passes"],
-    "budget": "counts what the model has left, nothing of Kafka",
+    "budget": "counts the model's remaining budget, which Kafka does not have",
     "ghost_committed": "follows from logs and high watermarks, which are compared",
     "ghost_committed_end": "follows from high watermarks, which are compared",
     "ghost_credit": "a count of the model",
 }
 """Fields that are copied from the model, and why."""
 
-STOPS = "a node stops that hears of another leader of its epoch"
+STOPS = "a node stops because it hears of another leader of its epoch"
 ASIDE = (STOPS,)
-"""Kafka's reason for refusing a step that the model allows; `LIMITS` explains it."""
+"""A reason for which Kafka refuses a step that the model allows; `LIMITS` explains it."""
 
 LIMITS: tuple[str, ...] = (
-    ("A node that learns of a leader in its epoch, knows another, or should be that leader itself, stops with an "
-     "IllegalStateException. The model's continues: after the loss of a disk it allows more, and such a history is "
-     "set aside."),
-    ("A leader that loses its disk and leads in the same epoch again still has its earlier followers, which do not "
-     "notice. The model's wait until they hear of it, so Kafka allows more: refusals are not tried where disks are "
-     "lost."),
-    ("A pre-vote is one step in the model. Kafka counts older answers, and a follower of a leader that has resigned "
-     "grants none until its fetch timeout expires: the driver lets that time pass."),
+    ("A node stops with an IllegalStateException if it learns of a leader in its epoch but knows another one, or "
+     "should be that leader itself. In the model it continues. After the loss of a disk, the model therefore "
+     "allows more, and such a history is not followed further."),
+    ("A leader that loses its disk and is elected again in the same epoch still has its earlier followers, which "
+     "do not notice this. In the model, they wait until they hear of it, so Kafka allows more: refusals are not "
+     "tried with lost disks."),
+    ("In the model, a pre-vote is one step. Kafka also counts older answers, and the follower of a leader that "
+     "has resigned grants no pre-vote until its fetch timeout expires: the driver lets that time pass."),
     ("MockLog answers a fetch with at most two batches: `records_per_answer` is 2."),
-    ("The state of a message is its object: messages are not serialized in a version of Fetch, so all nodes are of "
-     "one release."),
+    ("The state of a message is its object: messages are not serialized in any version of Fetch, so all nodes "
+     "have the same release."),
 )  # fmt: skip
 
 AS_DRIVEN: dict[str, int] = {
@@ -165,7 +164,7 @@ AS_DRIVEN: dict[str, int] = {
     "clock": 0,
     "no_op_interval": 0,
 }
-"""Choices that the driver makes."""
+"""Choices made by the driver."""
 
 AS_BUILT: tuple[str, ...] = (
     *("pre_vote", "fresh_followers_grant", "check_quorum", "lone_voter_resigns", "commits_beyond_epoch_start"),
@@ -175,13 +174,13 @@ AS_BUILT: tuple[str, ...] = (
     *("consumer_waits_for", "snapshots_hold_committed", "snapshot_epochs_compared", "logs_start_with_snapshots"),
     *("former_voters_join", "endpoints_tried", "notified", "registers_again", "observers_return"),
 )
-"""The switches of the model that are Kafka's rules, as in each version of the model or in `rules`."""
+"""The model's switches that describe rules of Kafka, with the values of each version or of `rules`."""
 
 
 def rules(version: str) -> dict[str, int]:
-    """Return the constants of a version of the model that match Kafka and the driver.
+    """Return the constants of a version that match Kafka and the driver.
 
-    `check_quorum` and pre-votes are in the releases also where a version leaves them out.
+    `check_quorum` and pre-votes are on if the release supports them, even if the version leaves them out.
     """
     pre_votes = int(version not in BEFORE_PRE_VOTES)
     built = rules_as_built(MACHINE, version, AS_BUILT)
@@ -189,30 +188,30 @@ def rules(version: str) -> dict[str, int]:
 
 
 BEFORE_PRE_VOTES = ("kafka-3.9",)
-"""Versions of the model whose releases have no pre-votes (KIP-996)."""
+"""Versions whose releases do not support pre-votes (KIP-996)."""
 
 
 def refuse(c: Constants, version: str) -> str | None:
-    """Return why Kafka cannot be driven with these constants; None if it can.
+    """Return why Kafka cannot be run with these constants; None if it can.
 
-    The switches must be as in this version of the model.
+    The switches must have this version's values.
     """
     if other := set_otherwise(c, rules(version)):
         return other
     if c.values["real_votes"] and c.values["pre_vote"]:
         return (
-            "real_votes is set, and a pre-vote is one step in the model: Kafka's voters move on with each "
-            "request for one"
+            "real_votes is set, but in the model a pre-vote is one step, whereas Kafka's voters change with each "
+            "pre-vote request"
         )
     return None
 
 
 SMALL: dict[str, int] = {"nodes": 3, "max_records": 1, "max_epoch": 2, "records_per_answer": 2}
-"""The configuration whose whole state graph is covered by default."""
+"""The constants whose whole state graph is covered by default."""
 
 
 def reset(c: Constants) -> str:
-    """Return the line that sets up nodes in the model's initial state."""
+    """Return the command that sets up nodes in the model's initial state."""
     values: Any = c
     return f"reset {values.nodes} {values.voters} {values.bootstrap}"
 

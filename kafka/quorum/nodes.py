@@ -1,4 +1,4 @@
-"""Histories of `quorum` on nodes of Kafka's raft client, and the nodes as a state of the model."""
+"""Histories of `quorum` executed by nodes that run Kafka's raft client, and read as model states."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,21 +14,21 @@ STATE = {name: place for place, (name, _) in enumerate(fields(State))}
 NODE = {name: place for place, (name, _) in enumerate(fields(Node))}
 FETCH = {name: place for place, (name, _) in enumerate(fields(Fetch))}
 LEADER_IS_KNOWN = -2
-"""The vote of a node that knows its epoch's leader: its election state file has no vote then, or an old one."""
+"""The vote of a node that knows its epoch's leader, whose election state file contains no vote or an old one."""
 NO_FETCH = (0,) * len(FETCH)
 NO_ENTRY = (0,) * len(fields(Entry))
 
 
 @dataclass
 class NodesView(View):
-    """The driver's last answer. `no_op` is the number of a NoOp record; `votes`, `listeners`: what is compared."""
+    """The driver's last answer. `no_op` is a NoOp record's number; `votes` and `listeners` say what is compared."""
 
     no_op: int
     votes: bool
     listeners: bool
 
     def key(self, expected: Key) -> Key:
-        """Return the observation as a state of the model; parts that are not compared are copied from `expected`."""
+        """Return what the driver answered as a model state; fields that are not compared are copied from `expected`."""
         nodes = zip(self.state["nodes"], expected[STATE["node"]], strict=True)
         found = {
             "node": tuple(self._node(told, was) for told, was in nodes),
@@ -71,16 +71,16 @@ class NodesView(View):
         return with_fields(FETCH, NO_FETCH, {"phase": phase, **dict(zip(names, answer, strict=False))})
 
     def contradictions(self) -> list[str]:
-        """Return contradictions within Kafka: a leader that answers its follower with an error."""
+        """Return contradictions within Kafka: a leader answers its follower with an error."""
         found = []
         for number, told in enumerate(self.state["nodes"]):
             if told["leader"] != NONE and told["fetch"][0] == Phase.ANSWERED and told["fetch"][-1] != "NONE":
-                found.append(f"node {number} is answered {told['fetch'][-1]} by its leader")
+                found.append(f"node {number} gets the error {told['fetch'][-1]} from its leader")
         return found
 
 
 def without_forgotten(plain: Interpreter, state: Key) -> Key:
-    """Return a state without the parts that `normalize` forgets."""
+    """Return a state after `normalize` has removed forgotten parts."""
     restored = plain.schema.restore(state)
     assert plain.machine.normalize is not None
     plain.machine.normalize(restored, plain.constants)
@@ -88,7 +88,7 @@ def without_forgotten(plain: Interpreter, state: Key) -> Key:
 
 
 class Nodes(Execution):
-    """Nodes of Kafka's classes that follow the model."""
+    """Nodes made of Kafka's classes that follow the model."""
 
     acts = ACTIONS
     asides = ASIDE
@@ -97,7 +97,7 @@ class Nodes(Execution):
     seen: NodesView
 
     def look(self) -> NodesView:
-        """Return an empty observation."""
+        """Return an empty view."""
         constants: Any = self.plain.constants
         return NodesView(no_op_of(constants), bool(constants.real_votes), bool(constants.listeners))
 
@@ -106,10 +106,10 @@ class Nodes(Execution):
         return reset(self.plain.constants)
 
     def projected(self, expected: Key) -> tuple[Key, Key]:
-        """Return a state of the model and its observation in Kafka, both without the parts that `normalize` forgets."""
+        """Return a model state and the state read from Kafka, both without the parts that `normalize` forgets."""
         return without_forgotten(self.plain, expected), without_forgotten(self.plain, self.seen.key(expected))
 
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
-        """Drop late fetches that no leader would serve: states are compared without forgotten parts."""
+        """Drop late fetches that no leader would serve, since states are compared without forgotten parts."""
         self.lose_late(transition.after)
         return self.compare(steps, transition.after)

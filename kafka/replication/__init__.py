@@ -1,1 +1,1 @@
-"""The binding of the model of data replication to Kafka's classes."""
+"""The binding of the data replication model to Kafka's classes."""

@@ -1,6 +1,4 @@
-"""Histories of `replication` on a controller and brokers of Kafka's classes, which are observed as a state of the
-model.
-"""
+"""Histories of `replication` executed by a controller and brokers made of Kafka's classes, and read as model states."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,14 +16,14 @@ REPLICA = {name: place for place, (name, _) in enumerate(fields(Replica))}
 ENTRIES = len(fields(Entry))
 NO_ANSWER = (0,) * len(fields(FetchAnswer))
 MISSING = 6
-"""The field of an image that lists brokers without a replica."""
+"""The field of an image with the brokers that lack a replica."""
 SENT, STRAY = "", "STRAY"
 STATUS = {SENT: Status.SENT, STRAY: Status.STRAY, "NONE": Status.APPLIED, "INELIGIBLE_REPLICA": Status.INELIGIBLE}
-"""The status of an AlterPartition by the answer's error code; any other code is REFUSED."""
+"""The status of an AlterPartition request by the answer's error code; all other codes are REFUSED."""
 
 
 class Frame(NamedTuple):
-    """The values that correspond to 0 in the model: the number of the first image, and its partition epoch."""
+    """What corresponds to 0 in the model: the number of the first image and its partition epoch."""
 
     image: int = 0
     epoch: int = 0
@@ -33,17 +31,17 @@ class Frame(NamedTuple):
 
 @dataclass
 class BrokersView(View):
-    """The driver's last answer, and all of the controller's images."""
+    """The driver's last answer, and all images of the controller."""
 
     brokers: int
     records: int
     fixed: int = 0
-    """Brokers that always keep their replicas, as bits."""
+    """Brokers that always keep their replicas, as a bit mask."""
     frame: Frame = field(default_factory=Frame)
     images: list[list[Any]] = field(default_factory=list)
 
     def take(self, state: dict[str, Any]) -> None:
-        """Adopt the driver's answer."""
+        """Process the driver's answer."""
         self.images += state["images"]
         super().take(state)
 
@@ -63,7 +61,7 @@ class BrokersView(View):
         return any(told[0] == number and told[1] not in (SENT, STRAY) for told in self.state["requests"])
 
     def answered_copies(self, number: int) -> list[int]:
-        """Return the numbers of other copies of this request that are answered."""
+        """Return the numbers of other copies of this request that have been answered."""
         content = next(told[2:7] for told in self.state["requests"] if told[0] == number)
         return [
             told[0]
@@ -72,7 +70,7 @@ class BrokersView(View):
         ]
 
     def key(self, expected: Key) -> Key:
-        """Return the observation as a state of the model; parts that are not compared are copied from `expected`."""
+        """Return what the driver answered as a model state; fields that are not compared are copied from `expected`."""
         brokers = zip(self.state["brokers"], expected[STATE["replica"]], strict=True)
         found = {
             **{name: self.state[name] for name in ("elr", "offline", "adding", "removing", "written")},
@@ -123,34 +121,34 @@ class BrokersView(View):
         return with_fields(REPLICA, expected, found)
 
     def contradictions(self) -> list[str]:
-        """Return contradictions within Kafka that the model excludes."""
+        """Return contradictions within Kafka that cannot occur in the model."""
         found = []
         for number, told in enumerate(self.state["brokers"]):
             if "applied" not in told:
                 continue
             image = self.images[told["applied"]]
             if told["image"] != image:
-                found.append(f"broker {number} has applied {image} and its MetadataImage says {told['image']}")
+                found.append(f"broker {number} has applied {image}, but its MetadataImage says {told['image']}")
             if (told["role"] is None) != bool(image[MISSING] & 1 << number or told["offline"]):
-                found.append(f"broker {number} has applied {image} and its Partition is {told['role'] or 'not there'}")
+                found.append(f"broker {number} has applied {image}, but its Partition is {told['role'] or 'missing'}")
             if told["role"] is None:
                 continue
             leads, leader_epoch, _ = told["role"]
             if leads != (image[0] == number) or leader_epoch != image[1]:
-                found.append(f"broker {number} has applied {image} and its Partition says {told['role']}")
+                found.append(f"broker {number} has applied {image}, but its Partition says {told['role']}")
             if leads and told["maximal"] != told["isr"] | told["proposed"]:
-                found.append(f"broker {number} has maximal ISR {told['maximal']}")
+                found.append(f"the maximal ISR of broker {number} is {told['maximal']}")
             if told["failed"]:
-                found.append(f"broker {number} no longer fetches: its partition is among the failed ones")
+                found.append(f"broker {number} no longer fetches: its partition is marked as failed")
         return found
 
 
 LEAVING = ("broker_crashes", "broker_stops", "broker_applies_metadata", "broker_registers", "log_directory_fails")
-"""Actions that leave a late fetch or answer."""
+"""Actions that leave a late fetch or answer behind."""
 
 
 class Brokers(Execution):
-    """One cluster of Kafka's classes that follows the model."""
+    """A cluster made of Kafka's classes that follows the model."""
 
     acts = ACTIONS
     asides = ASIDE
@@ -159,7 +157,7 @@ class Brokers(Execution):
     seen: BrokersView
 
     def look(self) -> BrokersView:
-        """Return an empty observation."""
+        """Return an empty view."""
         constants: Any = self.plain.constants
         fixed = (1 << constants.brokers) - (1 << constants.movable)
         return BrokersView(constants.brokers, constants.max_records, fixed)
@@ -169,18 +167,18 @@ class Brokers(Execution):
         return reset(self.plain.constants)
 
     def frame(self, initial: Key) -> None:
-        """Record the first image's partition epoch."""
+        """Record the partition epoch of the first image."""
         self.seen.frame = Frame(0, self.seen.images[0][2] - initial[STATE["image"]][0][2])
 
     def ignore(self, transition: Transition) -> None:
-        """Deliver answers with a new leader epoch, which the model does not send: the leader ignores them."""
+        """Deliver answers with a new leader epoch, which leaders ignore and the model therefore never sends."""
         if transition.step.action.name == "controller_applies_alter_partition":
             for number in self.seen.requests().beyond(transition.raw[STATE["alter_partitions"]]):
                 if self.seen.answered(number):
                     self.ask(f"answer {number}")
 
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
-        """Apply the assumptions of `normalize` to Kafka, and compare again.
+        """Bring Kafka to the state that `normalize` assumes, and compare again.
 
         Requests that must be refused are refused, answers that no request waits for arrive, late fetches that no leader
         serves are refused, and metadata that looks the same to a follower is applied. None of this may change anything
@@ -196,7 +194,7 @@ class Brokers(Execution):
             did = self.ask(line)
             must = line.startswith(("alter", "late"))
             if must and did == "done":
-                return Difference(steps, (("normalize", f"`{line}` is refused for good", "it is done"),))
+                return Difference(steps, (("normalize", f"`{line}` keeps being refused", "it is done"),))
         left = list(self.seen.requests().beyond(after[STATE["alter_partitions"]]))
         for number in left:
             lost = any(

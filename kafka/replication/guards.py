@@ -1,6 +1,6 @@
-"""Why each guard of `replication` refuses: a check in Kafka, a physical condition, or a bound of the model.
+"""Classification of the guards of `replication`: as a check in Kafka, a physical condition or a bound of the model.
 
-Guards are named by action and condition, so that added or changed guards are reported.
+Guards are identified by action and condition, so that a new or changed guard is reported as unclassified.
 """
 
 from collections.abc import Callable
@@ -17,21 +17,21 @@ from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Key
 
 _LEADER = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "KAFKA_STORAGE_ERROR")
-_RUNS = ("the heartbeat is answered: run",)
+_RUNS = ("the heartbeat's answer is to keep running",)
 _VALIDATE = "ReplicationControlManager.validateAlterPartitionData"
 _HEARTBEAT = "BrokerHeartbeatManager.calculateNextBrokerState"
 
 KAFKAS: dict[tuple[str, str], Check] = {
     ("controller-marks-directory-offline", "not bits.contains(s.offline, broker)"): Check(
-        "BrokerRegistration.directoryIntersection: the broker is not registered with the directory any more"
+        "BrokerRegistration.directoryIntersection: the broker no longer registers this directory"
     ),
-    ("broker-stops", "image.leader != broker"): Check(f"{_HEARTBEAT}: it leads something", _RUNS),
+    ("broker-stops", "image.leader != broker"): Check(f"{_HEARTBEAT}: it is a leader", _RUNS),
     ("broker-stops", "not waits or is_known_to_leave(s, c, broker)"): Check(
-        f"{_HEARTBEAT}: an active broker has not reported that it knows", _RUNS
+        f"{_HEARTBEAT}: an active broker has not yet confirmed the change", _RUNS
     ),
     ("controller-unfences-broker", "bits.contains(image.fenced, broker)"): Check(f"{_HEARTBEAT}: it is not fenced"),
     ("controller-begins-shutdown", "bits.contains(active(c, image), broker)"): Check(
-        f"{_HEARTBEAT}: it is fenced, or shuts down already", ("the heartbeat is answered: stop", "")
+        f"{_HEARTBEAT}: it is fenced or already shutting down", ("the heartbeat's answer is to stop", "")
     ),
     ("controller-elects-preferred", "image.leader != broker"): Check(
         "ReplicationControlManager.electLeader", ("ELECTION_NOT_NEEDED",)
@@ -40,7 +40,7 @@ KAFKAS: dict[tuple[str, str], Check] = {
         "ReplicationControlManager.electLeader", ("PREFERRED_LEADER_NOT_AVAILABLE",)
     ),
     ("operator-reassigns-replicas", "isr & active(c, image) != 0 or not bits.contains(image.missing, first)"): Check(
-        "PartitionRegistration.directory: the leader that was chosen is not yet a replica", ("UNKNOWN_SERVER_ERROR",)
+        "PartitionRegistration.directory: the chosen leader does not have a replica yet", ("UNKNOWN_SERVER_ERROR",)
     ),
     ("operator-cancels-reassignment", "s.adding | s.removing != 0"): Check(
         "ReplicationControlManager.cancelPartitionReassignment", ("NO_REASSIGNMENT_IN_PROGRESS",)
@@ -67,11 +67,11 @@ KAFKAS: dict[tuple[str, str], Check] = {
         "ReplicationControlManager.ineligibleReplicasForIsr", ("INELIGIBLE_REPLICA",)
     ),
     ("controller-finds-replica-ineligible", "passes_epoch_checks(c, newest(s), m)"): Check(
-        f"{_VALIDATE}: the epochs come first",
+        f"{_VALIDATE}: epochs are checked first",
         ("STALE_BROKER_EPOCH", "FENCED_LEADER_EPOCH", "INVALID_REQUEST", "INVALID_UPDATE_VERSION"),
     ),
     ("controller-finds-replica-ineligible", "not is_eligible(s, c, m)"): Check(
-        "ReplicationControlManager.ineligibleReplicasForIsr: none is", ("",)
+        "ReplicationControlManager.ineligibleReplicasForIsr: no replica is ineligible", ("",)
     ),
     ("controller-refuses-alter-partition", "not passes_epoch_checks(c, newest(s), m)"): Check(
         f"{_VALIDATE}: all epochs are current", ("", "INELIGIBLE_REPLICA")
@@ -122,34 +122,34 @@ KAFKAS: dict[tuple[str, str], Check] = {
         "UnifiedLog.maybeIncrementLogStartOffset", ("OFFSET_OUT_OF_RANGE", "")
     ),
     ("leader-handles-late-fetch", "r.start <= m.offset <= r.end"): Check(
-        "UnifiedLog.read", ("OFFSET_OUT_OF_RANGE", "the logs diverge")
+        "UnifiedLog.read", ("OFFSET_OUT_OF_RANGE", "the logs have diverged")
     ),
     ("leader-handles-late-fetch", "not log.departs(r, local(s, m.leader).leader_epoch, m.offset, m.last_epoch)"): Check(
-        "Partition.readRecords: a diverging epoch", ("the logs diverge",)
+        "Partition.readRecords: a diverging epoch", ("the logs have diverged",)
     ),
     ("follower-takes-late-answer", "is_taken(s, c, m)"): Check(
-        "AbstractFetcherThread.processFetchRequest: another epoch, offset or state", ("the answer is ignored",)
+        "AbstractFetcherThread.processFetchRequest: the epoch, offset or state has changed", ("the answer is ignored",)
     ),
     ("leader-requests-shrink", "may_request(s, c, leader)"): Check(
-        "Partition.needsShrinkIsr, DefaultAlterPartitionManager: a request is in flight"
+        "Partition.needsShrinkIsr, DefaultAlterPartitionManager: a request is pending"
     ),
     (
         "leader-requests-shrink",
         "all((r.follower[member].end < r.end for member in range(c.brokers) if bits.contains(members, member)))",
-    ): Check("ReplicaState.isCaughtUp: its log end is the leader's"),
+    ): Check("ReplicaState.isCaughtUp: its log end offset equals the leader's"),
     ("leader-learns-change-applied", "is_awaited(s, m)"): Check(
-        "Partition.handleAlterPartitionUpdate: the proposal is another by now"
+        "Partition.handleAlterPartitionUpdate: the proposal has changed"
     ),
     ("leader-learns-change-refused", "is_awaited(s, m)"): Check(
-        "Partition.handleAlterPartitionError: the proposal is another by now"
+        "Partition.handleAlterPartitionError: the proposal has changed"
     ),
 }
-"""Kafka's checks, by action and condition."""
+"""Checks in Kafka, by action and condition."""
 
 
 PHYSICAL: dict[str, tuple[Place | str, ...]] = {
-    "whether the process runs": (r"(not )?(has_process|is_running)\(s, broker\)",),
-    "what a log directory holds, and what a broker has said of it": (
+    "whether the process is running": (r"(not )?(has_process|is_running)\(s, broker\)",),
+    "what a log directory contains, and what its broker has reported about it": (
         ("log-directory-fails", "r.offline == 0"),
         ("broker-writes-log-start", "r.offline == 0"),
         ("log-directory-fails", "not bits.contains(local(s, broker).missing, broker)"),
@@ -158,51 +158,51 @@ PHYSICAL: dict[str, tuple[Place | str, ...]] = {
         ("controller-assigns-directory", "s.replica[broker].offline == 0"),
         ("controller-assigns-directory", "bits.contains(s.offline, broker)"),
     ),
-    "what a disk can lose": (r"kept .*",),
-    "what the file of high watermarks can say": (r"checkpoint .*",),
-    "metadata is read in order": (
+    "how much a disk can lose": (r"kept .*",),
+    "which values the high watermark checkpoint can contain": (r"checkpoint .*",),
+    "metadata is applied in order": (
         ("broker-applies-metadata", "r.applied < index"),
         ("broker-applies-metadata", "index <= s.newest"),
         ("broker-applies-configs", "index <= s.newest"),
     ),
     "whether the message is a request or an answer": (r"is_sent\(m\)|m\.status .*",),
-    "one fetch is out at a time": (r"f\.answer\.kind == Answer\.NONE",),
-    "which answer is there": (
+    "a follower has only one fetch pending": (r"f\.answer\.kind == Answer\.NONE",),
+    "which answer has arrived": (
         ("log-changes-under-answer", "f.answer.kind == Answer.RECORDS"),
         ("log-changes-under-answer", "f.answer.record != 0"),
         ("log-changes-under-answer", "leader != NONE"),
         ("follower-appends", "r.answer.kind == Answer.RECORDS"),
         ("follower-truncates", "r.answer.kind == Answer.DIVERGING"),
     ),
-    "a file that is shorter ends the connection": (("log-changes-under-answer", "f.end < s.replica[leader].end"),),
-    "a fetch in range is another step": (("follower-is-out-of-range", "is_out_of_range(s, leader, follower)"),),
-    "a leader that waits for an answer sends again": (("leader-resends-request", "is_awaited(s, m)"),),
-    "only a leader has followers whose time passes": (
+    "a shorter file ends the connection": (("log-changes-under-answer", "f.end < s.replica[leader].end"),),
+    "a fetch within range is another action": (("follower-is-out-of-range", "is_out_of_range(s, leader, follower)"),),
+    "only a leader that waits for an answer resends a request": (("leader-resends-request", "is_awaited(s, m)"),),
+    "only a leader observes how far followers lag": (
         ("follower-lags-too-long", "leads(s, leader)"),
         ("leader-requests-shrink", "leads(s, leader)"),
     ),
-    "only members can be taken out": (
+    "only ISR members can be removed": (
         ("leader-requests-shrink", "bits.is_subset(members, bits.without(r.isr, leader))"),
     ),
-    "a broker that shuts down says so in every heartbeat": (
+    "a broker that is shutting down says so in every heartbeat": (
         ("controller-unfences-broker", "not bits.contains(image.stopping, broker)"),
     ),
 }
-"""Guards for physical conditions, with explanations."""
+"""Guards that are physical conditions, with explanations."""
 
 BOUNDS: dict[str, tuple[Place | str, ...]] = {
-    "the sizes of the model": (r"has_room\(s, c\)",),
+    "a size of the model": (r"has_room\(s, c\)",),
     "a budget": (
         *(r"(asked or )?s\.budget\.\w+ > 0", r"s\.written < c\.max_records", r"offset <= c\.deletions"),
         r"broker < c\.directories",
     ),
-    "the last leader epoch": (r".*c\.max_leader_epoch",),
-    "a fault that is not looked for unless it is asked for": (("log-changes-under-answer", "c.records_read_late"),),
-    "the same record changes nothing": (("log-changes-under-answer", "sent.record != f.answer.record"),),
-    "the check is that of `follower-takes-late-answer`": (("follower-ignores-late-answer", "not is_taken(s, c, m)"),),
-    "losing what would be ignored changes nothing else": (("late-answer-is-lost", "is_taken(s, c, m)"),),
-    "turning off what is off changes nothing": (("operator-turns-elr-off", "c.elr"),),
-    "always true with the rules as built": (
+    "the maximum leader epoch": (r".*c\.max_leader_epoch",),
+    "a fault that is only possible if its budget allows it": (("log-changes-under-answer", "c.records_read_late"),),
+    "the same record would change nothing": (("log-changes-under-answer", "sent.record != f.answer.record"),),
+    "`follower-takes-late-answer` has the same check": (("follower-ignores-late-answer", "not is_taken(s, c, m)"),),
+    "losing an answer that would be ignored changes nothing else": (("late-answer-is-lost", "is_taken(s, c, m)"),),
+    "turning ELR off again would change nothing": (("operator-turns-elr-off", "c.elr"),),
+    "always true under Kafka's rules": (
         ("broker-registers", "bits.contains(image.fenced, broker) or not c.fenced_before_registration"),
         ("broker-applies-metadata", "r.checked == 0 or not changes"),
         ("leader-appends", "r.checked == 0"),
@@ -218,49 +218,51 @@ BOUNDS: dict[str, tuple[Place | str, ...]] = {
         ("broker-applies-configs", "c.publishing != Publishing.TOGETHER"),
         ("broker-applies-configs", "r.raised == local(s, broker).raised or c.publishing == Publishing.TOPICS_FIRST"),
     ),
-    "a session that ends again changes nothing": (
+    "ending a session again would change nothing": (
         ("controller-fences-broker", "not bits.contains(image.fenced, broker)"),
     ),
-    "broker 0 is the preferred one": (
+    "broker 0 is always the preferred one": (
         (
             "controller-elects-preferred",
             "broker == first_in_order(c, replicas(c, image), s.removing) or c.any_preferred",
         ),
     ),
-    "BrokerMetadataPublisher applies the partition first, then the configuration; the driver does the same": (
+    "BrokerMetadataPublisher applies the partition before the configuration, and so does the driver": (
         ("broker-applies-metadata", "r.raised == old.raised or c.publishing != Publishing.TOPICS_FIRST"),
         (
             "broker-applies-configs",
             "r.applied == index if c.publishing == Publishing.TOPICS_FIRST else r.applied < index",
         ),
     ),
-    "a configuration that is in force changes nothing": (
+    "applying the configuration again would change nothing": (
         ("broker-applies-configs", "r.raised != s.image[index].raised"),
     ),
-    "above the number of brokers nothing changes": (
+    "a min ISR above the number of brokers changes nothing": (
         ("operator-raises-min-isr", "c.min_isr + newest(s).raised < c.brokers"),
     ),
-    "LogConfig refuses a min ISR of 0 before the controller is asked": (
+    "LogConfig refuses a min ISR of 0 before the controller sees it": (
         ("operator-lowers-min-isr", "c.min_isr + newest(s).raised > 1"),
     ),
-    "a smaller partition is not looked at": (
+    "smaller partitions are not explored": (
         ("operator-reassigns-replicas", "bits.size(wanted) >= max(1, c.least_replicas)"),
     ),
-    "an operator who names the replicas that are there changes nothing, by a limit": (
+    "requesting the current replicas changes nothing in the model, which is a known limit": (
         ("operator-reassigns-replicas", "missing != image.missing or adding != s.adding or removing != s.removing"),
     ),
-    "a fetch without news changes nothing": (("leader-handles-fetch", "brings_news(s, c, leader, follower)"),),
-    "a follower that lags already": (("follower-lags-too-long", "bits.contains(r.recent, follower)"),),
-    "a shrink without members": (("leader-requests-shrink", "members != 0"),),
-    "writing what is written changes nothing": (
+    "a fetch without new information changes nothing": (
+        ("leader-handles-fetch", "brings_news(s, c, leader, follower)"),
+    ),
+    "the follower already lags": (("follower-lags-too-long", "bits.contains(r.recent, follower)"),),
+    "a shrink that removes no members": (("leader-requests-shrink", "members != 0"),),
+    "writing the same value again changes nothing": (
         ("broker-writes-log-start", "r.checkpoint != (r.start if r.start > log.first_in_files(r) else 0)"),
     ),
 }
-"""Guards that are the model's own, with their purpose."""
+"""Guards that exist only in the model, with their purpose."""
 
 
 def _fetches(s: State, leader: int, follower: int) -> bool:
-    """Return whether this follower sends its fetches to this broker."""
+    """Return whether this follower fetches from this broker."""
     return follows(s, follower, leader)
 
 
@@ -284,32 +286,32 @@ SHADOWED: dict[tuple[str, str], str] = {
     (
         "controller-applies-alter-partition",
         "bits.is_subset(m.isr, replicas(c, image))",
-    ): "a request that names a replica which is gone has an old partition epoch too",
+    ): "a request that names a removed replica also has an old partition epoch",
     (
         "leader-handles-late-fetch",
         "not bits.contains(local(s, m.leader).missing, m.follower)",
-    ): "a removal opens a leader epoch, and the fetch has an older one",
+    ): "removing a replica starts a leader epoch, and the fetch has an older one",
     (
         "leader-handles-fetch",
         "not is_stale_fetch(s, c, leader, follower, broker_epoch)",
-    ): "a follower that runs has the newest broker epoch; `leader-handles-late-fetch` has the same check",
+    ): "a running follower has the latest broker epoch; `leader-handles-late-fetch` has the same check",
     (
         "leader-learns-change-refused",
         "is_awaited(s, m)",
-    ): "as long as an answer is on its way the leader proposes nothing else, so nothing would be taken back",
+    ): "while an answer is pending, the leader makes no other proposal, so there would be nothing to revert",
 }
-"""Checks that never refuse alone, and why."""
+"""Checks that never are the only reason for a refusal, and why."""
 
 UNSEEN: dict[str, str] = {
-    "rollback_on=timeout": "it differs only in an action that no release has, and that is not driven",
-    "answers_are_lost": "it is about connections that break, and the network client is not among the classes here",
-    "fenced_answers": "OffsetForLeaderEpoch, which it is about, is not asked since IBP 2.7",
-    "stale_elr_elects": "ELR is not turned off here; `conform_changes` compares what is elected where it is off",
-    "later_epochs_skipped": "it shows with three brokers and four records; the finding's history is driven",
-    "answers_carry_min_isr": "it needs another order of publishing than the driver has",
-    "fetches_report": "leaders read the field only with `reported_high_watermark_counts`",
+    "rollback_on=timeout": "it only affects an action that no release has and the driver does not support",
+    "answers_are_lost": "it concerns broken connections, but the network client is not part of the driver",
+    "fenced_answers": "it concerns OffsetForLeaderEpoch, which followers have not sent since IBP 2.7",
+    "stale_elr_elects": "the driver does not turn ELR off; `conform_changes` compares elections after that",
+    "later_epochs_skipped": "it needs three brokers and four records; the finding's history is executed separately",
+    "answers_carry_min_isr": "it needs an order of publishing that the driver does not support",
+    "fetches_report": "leaders use the field only if `reported_high_watermark_counts` is on",
 }
-"""Rules whose change driven histories cannot reveal, with the reason; by constant, or by constant and value."""
+"""Rules whose change no executed history can reveal, with the reason; keys are a constant, or a constant and value."""
 
 
 ELR_RULES = (
@@ -320,7 +322,7 @@ ELR_RULES = (
 ELR_CHECKS = (
     ("operator-reassigns-replicas", "isr & active(c, image) != 0 or not bits.contains(image.missing, first)"),
 )
-_NO_ELR = "it is about eligible leader replicas, which this version has off"
+_NO_ELR = "it concerns eligible leader replicas, which are off in this version"
 
 GROUNDS = read_sizes(
     "brokers=2 alter_partitions=3 metadata_lag=4 crashes=1 fences=1 shrinks=1 max_leader_epoch=2",
@@ -352,13 +354,13 @@ GROUNDS = read_sizes(
 
 
 def _leaders_see(s: State, c: Any, *, fenced: bool, stopping: bool) -> bool:
-    """Return whether leaders see fenced members, and members that shut down, as such."""
+    """Return whether leaders know which members are fenced or shutting down."""
     images = [local(s, leader) for leader in range(c.brokers) if leads(s, leader)]
     return all((i.fenced != 0) is fenced and (i.stopping != 0) is stopping for i in images) and bool(images)
 
 
 def _asked_for(s: State, c: Any, m: Any) -> tuple[bool, bool, bool]:
-    """Return whether a request asks for a member that is fenced, shuts down, or has registered again."""
+    """Return whether the request names a member that is fenced, is shutting down or has re-registered."""
     i = newest(s)
     members = [b for b in range(c.brokers) if bits.contains(m.isr, b)]
     again = any(m.member_epoch[b] not in (NONE, i.broker_epoch[b]) for b in members)
@@ -376,7 +378,7 @@ CONDITIONS: dict[str, dict[str, Callable[..., bool]]] = {
         "broker epoch": lambda s, c, m: _asked_for(s, c, m) == (False, False, True),
     },
 }
-"""Kafka's checks of several conditions, with the states in which each condition alone refuses."""
+"""Checks that combine several conditions, each with the states in which it alone refuses."""
 
 ANSWERS = {
     "leader_learns_change_applied": STATE["alter_partitions"],
@@ -388,23 +390,23 @@ _REPLICA_COMPARED = tuple(place for name, place in REPLICA.items() if f"replica.
 
 
 def _unseen(constants: Constants) -> dict[str, str]:
-    """Return why changed rules are not visible, with or without eligible leader replicas."""
+    """Return why changed rules are not visible, depending on whether ELR is on."""
     return UNSEEN if constants.values["elr"] else {**UNSEEN, **dict.fromkeys(ELR_RULES, _NO_ELR)}
 
 
 def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
-    """Return the checks that never refuse alone, with or without eligible leader replicas, and why."""
+    """Return the checks that never refuse alone, depending on whether ELR is on, and why."""
     return SHADOWED if constants.values["elr"] else {**SHADOWED, **dict.fromkeys(ELR_CHECKS, _NO_ELR)}
 
 
 def _compared(_: Interpreter, key: Key) -> Key:
-    """Return the compared part of a model state: without the fields of NOT_COMPARED."""
+    """Return a model state without the fields of NOT_COMPARED."""
     replicas = tuple(tuple(r[place] for place in _REPLICA_COMPARED) for r in key[STATE["replica"]])
     return (*(key[place] for place in _STATE_COMPARED), replicas)
 
 
 def _has_room(s: State, constants: Constants) -> bool:
-    """Return whether the controller has capacity for one more write and leader epoch, as Kafka always has."""
+    """Return whether the controller has capacity for another write and leader epoch, which Kafka always has."""
     c: Any = constants
     return bool(has_room(s, c)) and newest(s).leader_epoch < int(c.max_leader_epoch)
 

@@ -1,11 +1,11 @@
-"""Mapping between `replication` and Kafka: the effect of each action on the classes, and the source of each field.
+"""The mapping of `replication` to Kafka: what each action does to Kafka's classes, and where each field is read.
 
-The classes are Kafka's own: ReplicationControlManager, ClusterControlManager and their dependencies for the controller;
-LogManager, KRaftMetadataCache, ReplicaManager with Partition, Replica and UnifiedLog, ReplicaFetcherManager with its
-ReplicaFetcherThread and RemoteLeaderEndPoint, DefaultAlterPartitionManager and TopicConfigHandler for each broker. Not
-Kafka's are the clock, the scheduler, the network and Raft: the controller's writes are committed at once.
+The controller consists of Kafka's ReplicationControlManager, ClusterControlManager and their dependencies; a broker of
+LogManager, KRaftMetadataCache, ReplicaManager with Partition, Replica and UnifiedLog, ReplicaFetcherManager with
+ReplicaFetcherThread and RemoteLeaderEndPoint, DefaultAlterPartitionManager and TopicConfigHandler. The clock, the
+scheduler, the network and Raft are replaced: records of the controller are committed at once.
 
-A model's image is the metadata log up to the end of one controller action's records.
+An image of the model is the metadata log up to the end of the records of one controller action.
 """
 
 from typing import Any
@@ -18,203 +18,202 @@ from fencepost.model.language.constants import Constants
 
 ACTIONS: dict[str, Act] = {
     "broker_crashes": Act(lambda _, broker, kept: f"crash {broker} {kept}",
-        "The broker's objects are dropped with their files open; the first `kept` records of its segment file are "
-        "kept. The fetch that RemoteLeaderEndPoint.buildFetch has built has yet to be handled."),
+        "The broker's objects are dropped without closing files; its segment file keeps the first `kept` records. The "
+        "fetch that RemoteLeaderEndPoint.buildFetch has built can still be handled."),
     "broker_stops": Act(lambda _, broker: f"stop {broker}",
-        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown, after heartbeats of the other brokers "
-        "that run; if the answer is to stop, the broker's objects are dropped and its epoch is saved."),
+        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown, after heartbeats of the other running "
+        "brokers; if the answer is to stop, the broker's objects are dropped and its epoch is saved."),
     "broker_starts": Act(lambda _, broker, checkpoint: f"start {broker} {checkpoint}",
-        "The same as `broker_registers` except for the registration: until then brokerEpochSupplier of the new "
-        "ReplicaManager says -1, as BrokerLifecycleManager does. BrokerServer, which starts both, is not among the "
-        "classes here."),
+        "As `broker_registers`, but without the registration: until then, brokerEpochSupplier of the new "
+        "ReplicaManager returns -1, as BrokerLifecycleManager does. BrokerServer, which starts both, is not part of "
+        "the driver."),
     "broker_registers": Act(lambda _, broker, checkpoint: f"register {broker} {checkpoint}",
-        "ClusterControlManager.registerBroker of a new incarnation, after the session of the old one has ended; a "
-        "new ReplicaManager, a LogManager that recovers the segment file, with `checkpoint` in the file of high "
-        "watermarks, unless the metadata log, which it applies, has no such replica (LogManager.isStrayReplica). If "
-        "the process is already running, it gets its epoch and applies new metadata."),
+        "ClusterControlManager.registerBroker for a new incarnation, after the session of the old one has expired. A "
+        "new LogManager recovers the segment file, with `checkpoint` as the high watermark checkpoint, and applies "
+        "the metadata log; if that has no such replica, the log is not kept (LogManager.isStrayReplica). If the "
+        "process is already running, it gets its broker epoch and applies new metadata."),
     "leader_deletes_records": Act(lambda _, leader, offset: f"delete {leader} {offset}",
         "Partition.deleteRecordsOnLeader."),
     "broker_writes_log_start": Act(lambda _, broker: f"write-start {broker}",
-        "LogManager.checkpointLogStartOffsets. No thread does this here."),
+        "LogManager.checkpointLogStartOffsets, which no background thread calls in the driver."),
     "follower_is_out_of_range": Act(lambda _, leader, follower: f"out-of-range {leader} {follower}",
-        "ReplicaManager.fetchMessages answers OFFSET_OUT_OF_RANGE; AbstractFetcherThread.processFetchRequest with "
-        "that, and the leader's log end and log start for what RemoteLeaderEndPoint asks then."),
+        "ReplicaManager.fetchMessages answers OFFSET_OUT_OF_RANGE, and AbstractFetcherThread.processFetchRequest "
+        "handles this; RemoteLeaderEndPoint's requests are answered with the leader's log end and log start offsets."),
     "log_directory_fails": Act(lambda _, broker: f"fail {broker}",
-        "ReplicaManager.handleLogDirFailure for the directory with the log; the fetch that was built is left behind."),
+        "ReplicaManager.handleLogDirFailure for the directory with the log; the fetch that was built stays behind."),
     "log_directory_returns": Act(lambda _, broker: f"return {broker}",
-        "The next process finds the directory's files unchanged, without the epoch of a clean shutdown."),
+        "The next process finds the directory's files unchanged, but no broker epoch from a clean shutdown."),
     "disk_is_replaced": Act(lambda _, broker: f"replace {broker}",
-        "The next process finds an empty directory with another id, without the epoch of a clean shutdown."),
+        "The next process finds an empty directory with another id, and no broker epoch from a clean shutdown."),
     "log_directory_is_taken_out": Act(lambda _, broker: f"take-out {broker}",
-        "The next process has one log directory fewer. It adopts the epoch of a clean shutdown from the other "
-        "directories."),
+        "The next process has one log directory fewer. It reads the broker epoch of the clean shutdown from the "
+        "others."),
     "controller_marks_directory_offline": Act(lambda _, broker: f"mark-offline {broker}",
-        "ReplicationControlManager.handleDirectoriesOffline, which a heartbeat that reports the directory calls "
+        "ReplicationControlManager.handleDirectoriesOffline, which a heartbeat that reports a failed directory calls "
         "first."),
     "controller_assigns_directory": Act(lambda _, broker: f"assign {broker}",
-        "ReplicationControlManager.handleAssignReplicasToDirs with what ReplicaManager has passed to "
-        "DirectoryEventHandler of its log."),
+        "ReplicationControlManager.handleAssignReplicasToDirs with the assignment that ReplicaManager passed to "
+        "DirectoryEventHandler."),
     "controller_fences_broker": Act(lambda _, broker: f"fence {broker}",
-        "The broker's last heartbeat is dated further back than a session lasts; "
+        "The broker's last heartbeat is backdated by more than a session timeout; "
         "ReplicationControlManager.maybeFenceOneStaleBroker."),
     "controller_unfences_broker": Act(lambda _, broker: f"unfence {broker}",
         "ReplicationControlManager.processBrokerHeartbeat, with the metadata offset that the broker has applied."),
     "controller_begins_shutdown": Act(lambda _, broker: f"begin-shutdown {broker}",
-        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown. A broker that leads nothing leads "
-        "another topic for this moment: otherwise it would be released at once."),
+        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown. A broker that leads nothing becomes the "
+        "leader of another topic for this call; otherwise it could shut down at once."),
     "controller_elects_preferred": Act(lambda _, broker: f"elect {broker}", "ReplicationControlManager.electLeaders."),
     "operator_reassigns_replicas": Act(lambda seen, target: f"reassign {target | seen.fixed}",
         "ReplicationControlManager.alterPartitionReassignments with these brokers in the order of their numbers."),
     "operator_cancels_reassignment": Act(lambda _: "cancel",
         "ReplicationControlManager.alterPartitionReassignments without replicas."),
     "operator_turns_elr_off": Act(lambda _: "elr-off",
-        "FeatureControlManager.replay of what updateFeatures writes for a downgrade (FeatureLevelRecord)."),
+        "FeatureControlManager.replay with the FeatureLevelRecord that updateFeatures writes for a downgrade."),
     "operator_raises_min_isr": Act(lambda _: "min-isr 1",
-        "ConfigurationControlManager.incrementalAlterConfigs of the topic's min.insync.replicas; with ELR a "
+        "ConfigurationControlManager.incrementalAlterConfigs for the topic's min.insync.replicas; with ELR, a "
         "ClearElrRecord follows."),
     "operator_lowers_min_isr": Act(lambda _: "min-isr -1", "The same."),
     "broker_applies_configs": Act(lambda _, broker, _index: f"configs {broker}",
-        "TopicConfigHandler.processConfigChanges with the configuration of the image that was applied, as "
+        "TopicConfigHandler.processConfigChanges with the configuration from the applied image, as "
         "DynamicConfigPublisher calls it."),
     "controller_applies_alter_partition": Act(lambda seen, m: f"alter {seen.requests().number(m)}",
         "ReplicationControlManager.alterPartition with the request that DefaultAlterPartitionManager has sent."),
     "controller_finds_replica_ineligible": Act(lambda seen, m: f"alter {seen.requests().number(m)}", "The same."),
     "controller_refuses_alter_partition": Act(lambda seen, m: f"alter {seen.requests().number(m)}", "The same."),
     "broker_applies_metadata": Act(lambda seen, broker, index: f"apply {broker} {seen.frame.image + index}",
-        "One MetadataDelta over the log up to the image: KRaftMetadataCache.setImage, ReplicaManager.applyDelta. A "
+        "A MetadataDelta over the log up to the image: KRaftMetadataCache.setImage, ReplicaManager.applyDelta. A "
         "broker that no longer has a replica deletes its log (LogManager.asyncDelete)."),
     "leader_appends": Act(lambda _, leader: f"produce {leader}", "ReplicaManager.appendRecords with acks=all."),
     "leader_handles_fetch": Act(lambda _, leader, follower: f"fetch {leader} {follower}",
-        "The follower's request as RemoteLeaderEndPoint.buildFetch builds it; ReplicaManager.fetchMessages at the "
-        "leader. An answer without records that does not change the high watermark is handled at once: the leader "
-        "would hold it back."),
+        "ReplicaManager.fetchMessages at the leader with the request that RemoteLeaderEndPoint.buildFetch built at "
+        "the follower. An answer without records that does not change the high watermark is handled at once, since "
+        "the leader would delay it."),
     "leader_reports_divergence": Act(lambda _, leader, follower: f"fetch {leader} {follower}", "The same."),
     "leader_handles_late_fetch": Act(lambda seen, m: f"late {seen.flying('late').number(m)}",
-        "ReplicaManager.fetchMessages with the request that was left behind; its answer is dropped."),
+        "ReplicaManager.fetchMessages with the request that stayed behind; its answer is dropped."),
     "follower_lags_too_long": Act(lambda _, leader, follower: f"lag {leader} {follower}",
-        "ReplicaState.lastCaughtUpTimeMs of this follower is dated further back than replica.lag.time.max.ms."),
+        "ReplicaState.lastCaughtUpTimeMs of this follower is backdated by more than replica.lag.time.max.ms."),
     "leader_requests_shrink": Act(lambda _, leader, members: f"shrink {leader} {members}",
-        "Partition.maybeShrinkIsr, at a time when only `members` were last caught up longer ago than the lag time."),
+        "Partition.maybeShrinkIsr at a time at which only `members` have exceeded the lag time."),
     "leader_learns_change_applied": Act(lambda seen, m: f"answer {seen.requests().number(m)}",
-        "The controller's answer goes to the request's callback in DefaultAlterPartitionManager."),
+        "The controller's answer is passed to the request's callback in DefaultAlterPartitionManager."),
     "leader_learns_change_refused": Act(lambda seen, m: f"answer {seen.requests().number(m)}", "The same."),
     "leader_resends_request": Act(lambda seen, m: f"resend {seen.requests().number(m)}",
-        "The request that DefaultAlterPartitionManager has sent is on its way twice, and the first answer counts; "
-        "the network client that sends again is not among the classes here."),
+        "The request of DefaultAlterPartitionManager is sent twice, and the first answer counts. The network client "
+        "that resends requests is not part of the driver."),
     "log_changes_under_answer": Act(lambda _, follower: f"read {follower}",
-        "FileRecords.readInto again on what ReplicaManager.fetchMessages has answered, a part of the leader's file."),
+        "FileRecords.readInto again on an answer of ReplicaManager.fetchMessages, a slice of the leader's file."),
     "follower_takes_late_answer": Act(lambda seen, m: f"take {seen.flying('lateAnswers').number(m)}",
-        "AbstractFetcherThread.processFetchRequest with the answer that was left behind; with "
-        "`divergence_judged_apart` it has been called before, and only the resulting truncateOnFetchResponse is "
-        "called now."),
+        "AbstractFetcherThread.processFetchRequest with the answer that stayed behind. With "
+        "`divergence_judged_apart`, this was called before, and only the resulting truncateOnFetchResponse is called "
+        "now."),
     "follower_ignores_late_answer": Act(lambda seen, m: f"take {seen.flying('lateAnswers').number(m)}", "The same."),
     "late_answer_is_lost": Act(lambda seen, m: f"forget {seen.flying('lateAnswers').number(m)}",
         "The answer is dropped."),
     "follower_appends": Act(lambda _, follower: f"follow {follower}",
-        "AbstractFetcherThread.processFetchRequest with the answer that the leader gave."),
+        "AbstractFetcherThread.processFetchRequest with the leader's answer."),
     "follower_truncates": Act(lambda _, follower: f"follow {follower}", "The same."),
 }  # fmt: skip
 
 NOT_DRIVEN: dict[str, str] = {
-    "broker_expires_records": "a log is one segment here, which the driver never rolls",
-    "disk_is_swapped": "files that vanish under a running broker are outside of what Kafka promises",
-    "leader_tells_epoch_end": "Fetch carries the last epoch since IBP 2.7: OffsetForLeaderEpoch is not asked",
-    "leader_requests_expansion": "check and request are one step since KAFKA-15221",
+    "broker_expires_records": "logs have only one segment, which the driver never rolls",
+    "disk_is_swapped": "Kafka makes no promise about files that vanish while a broker is running",
+    "leader_tells_epoch_end": "Fetch contains the last fetched epoch since IBP 2.7: OffsetForLeaderEpoch is not sent",
+    "leader_requests_expansion": "check and request have been one step since KAFKA-15221",
     "leader_gives_up_waiting": "no release does this",
     "follower_trusts_diverging_answer": "only before KAFKA-14704",
 }
-"""Actions without a command to Kafka, and why. None is enabled under constants that `refuse` accepts."""
+"""Actions without a command for Kafka, and why. Constants that `refuse` accepts do not enable them."""
 
 FIELDS: dict[str, str] = {
     "image": "ReplicationControlManager.getPartition, ClusterControlManager.brokerRegistrations and "
-    "ConfigurationControlManager.getConfigs "
-    "after each of the controller's actions; each running broker's own MetadataImage must equal the "
-    "image that it has applied",
-    "newest": "how often the controller has written",
+    "ConfigurationControlManager.getConfigs after each action of the controller; the MetadataImage of each "
+    "running broker must equal the image that it has applied",
+    "newest": "the number of the controller's writes",
     "elr": "PartitionRegistration.elr",
     "last_known_leader": "PartitionRegistration.lastKnownElr",
     "offline": "BrokerRegistration.hasOnlineDir of PartitionRegistration.directory",
     "adding": "PartitionRegistration.addingReplicas",
     "removing": "PartitionRegistration.removingReplicas",
-    "replica.life": "whether the broker's objects are there, and whether a clean shutdown has saved its epoch",
-    "replica.early": "whether the broker's objects are there, and have no broker epoch yet",
-    "replica.applied": "how far the broker has applied the metadata log",
-    "replica.raised": "UnifiedLog.config.minInSyncReplicas of who has a replica",
-    "replica.log": "UnifiedLog.logSegments: each record's value and its batch's leader epoch; of a broker that is "
-    "down, its segment file",
+    "replica.life": "whether the broker's objects exist, and whether a clean shutdown has saved its epoch",
+    "replica.early": "whether the broker's objects exist but have no broker epoch yet",
+    "replica.applied": "the position up to which the broker has applied the metadata log",
+    "replica.raised": "UnifiedLog.config.minInSyncReplicas on brokers with a replica",
+    "replica.log": "UnifiedLog.logSegments: record values and batch epochs; if the broker is down, its segment file",
     "replica.end": "the same",
-    "replica.start": "UnifiedLog.logStartOffset; of a broker that is down, what its files and checkpoint lead to",
+    "replica.start": "UnifiedLog.logStartOffset; if the broker is down, it follows from its files and checkpoint",
     "replica.checkpoint": "the file log-start-offset-checkpoint",
-    "replica.high_watermark": "UnifiedLog.highWatermark; of a broker that is down, the last one",
-    "replica.isr": "Partition.partitionState.isr of a leader; maximalIsr must be this with `proposed_isr`",
-    "replica.partition_epoch": "Partition.getPartitionEpoch of a leader",
+    "replica.high_watermark": "UnifiedLog.highWatermark; if the broker is down, its last value",
+    "replica.isr": "Partition.partitionState.isr on the leader; maximalIsr must be its union with `proposed_isr`",
+    "replica.partition_epoch": "Partition.getPartitionEpoch on the leader",
     "replica.proposed_isr": "sentLeaderAndIsr.isr of a PendingPartitionChange",
     "replica.epoch_start": "Partition.leaderEpochStartOffsetOpt",
-    "replica.recent": "ReplicaState.lastCaughtUpTimeMs within the lag time",
+    "replica.recent": "whether ReplicaState.lastCaughtUpTimeMs is within the lag time",
     "replica.follower": "Replica.stateSnapshot: log end offset, log start offset and broker epoch",
-    "replica.offline": "whether the log's directory has failed, by the driver; then its Partition is offline",
-    "replica.moved": "how far the driver has replaced the directory, registered the broker and assigned it",
-    "replica.waiting": "writes whose callback ReplicaManager.appendRecords has not called yet",
-    "replica.answer": "the answer of ReplicaManager.fetchMessages that the follower has still to handle",
-    "alter_partitions": "requests that DefaultAlterPartitionManager has sent, and the controller's answers, with error "
-    "codes; `raised` of a "
-    "request is the sender's when it was sent",
+    "replica.offline": "whether the driver has made the log's directory fail; its Partition is then offline",
+    "replica.moved": "whether the driver has replaced the directory, registered the broker and assigned the replica",
+    "replica.waiting": "writes whose ReplicaManager.appendRecords callback is pending",
+    "replica.answer": "an answer of ReplicaManager.fetchMessages that the follower has not handled yet",
+    "alter_partitions": "requests of DefaultAlterPartitionManager, answers with error codes; `raised` is the sender's",
     "late_fetches": "FetchRequests whose sender is down",
-    "late_answers": "answers of ReplicaManager.fetchMessages to what followers asked in an earlier leader epoch",
-    "written": "writes that were appended",
-    "ghost_acknowledged": "writes whose callback got no error",
+    "late_answers": "answers of ReplicaManager.fetchMessages to fetches from an earlier leader epoch",
+    "written": "appended writes",
+    "ghost_acknowledged": "writes whose callback was called without an error",
 }
 
 NOT_COMPARED: dict[str, str] = {
-    "elr_disabled": "the feature is turned off as the model says, and the result is compared",
+    "elr_disabled": "the driver turns the feature off when the model does, and the result is compared",
     "replica.checked": "always empty since KAFKA-15221",
     "replica.truncating": "always off since IBP 2.7",
     "replica.last_epoch_lost": "always off since KAFKA-15510",
-    "budget": "counts what the model has left, nothing of Kafka",
+    "budget": "counts the model's remaining budget, which Kafka does not have",
     "ghost_committed": "follows from logs and high watermarks, which are compared",
     "ghost_committed_end": "follows from high watermarks, which are compared",
     "ghost_deleted": "follows from log starts, which are compared",
     "ghost_low_watermark": "follows from log starts as leaders know them, which are compared",
-    "ghost_stale": "a judgement of the model on broker epochs, which are compared",
+    "ghost_stale": "the model's judgement of broker epochs, which are compared",
 }
-"""Fields that are copied from the model, and why. `replica.` stands for the fields of each broker."""
+"""Fields that are copied from the model, and why. `replica.` stands for fields that each broker has."""
 
 ASIDE = (
-    "the logs diverge over an epoch without records",
-    "a broker that is down and not fenced yet holds up a controlled shutdown",
-    "the controller's index of the ELR names a broker that was cleared",
+    "the logs diverge in an epoch without records",
+    "a broker that is down but not fenced yet delays a controlled shutdown",
+    "the controller's ELR index contains a broker whose ELR was cleared",
     "a follower with an empty log has led an epoch without records",
 )
-"""Kafka's reasons for refusing a step that the model allows; `LIMITS` explains them."""
+"""Reasons for which Kafka refuses a step that the model allows; `LIMITS` explains them."""
 
 LIMITS: tuple[str, ...] = (
-    ("The model has no leader epochs without records in a log's epochs. A follower that led and wrote nothing names "
-     "such an epoch in its fetch; if the leader answers that the logs diverge there, the answer is handled at once, "
-     "and the next fetch is compared. Where records are cut off by that, or the follower has gone down since, this "
-     "is impossible: the history is set aside."),
-    ("The controller releases a broker that shuts down once every active broker has reported in a heartbeat that it "
-     "knows. It also waits for a broker that is down until it is fenced; the model does not. Kafka allows less, and "
-     "such a history is set aside."),
-    ("Kafka also counts a follower as caught up as of its previous fetch, if it has now reached the leader's log end "
-     "of that time; time stands still here, and the time of a fetch is set far back once it was handled."),
-    ("An operator who names the current replicas changes nothing in the model. Kafka then examines the partition "
-     "again: the ELR is emptied if the ISR is large enough, a reassignment that can end does, a fenced leader is "
-     "replaced, and the order of the list may change. The model's list always has the remaining replicas, ordered by "
-     "number, and then those to be removed."),
-    ("The controller replays a ClearElrRecord without updating its index of the ELR "
-     "(ReplicationControlManager.removeTopicElrs). If such a broker is in the ISR again and registers unclean, the "
-     "partition is changed twice. The model has no such index; the history is set aside."),
-    ("A follower with an empty log takes no answer of an earlier leader epoch, since it must first find out where to "
-     "truncate. If it led an epoch in between and wrote nothing, it need not: the history is set aside."),
-    ("Raft, fail-over of the controller, the network client, sessions of fetches, quotas, tiered storage and "
-     "transactions are missing here."),
+    ("In the model, a log contains no leader epochs without records. A follower that was the leader but wrote "
+     "nothing sends such an epoch in its fetch. If the leader answers that the logs diverge there, the answer is "
+     "handled at once, and the next fetch is compared. If the answer truncates records or the follower has gone "
+     "down since, this is impossible, and the history is not followed further."),
+    ("The controller lets a broker shut down once every active broker has confirmed the change in a heartbeat. "
+     "Kafka also waits for a broker that is down until that broker is fenced; the model does not. Kafka allows "
+     "less, and such a history is not followed further."),
+    ("Kafka also considers a follower caught up as of its previous fetch if it has now reached the leader's log "
+     "end offset of that time. In the driver, time stands still, and the time of a fetch is backdated after the "
+     "fetch was handled."),
+    ("In the model, requesting the current replicas changes nothing. Kafka then re-evaluates the partition: the "
+     "ELR is emptied if the ISR is large enough, a reassignment that can complete does so, a fenced leader is "
+     "replaced, and the order of the list may change. The model's list always contains first the remaining "
+     "replicas, ordered by number, and then those to be removed."),
+    ("The controller replays a ClearElrRecord without updating its ELR index "
+     "(ReplicationControlManager.removeTopicElrs). If such a broker is in the ISR again and registers after an "
+     "unclean shutdown, the partition changes twice. The model lacks this index, so the history is not followed "
+     "further."),
+    ("A follower with an empty log accepts no answer from an earlier leader epoch, since it must first find out "
+     "where to truncate. If it was the leader of an epoch in between and wrote nothing, it need not do so; the "
+     "history is not followed further."),
+    ("The driver does not include Raft, controller failover, the network client, fetch sessions, quotas, tiered "
+     "storage and transactions."),
 )  # fmt: skip
 
 
 def refuse(c: Constants, version: str) -> str | None:
-    """Return why Kafka cannot be driven with these constants; None if it can.
+    """Return why Kafka cannot be run with these constants; None if it can.
 
-    The switches must be as in this version of the model.
+    The switches must have this version's values.
     """
     values: Any = c
     for name, why in AROUND.items():
@@ -223,7 +222,7 @@ def refuse(c: Constants, version: str) -> str | None:
     if other := set_otherwise(c, rules(version)):
         return other
     if values.restart_high_watermark == constants.Checkpoint.LOG_START:
-        return "restart_high_watermark=log-start: Kafka keeps a file of high watermarks"
+        return "restart_high_watermark=log-start: Kafka has a high watermark checkpoint"
     return None
 
 
@@ -235,7 +234,7 @@ AS_DRIVEN: dict[str, int] = {
     "waits_for_joining": 1,
     "alter_partition_version": 3,
 }
-"""Choices of every release since 4.0, or of the driver."""
+"""Values that hold in every release since 4.0 or in the driver."""
 
 AS_BUILT: tuple[str, ...] = (
     *("fetch_leader_epoch_check", "fetch_broker_epoch_check", "fenced_epoch_check", "fetch_carries_broker_epoch"),
@@ -254,23 +253,23 @@ AS_BUILT: tuple[str, ...] = (
     *("assignment_keeps_elr", "offline_replica_is_ineligible", "directory_check", "last_known_leader"),
     *("last_known_leader_check", "unclean_shutdown"),
 )
-"""The switches of the model that are Kafka's rules, as in each version of the model."""
+"""The model's switches that describe rules of Kafka, with each version's values."""
 
 
 def rules(version: str) -> dict[str, int]:
-    """Return the constants of a version of the model that match Kafka and the driver."""
+    """Return the constants of a version that match Kafka and the driver."""
     before_elr = {"elr": 0} if version.startswith(BEFORE_ELR) else {}
     return {**AS_DRIVEN, **rules_as_built(MACHINE, version, AS_BUILT), **before_elr}
 
 
 BEFORE_ELR = ("kafka-3.9",)
-"""Versions of the model whose releases have no eligible leader replicas outside of tests."""
+"""Versions whose releases support eligible leader replicas only in tests."""
 
 AROUND: dict[str, str] = {
     "disk_swaps": NOT_DRIVEN["disk_is_swapped"],
     "expirations": NOT_DRIVEN["broker_expires_records"],
 }
-"""Constants that add behaviour that is not driven, and the reason."""
+"""Constants that enable behaviour the driver does not support, and the reason."""
 
 
 SMALL: dict[str, int] = {
@@ -283,13 +282,13 @@ SMALL: dict[str, int] = {
     "late_fetches": 0,
     "max_leader_epoch": 1,
 }
-"""The configuration whose whole state graph is covered by default."""
+"""The constants whose whole state graph is covered by default."""
 
 LOSSES = (constants.Loss.NONE, constants.Loss.OUTSIDE_ISR, constants.Loss.ANY)
 
 
 def reset(c: Constants) -> str:
-    """Return the line that sets up a cluster in the model's initial state."""
+    """Return the command that sets up a cluster in the model's initial state."""
     values: Any = c
     isr, members, missing = 1 << values.initial_leader, 1, 0
     for broker in range(values.brokers):
