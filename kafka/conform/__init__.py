@@ -1,1 +1,1 @@
-"""The model compared with Kafka: its histories, its guards, and single changes."""
+"""Comparisons of the model with Kafka: histories, guards and single changes."""

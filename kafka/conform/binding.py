@@ -1,4 +1,4 @@
-"""Protocols that are bound to Kafka's classes, with their bindings."""
+"""Protocols that can be run on Kafka's classes, with their bindings."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,29 +20,29 @@ from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.machine import Machine
 
 FORMAT = 1
-"""Version of the JSON of all comparisons."""
+"""Version of the JSON format of all comparisons."""
 PROTOCOL = "replication"
-"""The protocol whose changes are compared, and on which findings are settled."""
+"""The protocol whose changes can be compared and whose findings can be settled."""
 
 
 @dataclass(frozen=True)
 class Binding:
-    """The binding of a protocol to Kafka's classes: the driver, the execution of histories, and the mapping."""
+    """How a protocol runs on Kafka's classes: the driver, the execution of histories, and the mapping of states."""
 
     protocol: str
     harness: Harness
     follow: Callable[[Driver, Interpreter], Execution]
     small: Mapping[str, int]
-    """The configuration whose whole state graph is covered by default."""
+    """The constants whose whole state graph is covered by default."""
     refuse: Callable[[Constants, str], str | None]
-    """Return why releases of a version of the model cannot be driven with these constants."""
+    """Return why releases of this version of the model cannot be driven with these constants; None if they can."""
     rules: Callable[[str], dict[str, int]]
-    """Return the constants of a version of the model that match Kafka and the driver."""
+    """Return the constants that match Kafka and the driver in this version of the model."""
     not_compared: Mapping[str, str]
     not_driven: Mapping[str, str]
     limits: tuple[str, ...]
     ablation: Ablation
-    """The classification of guards, and the rules that are varied."""
+    """What each guard stands for, and which rules are varied."""
 
     @property
     def machine(self) -> Machine:
@@ -54,12 +54,12 @@ class Binding:
         why = self.refuse(constants, version)
         if why:
             raise UsageError(
-                f"Kafka cannot be compared with these constants: {why}. Its rules cannot be changed; "
-                "leave these as the version sets them."
+                f"Kafka cannot be compared with these constants: {why}. Kafka's rules are fixed, so leave them as the "
+                "version sets them."
             )
 
     def as_built(self, version: str, constants: Constants) -> Constants:
-        """Return constants of a trace with the rules of this version of the model; sizes and budgets stay."""
+        """Return the constants of a trace with this version's rules; sizes and budgets stay."""
         values = {name: int(value) for name, value in constants.values.items()}
         return self.machine.set_constants({**values, **self.rules(version)})
 
@@ -100,5 +100,5 @@ def binding(protocol: str) -> Binding:
     """Return the binding of a protocol; raise UsageError if it has none."""
     if protocol not in BINDINGS:
         known = " and ".join(f"`{name}`" for name in BINDINGS)
-        raise UsageError(f"protocol {protocol!r} is not mapped to Kafka's classes. Only {known} are.")
+        raise UsageError(f"protocol {protocol!r} has no binding to Kafka's classes: write one of {known}.")
     return BINDINGS[protocol]

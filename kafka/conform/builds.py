@@ -1,7 +1,7 @@
-"""Two builds of Kafka compared: the methods that differ, and the first history after which the builds differ.
+"""Comparison of two builds of Kafka: which methods differ, and the first history that ends differently.
 
-A history that executes no differing method cannot distinguish the builds, so only the others are executed. A difference
-is confirmed on both builds side by side, and shortened.
+A history that executes none of the differing methods cannot tell the builds apart, so only the others are executed. A
+difference is confirmed by running both builds side by side, and shortened.
 """
 
 import json
@@ -34,24 +34,24 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import Key
 
 SHOWN = 8
-"""The most methods and rows in the summary."""
+"""Maximum number of methods and rows in the summary."""
 COMPARE_SECONDS = 120
 FIGURE = "builds"
-"""The figure of planted changes to a release, and the number of them that are found."""
+"""The figure that counts planted changes of a release and how many of them are detected."""
 WAYS = {"+": "always jumps", "-": "never jumps"}
-"""The branches of a conditional jump, as the agent marks them."""
+"""The branches of a conditional jump, as the agent names them."""
 DID = "did"
-"""Key of a driver's answer with the command's success, or why it failed."""
+"""The key of a driver's answer for whether the command succeeded, or why it failed."""
 RAFT = "org.apache.kafka.raft."
 PROFILE = "mixed"
-"""Limits of random histories."""
+"""Limits of random histories: brokers, partitions and steps."""
 WRITTEN = 0.2
-"""Seconds after which the agent writes the executed methods."""
+"""Seconds between the agent's reports of executed methods."""
 
 
 @dataclass(frozen=True)
 class ChangedMethod:
-    """A method whose bytecode differs, the differing lines, and the members that only one side's lines name."""
+    """A method whose bytecode differs: its differing lines, and the members used in the lines of only one side."""
 
     owner: str
     change: str
@@ -63,26 +63,26 @@ class ChangedMethod:
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
     code: bool = False
-    """Whether it can be executed: abstract methods and fields cannot."""
+    """Whether it can be executed, which abstract methods and fields cannot."""
     before: str = ""
-    """The method's key in A, where a lambda may have another number; empty if the method is new."""
+    """The method's key in A, where a lambda may have another number; empty if A lacks it."""
 
     @property
     def key(self) -> str:
-        """The agent's name for the method."""
+        """The agent's name of the method."""
         return f"{self.owner}.{self.name} {self.descriptor}"
 
     @property
     def shown(self) -> str:
-        """The method and its lines in words."""
+        """A description of the method and its differing lines."""
         lines = self.lines_b or self.lines_a
         span = f" ({self.file}:{lines[0]}{f'-{lines[-1]}' if len(lines) > 1 else ''})" if lines else ""
-        sides = [f"{side} alone names {', '.join(names[:SHOWN])}" for side, names in self.sides if names]
+        sides = [f"only {side} uses {', '.join(names[:SHOWN])}" for side, names in self.sides if names]
         return f"{self.owner}.{self.name}{span} {self.change}{': ' if sides else ''}{'; '.join(sides)}"
 
     @property
     def sides(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The members that only one side names."""
+        """Descriptions of the members that only one side uses."""
         return ("A", self.only_a), ("B", self.only_b)
 
 
@@ -101,7 +101,7 @@ def changed_methods(a: Release, b: Release) -> list[ChangedMethod]:
 
 
 class DepartsError(Exception):
-    """Two builds answered a line differently."""
+    """Raised if two builds answer a command differently."""
 
     def __init__(self, line: str, a: dict[str, Any], b: dict[str, Any]) -> None:
         super().__init__(line)
@@ -109,14 +109,14 @@ class DepartsError(Exception):
 
 
 class Pair:
-    """Two drivers that get the same commands; A goes first."""
+    """Two drivers that get the same commands, A first."""
 
     def __init__(self, a: Driver, b: Driver) -> None:
         self.drivers = a, b
         self.lines: list[str] = []
 
     def ask(self, line: str) -> dict[str, Any]:
-        """Send one command to both; raise DepartsError if their answers differ, FailedError if both fail."""
+        """Send a command to both. Raises DepartsError if the answers differ, FailedError if both fail."""
         self.lines.append(line)
         answers, failures = [], []
         for driver in self.drivers:
@@ -134,10 +134,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Departure:
-    """The first answer in which two builds differ: after the last of `steps`, whether the model takes or refuses it.
+    """The first answer in which two builds differ, which is to the last of `steps`; the model may refuse that step.
 
-    `rows` has the differences: the part of the state, its value in A, its value in B. `model` names the side that
-    agrees with the model, `moved` the guarantees violated on only one side, `lines` the commands.
+    `rows` lists the differences: part of the state, value in A, value in B. `model` says which side agrees with the
+    model, `moved` lists guarantees violated on only one side, `lines` the driver's commands.
     """
 
     constants: Any
@@ -152,18 +152,18 @@ class Departure:
 
 
 class Side:
-    """Two builds side by side under some constants."""
+    """Two builds running side by side with the same constants."""
 
     def __init__(self, bound: Binding, pair: Pair, plain: Interpreter, *, normalize: bool) -> None:
         self.bound, self.pair, self.plain, self.normalize = bound, pair, plain, normalize
         self.execution: Execution = bound.follow(pair, plain)  # type: ignore[arg-type]
 
     def step(self, named: tuple[str, tuple[Any, ...]]) -> Step:
-        """Return a step from an action's name and arguments."""
+        """Return the model step with this action name and arguments."""
         return Step(self.plain.machine.action(named[0]), named[1])
 
     def departure(self, steps: Sequence[Step], *, tries: bool) -> Departure | None:
-        """Execute steps on both; return where they differ, None if they agree or the model refuses a step."""
+        """Execute steps on both; return where they differ, or None if they agree or the model refuses a step."""
         initial = self.plain.initial_states()[0]
         history = transitions(self.plain, initial, steps[: len(steps) - tries])
         if history is None:
@@ -197,7 +197,7 @@ class Side:
         return None
 
     def by_lines(self, history: History) -> Departure | None:
-        """Execute the lines of a history on both, for use if A itself differs from the model."""
+        """Execute a history's recorded commands on both, which works even if A differs from the model."""
         self.pair.lines.clear()
         steps = tuple(map(self.step, history.steps))
         try:
@@ -210,7 +210,7 @@ class Side:
         return None
 
     def shortened(self, found: Departure) -> Departure:
-        """Return a difference with the same last step and no unneeded step."""
+        """Return a difference with the same last step, without unnecessary steps."""
 
         def attempt(steps: tuple[Step, ...]) -> Departure | None:
             again = self.departure(steps, tries=found.refused)
@@ -237,14 +237,14 @@ class Side:
             rows = [(name, str(a[name]), str(b[name])) for name in a if a[name] != b.get(name)]
         like = [side for side, key in zip("AB", keys, strict=True) if key in expected]
         shown = tuple(self.plain.show(step) for step in steps)
-        model = f"{like[0]} does as the model" if len(like) == 1 else "the model does not say which is right"
+        model = f"{like[0]} agrees with the model" if len(like) == 1 else "the model does not decide which is right"
         moved = tuple(self._moved(keys))
         lines = tuple(self.pair.lines)
         constants = self.plain.constants
         return Departure(constants, steps, shown, refused, tuple(rows), model, moved, lines, self.normalize)
 
     def _key(self, answer: dict[str, Any], expected: Key) -> Key | None:
-        """Return the state of the model for a build's answer; None if there is no such state."""
+        """Return the model state that a build's answer shows; None if there is none."""
         if "state" not in answer:
             return None
         seen = self.execution.seen
@@ -268,12 +268,12 @@ class Side:
                 except (DomainError, LookupError):
                     continue
                 if holds[0] != holds[1]:
-                    yield f"{item.name} is violated in {'B' if holds[0] else 'A'}"
+                    yield f"{item.name} is violated only in {'B' if holds[0] else 'A'}"
 
 
 @dataclass
 class BuildsReport:
-    """Comparison of two builds. `other` counts differing methods in classes that no history touches."""
+    """The report on two builds. `other` counts differing methods in classes that no history uses."""
 
     bound: Binding
     a: Release
@@ -285,26 +285,26 @@ class BuildsReport:
     lines: set[str] = field(default_factory=set)
     """The differing lines of B that a history executes."""
     unseen: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """By executed method, the differing lines that no history executes, if the builds agree."""
+    """If the builds agree: the differing lines that no history executes, by executed method."""
     one_way: list[dict[str, Any]] = field(default_factory=list)
-    """The conditional jumps in differing lines that took one branch in all histories, if the builds agree."""
+    """If the builds agree: conditional jumps in differing lines that always took the same branch."""
     driven: set[str] = field(default_factory=set)
     """Classes with a method that a history executes."""
     histories: int = 0
     relevant: int = 0
     played: int = 0
     unconfirmed: int = 0
-    """Histories in which the builds differed once, but not side by side."""
+    """Number of histories that once ended differently on B, but not side by side."""
     departure: Departure | None = None
     drawn: dict[str, Any] = field(default_factory=dict)
-    """A random history after which the builds differ, and the number of histories drawn."""
+    """A random history that ends differently, and how many were drawn."""
     complete: bool = True
     seconds: float = 0.0
     trace: str = ""
 
     @property
     def reachable(self) -> list[ChangedMethod]:
-        """The methods that differ in classes that are driven, here or by the binding of the metadata quorum."""
+        """The differing methods in classes that this binding or that of the quorum drives."""
         own = [item for item in self.methods if item.code]
         return [item for item in own if item.owner.partition("$")[0] in self.driven or item.owner.startswith(RAFT)]
 
@@ -320,14 +320,14 @@ class BuildsReport:
 
     @property
     def verdict(self) -> str:
-        """The verdict: differs, not-exercised (no confirmed difference, but not everything was executed), or same."""
+        """`differs`, `not-exercised` if there is no confirmed difference but some changed code never ran, or `same`."""
         if self.departure is not None or self.drawn.get("differs"):
             return "differs"
         missing = self.missed or self.unseen or self.one_way or self.unconfirmed
         return "not-exercised" if missing or not self.complete else "same"
 
     def data(self) -> dict[str, Any]:
-        """Return the report with the keys of the contract."""
+        """Return the report as JSON."""
         found, driven = self.departure, set(self.reachable)
         data: dict[str, Any] = {
             "format": FORMAT,
@@ -357,25 +357,25 @@ class BuildsReport:
         return data
 
     def summary(self) -> Iterator[str]:
-        """Yield the differences in the classes and their behaviour, and what was not exercised."""
+        """Yield the differences in classes and behaviour, and what no history executed."""
         driven = self.reachable
-        yield f"methods that differ: {len(self.methods):,}, {len(driven):,} of them in classes that histories execute"
+        yield (f"methods that differ: {len(self.methods):,}; {len(driven):,} are in classes that histories execute")
         first = [item for item in driven if item.key in self.executed]
         for item in first[:SHOWN]:
             yield f"  {item.shown}"
         if len(first) > SHOWN:
-            yield f"  and {len(first) - SHOWN:,} more that are executed"
+            yield f"  and {len(first) - SHOWN:,} more that histories execute"
         if self.methods:
             yield (
-                f"{self.relevant:,} of {count_histories(self.histories)} execute one; "
-                f"{self.played:,} were executed on B in {seconds(round(1000 * self.seconds))}"
+                f"{self.relevant:,} of {count_histories(self.histories)} execute one of them; {self.played:,} were "
+                f"executed on B in {seconds(round(1000 * self.seconds))}"
             )
         if self.departure is not None:
             yield from self._departed(self.departure)
         if self.drawn:
             yield from _drawn_lines(self.drawn)
         if self.missed:
-            yield f"not exercised: {many(len(self.missed), 'changed method')}, which no history executes"
+            yield f"not exercised: {many(len(self.missed), 'changed method')} that no history executes"
         for item in self.missed[:SHOWN]:
             yield f"  {item.shown}"
         for key, lines in list(self.unseen.items())[:SHOWN]:
@@ -389,30 +389,30 @@ class BuildsReport:
                 for item, side in list(zip(ways, where, strict=True))[:SHOWN]
             ]
             more = f"; and {len(ways) - SHOWN:,} more" if len(ways) > SHOWN else ""
-            name = f"{many(len(ways), 'condition')} of {method.partition(' ')[0]} that went one way"
+            name = f"{many(len(ways), 'condition')} of {method.partition(' ')[0]} that always took the same branch"
             yield f"not exercised: {name}: {'; '.join(shown)}{more}"
         if any(item.owner.startswith(RAFT) for item in self.missed):
-            yield "  `conform` of the protocol quorum executes the raft client's, and compares them with the model"
+            yield ("  `conform` with protocol quorum executes the raft client and compares it with the model")
         figure = load(FIGURE)
         rows = [row for row in figure.get("rows", ()) if row["changes"] and row["verdict"] != "unfit"]
         if rows:
             found, named = (sum(row["verdict"] == verdict for row in rows) for verdict in ("differs", "not-exercised"))
             yield (
-                f"of {len(rows)} changes that were made to Kafka {figure['kafka']}, this finds {found} "
-                f"and names {named} as not exercised"
+                f"of {len(rows)} planted changes to Kafka {figure['kafka']}, this comparison finds {found} and "
+                f"reports {named} as not exercised"
             )
         elif self.methods:
-            yield "how many changes this finds has not been measured here, so the absence of a difference says little"
+            yield ("this comparison has not been measured on planted changes, so finding no difference proves little")
         if self.unconfirmed:
             yield (
-                f"{count_histories(self.unconfirmed)} ended otherwise on B, but alike when both builds executed them "
-                "side by side: not confirmed, and not shown to be the same"
+                f"{count_histories(self.unconfirmed)} ended differently on B, but not when both builds executed them "
+                "side by side: neither confirmed nor refuted"
             )
         if not self.complete:
-            yield "time ran out before all histories were made and executed: the next start continues"
+            yield "time ran out before all histories were created and executed: run this again to continue"
 
     def _departed(self, found: Departure) -> Iterator[str]:
-        last = "tried last, which the model refuses" if found.refused else "the builds differ after the last step"
+        last = "the model refuses the last step" if found.refused else "the builds differ after the last step"
         yield f"after {many(len(found.steps), 'step')} ({last})"
         for number, step in enumerate(found.shown, 1):
             yield f"  {number}  {step}"
@@ -426,7 +426,7 @@ class BuildsReport:
 def _drawn_lines(drawn: dict[str, Any]) -> Iterator[str]:
     yield f"{count_histories(drawn['histories'])} drawn at random (profile {drawn['profile']})"
     if drawn.get("differs"):
-        yield f"  the builds differ in the one of seed {drawn['seed']}, after {many(len(drawn['steps']), 'step')}"
+        yield f"  the builds differ in the one with seed {drawn['seed']}, after {many(len(drawn['steps']), 'step')}"
         for number, step in enumerate(drawn["steps"], 1):
             yield f"  {number}  {step}"
         for side in "ab":
@@ -441,9 +441,9 @@ def compare_builds(
     budget: float | None = None,
     drawn: tuple[int, int] = (0, 1),
 ) -> BuildsReport:
-    """Compare two builds: the methods that differ, then the results of histories that execute them.
+    """Compare two builds: first which methods differ, then the results of histories that execute them.
 
-    `drawn` is the number of random histories that follow, and the first seed.
+    `drawn` is the number of additional random histories, and the first seed.
     """
     began = time.monotonic()
     a, b = builds
@@ -459,11 +459,11 @@ def compare_builds(
         every = frozenset().union(*done.methods.values())
         report.driven = {key.partition(" ")[0].rpartition(".")[0].partition("$")[0] for key in every}
         report.executed = {key for name, key in before.items() if name in every}
-        tell(f"{len(relevant):,} of {len(histories):,} histories execute one of {len(keys):,} methods that differ")
+        tell(f"{len(relevant):,} of {len(histories):,} histories execute one of the {len(keys):,} methods that differ")
         order = sorted(relevant, key=lambda place: (not histories[place].tries, -histories[place].ground, place))
         _play(report, histories, done, order, None if budget is None else began + budget)
         if report.departure is None and drawn[0]:
-            tell(f"{drawn[0]:,} random histories are drawn on both")
+            tell(f"{drawn[0]:,} random histories run on both builds")
             _draw(report, drawn, None if budget is None else began + budget)
     report.seconds = time.monotonic() - began
     return report
@@ -482,7 +482,7 @@ class Drawer(Fuzzer):
         return *kinds, next(item.digest for item in reversed(found) if not isinstance(item, Alarm))
 
     def told(self, script: Script) -> list[tuple[str, str]]:
-        """Take the steps of a script; return each with the state after it, and the end of the history."""
+        """Replay a script; return each step with the state after it, and how the history ends."""
         try:
             found = self._answered(f"replay {script.line()}")
         except FailedError as error:
@@ -491,7 +491,7 @@ class Drawer(Fuzzer):
 
 
 def _draw(report: BuildsReport, drawn: tuple[int, int], end: float | None) -> None:
-    """Draw random histories on both builds until one ends differently; shorten it."""
+    """Draw random histories on both builds until one ends differently, and shorten it."""
     keys = {item.key for item in report.methods}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack, ThreadPoolExecutor(2) as threads:
         releases = [fuzz_release(None, side.jars) for side in (report.a, report.b)]
@@ -517,7 +517,6 @@ def _draw(report: BuildsReport, drawn: tuple[int, int], end: float | None) -> No
 
 
 def _script(release: Release, seed: int) -> Script | None:
-    """Return the history that a build draws for a seed."""
     ours, _ = tools(release)
     harness = replace(release.harness, main="fencepost.conform.Drawn")
     one = replace(release, classes=Path(f"{release.classes}{os.pathsep}{ours}"), harness=harness)
@@ -528,7 +527,7 @@ def _script(release: Release, seed: int) -> Script | None:
 
 
 def _shortest_apart(drawers: list[Drawer], script: Script) -> tuple[Script, str, str] | None:
-    """Return a history after which two builds differ, with the state of each; every step of it is needed."""
+    """Return the shortest prefix with unneeded steps removed after which two builds differ, with the state of each."""
 
     def attempt(steps: tuple[str, ...]) -> tuple[Script, str, str] | None:
         return _first_apart(drawers, Script(script.shape, steps))
@@ -538,7 +537,7 @@ def _shortest_apart(drawers: list[Drawer], script: Script) -> tuple[Script, str,
 
 
 def _first_apart(drawers: list[Drawer], script: Script) -> tuple[Script, str, str] | None:
-    """Return a history up to where two builds differ, with the state of each there; None if they do not."""
+    """Return a history up to where two builds first differ, with the state of each; None if they agree."""
     a, b = (item.told(script) for item in drawers)
     for place, (one, other) in enumerate(zip(a, b, strict=False)):
         if one != other:
@@ -548,7 +547,6 @@ def _first_apart(drawers: list[Drawer], script: Script) -> tuple[Script, str, st
 
 
 def _lines_of(methods: list[ChangedMethod], side: str) -> dict[str, str]:
-    """Return the lines that the agent watches in a build, by differing method."""
     sides = {
         "a": [(item.before, item.lines_a) for item in methods],
         "b": [(item.key, item.lines_b) for item in methods],
@@ -561,7 +559,7 @@ def _look_at_lines(
 ) -> None:
     """Execute histories on A until all its differing lines and both branches of their conditions have run.
 
-    Keep the lines that ran in neither build, and the conditions, given those of B, that took one branch.
+    Stores in the report which lines never ran, and which conditions took only one branch, given B's `conditions`.
     """
     lines = {f"{item.before}:{line}" for item in report.methods if item.key in report.executed for line in item.lines_a}
     seen: set[str] = set()
@@ -583,9 +581,9 @@ def _look_at_lines(
 
 
 def _one_way(report: BuildsReport, sides: dict[str, tuple[set[str], set[str]]]) -> Iterator[dict[str, Any]]:
-    """Yield the conditions, given by side with what ran there, that took at most one branch.
+    """Yield the conditions that took at most one branch on both sides.
 
-    Conditions on unexecuted lines are left out, as those lines are named.
+    Conditions on lines that never ran are left out, since those lines are reported.
     """
     keys = {item.before: item.key for item in report.methods}
     found: dict[tuple[str, str, str], list[str]] = {}
@@ -610,7 +608,7 @@ def _place_in_code(condition: str) -> tuple[str, int, int]:
 
 
 def _play(report: BuildsReport, histories: list[History], done: Executed, order: list[int], end: float | None) -> None:
-    """Execute histories on B until one ends differently from A; confirm that on both, and shorten it."""
+    """Execute histories on B until one ends differently than on A; confirm the difference on both, and shorten it."""
     keys = {item.key for item in report.methods}
     with Player(report.b, _lines_of(report.methods, "b").values(), report.a) as player, ExitStack() as stack:
         pair: Pair | None = None
@@ -632,12 +630,12 @@ def _play(report: BuildsReport, histories: list[History], done: Executed, order:
 
 
 def alike(release: Release) -> Release:
-    """Return a release whose driver iterates maps in the same order in every process, as histories require."""
+    """Return a release whose driver iterates maps in the same order in every process, which the histories rely on."""
     return replace(release, options=(*release.options, *FLAGS))
 
 
 def confirm(bound: Binding, a: Release, pair: Pair, history: History) -> Departure | None:
-    """Return where two builds differ after a history, shortened; None if they agree on repetition."""
+    """Return where two builds differ after a history, shortened; None if they agree when run side by side."""
     plain = Interpreter(bound.machine, grounds(bound, a.model)[history.ground], normalize=not history.tries)
     side = Side(bound, pair, plain, normalize=not history.tries)
     found = side.departure([side.step(item) for item in history.steps], tries=history.tries)
@@ -651,7 +649,7 @@ def write_trace(report: BuildsReport, folder: Path) -> None:
         return
     path = folder / f"{report.bound.protocol}-{report.a.version}-compared.trace"
     told = "; ".join(f"{name} is {a} in A and {b} in B" for name, a, b in found.rows)
-    last = f" The last step is tried, {found.shown[-1]}, which the model refuses." if found.refused else ""
+    last = f" The next step is {found.shown[-1]}, which the model refuses." if found.refused else ""
     trace = Trace(
         title=f"{report.title} differ",
         protocol=named_protocol(report.bound.protocol),

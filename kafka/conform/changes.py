@@ -1,9 +1,10 @@
-"""Changes to the partition by the model and by PartitionChangeBuilder, compared on every reachable image.
+"""Changes of a partition, computed by the model and by PartitionChangeBuilder and compared on every reachable image.
 
-The images are those of a whole state graph, each once regardless of its epochs. For each, every change that a
-controller could request is made: a broker is fenced, unfenced, or registers after a crash; the leader asks for any ISR
-of active members; the preferred leader is elected; an operator names any set of replicas, or cancels. The results must
-be equal: leader, ISR, ELR, last known leader, replicas, both lists of a reassignment, and the rise of the two epochs.
+The images are those of a whole state graph; epochs do not distinguish images. Every change that a controller could make
+is applied to each: a broker is fenced, unfenced or registers after a crash; the leader requests any ISR of active
+members; the preferred leader is elected; an operator requests any set of replicas, or cancels. The results must agree
+on the leader, ISR, ELR, last known leader, replicas, both lists of the reassignment, and on how much the two epochs
+rise.
 """
 
 import time
@@ -35,23 +36,23 @@ SIZES = read_sizes(
     "brokers=3 movable=3 reassignments=1 cancels=1 fences=2 crashes=1 shrinks=0 min_isr=2 "
     "unclean_election=1 max_records=0 metadata_lag=1",
 )
-"""Constants whose images are examined: operators and fences, and crashes with unclean elections."""
+"""Constants whose images are compared: with operators and fencing, and with crashes and unclean elections."""
 ELR_TURNED_OFF = read_sizes(
     "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 fences=2 crashes=0 shrinks=0 min_isr=2 "
     "max_records=0 metadata_lag=1"
 )
-"""Images after ELR was turned off without clearing it, examined if there are any."""
+"""Constants with images after ELR was turned off but not cleared; used by versions that have them."""
 MOST_STATES = 2_000_000
 BATCH = 500
-"""Changes in one request to the driver."""
+"""Number of changes per request to the driver."""
 KEPT = 20
-"""Most differences that are kept."""
+"""Maximum number of differences that are stored."""
 PRINTED = 8
-"""The most differences in the summary."""
+"""Maximum number of differences in the summary."""
 
 
 class ChangeKind(IntEnum):
-    """Kinds of changes, by the driver's number."""
+    """Kinds of changes, numbered as in the driver."""
 
     ISR = 0
     PREFERRED = 1
@@ -60,7 +61,7 @@ class ChangeKind(IntEnum):
 
 
 class Partition(NamedTuple):
-    """The controller's partition, with sets of brokers as bits, and epochs relative to the current one."""
+    """The controller's view of a partition. Sets of brokers are bit masks, epochs are relative to the current ones."""
 
     leader: int
     leader_epoch: int
@@ -74,21 +75,21 @@ class Partition(NamedTuple):
 
 
 class Image(NamedTuple):
-    """A partition, and the brokers that are fenced or shutting down."""
+    """A partition and the brokers that are fenced or shutting down."""
 
     partition: Partition
     fenced: int
     stopping: int
     elr_disabled: int
-    """1 once ELR was turned off."""
+    """1 after ELR was turned off."""
 
     def flags(self) -> dict[str, int]:
-        """Return all but the partition, by name."""
+        """Return the image as a dictionary, without the partition."""
         return dict(zip(self._fields[1:], self[1:], strict=True))
 
 
 class RequestedChange(NamedTuple):
-    """A requested change: ISR or replicas in `target`, electable brokers, and brokers that may have lost records."""
+    """A requested change: ISR or replicas (`target`), electable brokers, brokers that may have lost records."""
 
     what: ChangeKind
     target: int = 0
@@ -98,7 +99,7 @@ class RequestedChange(NamedTuple):
 
 @dataclass(frozen=True)
 class ChangeDifference:
-    """A change with different results; None for a refusal."""
+    """A change with different results; a result is None if the change was refused."""
 
     image: Image
     change: RequestedChange
@@ -108,14 +109,14 @@ class ChangeDifference:
 
 @dataclass
 class ImagesCompared:
-    """Changes that were compared under some constants."""
+    """The changes compared with one set of constants."""
 
     constants: Constants
     states: int
     images: int
     changes: int = 0
     idle: int = 0
-    """Number of reassignments to the current replicas, which the model leaves out."""
+    """Number of reassignments to the current replicas, which the model does not include."""
     departures: list[ChangeDifference] = field(default_factory=list)
     """The first differences."""
     different: int = 0
@@ -123,7 +124,7 @@ class ImagesCompared:
 
 @dataclass
 class ChangesReport:
-    """Comparison with one release."""
+    """The comparison with one release."""
 
     release: Release
     compared: list[ImagesCompared] = field(default_factory=list)
@@ -136,25 +137,25 @@ class ChangesReport:
 
     @property
     def verdict(self) -> str:
-        """The verdict: conforms if nothing differs."""
+        """`conforms` if no change differs, otherwise `differs`."""
         return "differs" if any(item.different for item in self.compared) else "conforms"
 
     def summary(self) -> Iterator[str]:
-        """Yield how many changes were compared under which constants, and the first differences."""
+        """Yield how many changes were compared with which constants, and the first differences."""
         for item in self.compared:
             yield (
                 f"{item.changes:,} changes of {item.images:,} images in {item.states:,} states compared: "
                 f"{item.different:,} differ"
             )
             if item.idle:
-                yield f"{item.idle:,} of them name the current replicas: the model leaves them out"
+                yield f"{item.idle:,} of them request the current replicas, which the model does not include"
             for one in item.departures[:PRINTED]:
                 yield f"  {one.change.what.name.lower()} of {one.image}, {one.change}"
                 yield f"    {one.model} in the model, {one.kafka} in Kafka"
         yield f"in {seconds(round(1000 * self.seconds))}"
 
     def data(self) -> dict[str, Any]:
-        """Return the report with the keys of the contract."""
+        """Return the report as JSON."""
         return {
             "format": FORMAT,
             "protocol": PROTOCOL,
@@ -192,7 +193,7 @@ def conform_changes(
     tell: Callable[[str], None],
     sizes: tuple[Sizes, ...] | None = None,
 ) -> ChangesReport:
-    """Compare every change of every image under some constants, added to those of a version."""
+    """Compare every change of every image for several sets of constants, each added to the version's."""
     found = ChangesReport(release)
     sizes = sizes or ((*SIZES, *ELR_TURNED_OFF) if base.values["elr"] else SIZES)
     began = time.monotonic()
@@ -211,7 +212,7 @@ def images(machine: Machine, constants: Constants) -> tuple[int, list[Image]]:
     search = Search(machine, constants, (), Options(workers=1, max_states=MOST_STATES))
     result = search.run()
     if not result.complete:
-        raise UsageError(f"more than {MOST_STATES:,} states are reached with {constants}: use smaller constants.")
+        raise UsageError(f"{constants} has more than {MOST_STATES:,} reachable states: use smaller constants.")
     found: set[tuple[int, ...]] = set()
     for part in search.partitions:
         states = search.layout.unpack(part.read())
@@ -232,7 +233,7 @@ def images(machine: Machine, constants: Constants) -> tuple[int, list[Image]]:
 
 
 class ChangeModel:
-    """The model's rules on one state, which is filled with each image."""
+    """The model's rules, applied to a state whose controller part is replaced by each image."""
 
     def __init__(self, machine: Machine, constants: Constants) -> None:
         c: Any = constants
@@ -243,7 +244,7 @@ class ChangeModel:
         self._budget = int(c.reassignments), int(c.cancels)
 
     def fill(self, image: Image) -> Any:
-        """Return the state with this image as the controller's."""
+        """Return the state after replacing its controller part by this image."""
         s, p = self._state, image.partition
         s.newest = 0
         now = s.image[0]
@@ -278,7 +279,7 @@ class ChangeModel:
             yield RequestedChange(ChangeKind.CANCEL, 0, now)
 
     def apply(self, image: Image, change: RequestedChange) -> Partition | None:
-        """Return the partition after a change; None if the model refuses it."""
+        """Return the partition after a change; None if the model refuses the change."""
         s, c = self.fill(image), self.c
         try:
             if change.what is ChangeKind.ISR:
@@ -325,6 +326,6 @@ def _compare(driver: Driver, model: ChangeModel, states: int, reached: list[Imag
 
 
 def _is_idle(image: Image, change: RequestedChange, model: Partition | None, kafka: Partition | None) -> bool:
-    """Return whether operators name the current replicas, which a limit in `mapping.LIMITS` explains."""
+    """Return whether an operator requests the current replicas, a difference that `mapping.LIMITS` explains."""
     idle = change.what is ChangeKind.REASSIGN and model is None
     return idle and kafka is not None and kafka.replicas == image.partition.replicas

@@ -1,12 +1,12 @@
-"""Test of the comparison itself: the model without each of Kafka's checks, with other rules, and its refusals.
+"""Tests of the comparison: variants of the model without one of Kafka's checks or with another rule, and refusals.
 
-A model without a check allows a step that Kafka refuses; one with another rule ends a step in another state. Kafka is
-brought to the nearest state at which such a variant differs from the model, and takes the step: the result must not be
-the variant's.
+A variant without a check allows a step that Kafka refuses; a variant with another rule ends a step in another state.
+Kafka is brought to the nearest state in which variant and model differ, and executes the step. The result must be the
+model's, not the variant's.
 
-Refusals are tried on states of the model without `normalize`, which answers requests before they are handled, and only
-if nothing but checks of Kafka refuses the step: nothing can be tried if a process is down, a message is missing, or a
-budget is spent.
+Refusals are tried in states of the model without `normalize`, which would answer requests before they are handled. Only
+steps that nothing but Kafka's checks refuses are tried: no attempt is possible if a process is down, a message does not
+exist, or a budget is spent.
 """
 
 import random
@@ -29,61 +29,61 @@ from fencepost.model.language.constants import Constants
 
 MOST_STATES = 150_000
 SHOWN = 8
-"""Most forbidden steps in the summary; the data has all."""
+"""Maximum number of forbidden steps in the summary; the JSON contains all."""
 MOST_TRIES = 4
-"""Most differences of a variant that are tried under one set of constants."""
+"""Maximum number of differences per variant that are tried with one set of constants."""
 
 
 class Sight(StrEnum):
     """The verdict on a variant."""
 
     DEPARTS = "departs"
-    """Kafka did what neither the model nor the variant does, or reported a different error."""
+    """Kafka did neither what the model nor what the variant does, or reported a different error."""
     NOTICED = "noticed"
-    """Kafka did what the model does, unlike the variant."""
+    """Kafka did what the model does, not what the variant does."""
     TOGETHER = "noticed-with-others"
-    """The same for a check that refuses only together with others of its action, which were all removed."""
+    """As NOTICED, but only after all other checks of the action had been removed as well."""
     UNNOTICED = "unnoticed"
     """Kafka did what the variant does."""
     UNTRIED = "untried"
-    """The driver could not take the step, so Kafka was not tried."""
+    """The driver could not execute the step."""
     NOWHERE = "nowhere"
-    """No reached state shows a difference that Kafka could reveal."""
+    """No reachable state shows a difference that Kafka could reveal."""
 
 
 @dataclass
 class VariantRow:
-    """One variant with its tries. `where` names the place of the check, or the rule."""
+    """A variant and the attempts to detect it. `where` names the place of the check in Kafka, or the rule."""
 
     variant: Variant
     where: str
     why: str
-    """Why it cannot be noticed; an empty string if it must be."""
+    """Why the variant cannot be detected; empty if it must be."""
     tries: list[tuple[Sight, Trial]] = field(default_factory=list)
 
     @property
     def sight(self) -> Sight:
-        """The verdict: any difference decides it, else any notice."""
+        """The verdict: the first of Sight among the attempts."""
         found = [sight for sight, _ in self.tries]
         return next((item for item in Sight if item in found), Sight.NOWHERE)
 
     @property
     def shown(self) -> Trial | None:
-        """The try that decides the verdict."""
+        """The attempt that decides the verdict."""
         return next((item for sight, item in self.tries if sight is self.sight), None)
 
     @property
     def is_noticed(self) -> bool:
-        """Whether the comparison notices the missing check or rule."""
+        """Whether the comparison detects the variant."""
         return self.sight in (Sight.NOTICED, Sight.TOGETHER)
 
     @property
     def is_well(self) -> bool:
-        """Whether the row needs no explanation: it was noticed, or the reason is named and uncontradicted."""
+        """Whether the variant was detected, or the stated reason for not detecting it holds."""
         return self.is_noticed or (self.sight is Sight.NOWHERE and bool(self.why))
 
     def data(self) -> dict[str, Any]:
-        """Return the row with the keys of the contract."""
+        """Return the row as JSON."""
         shown = self.shown
         return {
             "name": self.variant.name,
@@ -99,13 +99,13 @@ class VariantRow:
 
 
 def ground_of(bound: Binding, base: Constants, sizes: Sizes) -> Ground:
-    """Return the states under some constants, added to those of a version."""
+    """Return the states for these constants, added to the version's."""
     machine = bound.machine
     return Ground(bound.ablation, machine, machine.set_constants({**base.values, **sizes}), MOST_STATES)
 
 
 def variant_rows(bound: Binding, constants: Constants) -> list[VariantRow]:
-    """Return a row for each of Kafka's checks among the guards, and for each of its rules among the constants."""
+    """Return a row for each guard that is a check of Kafka's, and for each constant that is a rule of Kafka's."""
     rows = []
     ablation, shadowed = bound.ablation, bound.ablation.shadowed(constants)
     kafkas = [guard for guard in guards(bound.machine) if not guard.part and ablation.whose(guard) is Whose.KAFKA]
@@ -122,7 +122,6 @@ def variant_rows(bound: Binding, constants: Constants) -> list[VariantRow]:
 
 
 def _by_condition(ablation: Ablation, row: VariantRow) -> Iterator[VariantRow]:
-    """Yield a row for each condition of a check or a rule; a single condition gives the row itself."""
     of = row.variant
     conditions = ablation.conditions.get(of.guard.condition if of.guard is not None else of.name, {})
     for words, alone in conditions.items():
@@ -136,7 +135,7 @@ def _show_value(value: object) -> str:
 
 
 class VariantTrials:
-    """Variants tried on one release, under the constants of one ground after another."""
+    """Attempts to detect variants on one release, with one set of constants after another."""
 
     def __init__(
         self, bound: Binding, release: Release, base: Constants, tell: Callable[[str], None] = lambda _: None
@@ -145,7 +144,7 @@ class VariantTrials:
         self.rows = variant_rows(bound, base)
 
     def only(self, names: Iterable[str]) -> "VariantTrials":
-        """Keep the rows whose names begin with one of these."""
+        """Keep the rows whose names start with one of these."""
         kept = tuple(names)
         self.rows = [row for row in self.rows if row.variant.name.startswith(kept)]
         return self
@@ -159,7 +158,7 @@ class VariantTrials:
                 if not waiting:
                     break
                 ground = ground_of(self.bound, self.base, sizes)
-                self.tell(f"{len(waiting)} checks and rules are sought out in {ground.space.states:,} states")
+                self.tell(f"searching {ground.space.states:,} states for {len(waiting)} checks and rules")
                 execution = self.bound.follow(driver, ground.plain)
                 for row in waiting:
                     self._look_at(row, ground, execution)
@@ -195,7 +194,7 @@ def _judge_trial(ablation: Ablation, variant: Variant, found: Trial) -> Sight:
 
 @dataclass
 class Refusals:
-    """Refusals tried: Kafka's answers by action, with counts, and those that the model does not allow."""
+    """The refusals that were tried: counts of Kafka's answers by action, and answers that the model does not allow."""
 
     tries: int = 0
     answers: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -203,7 +202,7 @@ class Refusals:
     forbidden: list[Trial] = field(default_factory=list)
 
     def data(self) -> dict[str, Any]:
-        """Return this with the keys of the contract."""
+        """Return the refusals as JSON."""
         return {
             "tries": self.tries,
             "refused": _counted(self.answers, "answer"),
@@ -220,7 +219,7 @@ def _counted(found: Counter[tuple[str, str]], name: str) -> list[dict[str, Any]]
 
 
 def groups(bound: Binding) -> list[Variant]:
-    """Return, for each action, the model without any of Kafka's checks of that action."""
+    """Return for each action the model without Kafka's checks of that action."""
     found: dict[str, Variant] = {}
     for guard in guards(bound.machine):
         if not guard.part and bound.ablation.whose(guard) is Whose.KAFKA:
@@ -240,7 +239,7 @@ def try_refusals(
     tell: Callable[[str], None] = lambda _: None,
     grounds: Iterable[Sizes] | None = None,
 ) -> Refusals:
-    """Try about `number` refusals drawn from the states of each ground, each action equally often."""
+    """Try about `number` refusals per set of constants, drawn at random and evenly distributed over the actions."""
     found = Refusals()
     variants = groups(bound)
     chance = random.Random(seed)  # noqa: S311 (no secret)
@@ -249,7 +248,7 @@ def try_refusals(
         for place, values in enumerate(sizes):
             ground = ground_of(bound, base, values)
             left = number * (place + 1) // len(sizes) - found.tries
-            tell(f"{left:,} refusals in {ground.space.states:,} states")
+            tell(f"trying {left:,} refusals in {ground.space.states:,} states")
             execution = bound.follow(driver, ground.plain)
             for variant in variants:
                 _try(found, ground, execution, variant, left // len(variants) + 1, chance)
@@ -290,24 +289,24 @@ class GuardsReport:
 
     @property
     def noticed(self) -> int:
-        """Number of checks and rules whose absence was noticed."""
+        """Number of checks and rules whose removal or change was detected."""
         return sum(row.is_noticed for row in self.rows)
 
     @property
     def drivable(self) -> int:
-        """Number of checks and rules that driven histories can reveal."""
+        """Number of checks and rules whose removal or change histories could reveal."""
         return sum(not row.why or row.is_noticed for row in self.rows)
 
     @property
     def verdict(self) -> str:
-        """The verdict: conforms if everything visible was noticed and Kafka did nothing forbidden."""
+        """`conforms` if every variant that could be detected was, and Kafka executed no forbidden step."""
         forbids = self.refusals is not None and bool(self.refusals.forbidden)
         return "conforms" if all(row.is_well for row in self.rows) and not forbids else "differs"
 
     def summary(self) -> Iterator[str]:
-        """Yield the checks and rules that went unnoticed, and Kafka's answers to refusals."""
+        """Yield the checks and rules that were not detected, and Kafka's answers to refusals."""
         if self.rows:
-            yield f"{self.noticed} of {self.drivable} checks and rules are noticed when they are gone"
+            yield f"{self.noticed} of {self.drivable} removed checks and changed rules are detected"
         for row in self.rows:
             if not row.is_well or row.why:
                 yield f"  {row.variant.name}: {row.sight}{': ' if row.why else ''}{row.why}"
@@ -318,11 +317,11 @@ class GuardsReport:
             for (action, answer), times in sorted(self.refusals.answers.items()):
                 yield f"  {action}: {answer} ({times:,})"
             for item in self.refusals.forbidden[:SHOWN]:
-                yield f"  Kafka does what the model refuses: {item.answer}, after {' / '.join(item.steps)}"
+                yield f"  Kafka executes what the model refuses: {item.answer}, after {' / '.join(item.steps)}"
         yield f"in {seconds(round(1000 * self.seconds))}"
 
     def data(self) -> dict[str, Any]:
-        """Return the report with the keys of the contract."""
+        """Return the report as JSON."""
         classes = Counter(
             str(self.bound.ablation.whose(guard)) for guard in guards(self.bound.machine) if not guard.part
         )
@@ -344,7 +343,7 @@ class GuardsReport:
 def conform_guards(
     bound: Binding, release: Release, refusals: int, seed: int, tell: Callable[[str], None], *, ablate: bool
 ) -> GuardsReport:
-    """Try each variant's checks and rules on Kafka's classes, and this many drawn `refusals`."""
+    """Try variants for all checks and rules on Kafka's classes, and this many random `refusals`."""
     machine = bound.machine
     base = bound.as_built(release.model, machine.set_constants(dict(machine.version(release.model).values)))
     bound.make_sure_drivable(release.model, base)

@@ -1,4 +1,4 @@
-"""Histories from the state graph, random walks and traces, executed by several drivers in parallel and compared."""
+"""Histories from the state graph, random walks and traces, executed on Kafka's classes in parallel and compared."""
 
 import tempfile
 import threading
@@ -29,16 +29,16 @@ from fencepost.model.language.records import Key
 
 Found = TypeVar("Found")
 MOST_STATES = 50_000
-"""Most states of a state graph: the plain semantics explores it."""
+"""Maximum number of states in a state graph, which is explored with the plain semantics."""
 SHOWN = 8
-"""The most rows of a difference in the summary; its trace has all."""
+"""Maximum number of rows per difference in the summary; the trace contains all."""
 DEPTH = 40
-"""The default maximum number of steps of a walk."""
+"""The default maximum number of steps per walk."""
 
 
 @dataclass(frozen=True)
 class HistoriesPlan:
-    """The histories to execute: a path cover of the state graph, or `walks` of the model; for at most `seconds`."""
+    """The histories to execute for at most `seconds`: a path cover of the state graph, or `walks` random walks."""
 
     constants: Constants
     walks: int = 0
@@ -47,7 +47,7 @@ class HistoriesPlan:
     seconds: float | None = None
     workers: int = 2
     lines: bool = False
-    """Whether executed lines of Kafka's classes are counted."""
+    """Whether to count the executed lines of Kafka's classes."""
 
 
 def conform_histories(
@@ -67,14 +67,14 @@ def _executed(run: "Run", request: HistoriesPlan, tell: Callable[[str], None]) -
         tell(f"{request.walks:,} walks of up to {request.depth} steps")
         outcome = run.execute(walks(plain, request.walks, request.depth, request.seed), request.seconds)
         return HistoriesReport(run.bound, run.release, request.constants, outcome)
-    tell("the state graph is explored")
+    tell("exploring the state graph")
     graph = state_graph(plain, MOST_STATES)
     if graph is None:
         raise UsageError(
-            f"the state graph has more than {MOST_STATES:,} states under these constants, too many to cover: lower a "
-            "constant, or execute random walks with `walks=`."
+            f"the state graph has more than {MOST_STATES:,} states with these constants, which is too many to cover: "
+            "lower a constant, or use random walks with `walks=`."
         )
-    tell(f"walks that take all {graph.number_of_edges():,} transitions between {len(graph):,} states")
+    tell(f"walks that cover all {graph.number_of_edges():,} transitions between {len(graph):,} states")
     outcome = run.execute(Cover(graph).walks(), request.seconds)
     return HistoriesReport(run.bound, run.release, request.constants, outcome, len(graph), graph.number_of_edges())
 
@@ -84,23 +84,23 @@ def conform_trace(bound: Binding, release: Release, path: Path) -> "HistoriesRep
     trace = read(path).trace
     if trace.protocol.name != bound.protocol:
         raise UsageError(
-            f"{path} is of protocol {trace.protocol.name!r}, and {bound.protocol!r} was named: name the trace's "
-            "protocol."
+            f"{path} is a trace of protocol {trace.protocol.name!r}, but {bound.protocol!r} was requested: name the "
+            "trace's protocol."
         )
     constants = bound.as_built(release.model, trace.constants)
     bound.make_sure_drivable(release.model, constants)
     if trace.removed is not None or not trace.normalize:
         raise UsageError(
-            f"{path} is a history of another model (without a guard, "
-            "or without `normalize`): use one of the whole model."
+            f"{path} is a history of a modified model (without a guard, or without `normalize`): use a trace of the "
+            "unmodified one."
         )
     plain = Interpreter(trace.protocol.machine, constants)
     initial = plain.initial_states()[0]
     history = transitions(plain, initial, trace.steps)
     if history is None:
         raise UsageError(
-            f"{path} has a step that the model refuses with Kafka's own rules, so Kafka is not expected to take it. "
-            "Use a trace that was found with the constants of a version."
+            f"{path} contains a step that the model refuses under Kafka's rules, so Kafka should refuse it too. Use a "
+            "trace that was found with the constants of a version."
         )
     outcome = Run(bound, release, constants, 1).execute([history])
     prop, states = trace.prop, [initial, *(item.after for item in history)]
@@ -113,7 +113,7 @@ def conform_trace(bound: Binding, release: Release, path: Path) -> "HistoriesRep
 
 
 def write_differences(report: "HistoriesReport", folder: Path) -> None:
-    """Write each difference as a trace, which can be replayed on the model and, with `traces=`, on Kafka."""
+    """Write each difference as a trace, which can be replayed on the model, and on Kafka with `traces=`."""
     for number, (kind, found) in enumerate(sorted(report.outcome.differences.items()), 1):
         path = folder / f"{report.bound.protocol}-{report.release.version}-difference-{number}.trace"
         write(path, trace_of(report, found))
@@ -137,37 +137,37 @@ def trace_of(report: "HistoriesReport", found: Difference) -> Trace:
 
 
 MOST_KINDS = 20
-"""The number of kinds of differences after which a run stops."""
+"""Number of kinds of differences after which a run stops."""
 
 
 @dataclass
 class HistoriesOutcome:
-    """The outcome of a run. `taken`: executed and compared pairs of state and step, as 64-bit hashes.
+    """The outcome of a run. `taken` contains 64-bit hashes of the (state, step) pairs that were executed and compared.
 
-    Among a million pairs, two have the same hash with a probability below one in ten million. Only numbers are hashed,
-    so hashes of several runs can be combined.
+    In a million pairs, the probability of a collision is below one in ten million. Only numbers are hashed, so hashes
+    from several runs can be combined.
     """
 
     tally: Tally = field(default_factory=Tally)
     differences: dict[tuple[str, str], Difference] = field(default_factory=dict)
     times: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Number of histories that ended in a difference of each kind."""
+    """The number of histories that ended in each kind of difference."""
     taken: set[int] = field(default_factory=set)
     lines: list[ClassLines] = field(default_factory=list)
-    """Lines of Kafka's classes that were executed, if they were counted."""
+    """How many lines of Kafka's classes were executed, if they were counted."""
     seconds: float = 0.0
     complete: bool = True
 
     @property
     def rate(self) -> float:
-        """Compared steps per second, excluding the start of drivers."""
+        """Compared steps per second, not counting the start of drivers."""
         return self.tally.steps / self.seconds if self.seconds else 0.0
 
 
 class Run:
-    """Histories of one protocol under one set of constants, executed by several drivers in parallel.
+    """Histories of one protocol with the same constants, executed by several drivers in parallel.
 
-    Each driver is a process with its own cluster, fed by a thread here.
+    Each driver is a process with its own cluster, which a thread of this process feeds.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class Run:
         self._failed: BaseException | None = None
 
     def execute(self, histories: Iterable[Iterable[Transition]], seconds: float | None = None) -> HistoriesOutcome:
-        """Execute histories from the initial state until the last one, or until time runs out."""
+        """Execute histories from the initial state until all are done or time runs out."""
         waiting = iter(histories)
         drivers: list[Driver] = []
         try:
@@ -255,9 +255,9 @@ class Run:
 
 
 def fewest(found: Found, steps_of: Callable[[Found], Sequence[Any]], attempt: Callable[[Any], Found | None]) -> Found:
-    """Return the finding with fewer steps, each of which is needed; the last one stays.
+    """Return the finding after removing unneeded steps; the last step stays.
 
-    `attempt` returns the result of steps, None if it differs.
+    `attempt` runs steps and returns the finding, or None if the result is another one.
     """
     place, kept = 0, 0
     while kept < (last := len(steps_of(found)) - 1):
@@ -291,7 +291,7 @@ def transitions(plain: Interpreter, initial: Key, steps: Iterable[Step]) -> list
 
 @dataclass
 class HistoriesReport:
-    """The result of a run. `transitions` counts those of the state graph, 0 without a graph."""
+    """The result of a run. `transitions` is the number in the state graph, or 0 without one."""
 
     bound: Binding
     release: Release
@@ -300,7 +300,7 @@ class HistoriesReport:
     states: int = 0
     transitions: int = 0
     finding: str = ""
-    """The verdict of a trace's property on Kafka's state at the end of the history."""
+    """The verdict on a trace's property for Kafka's final state."""
     traces: dict[tuple[str, str], str] = field(default_factory=dict)
     """The file that replays each kind of difference."""
 
@@ -311,13 +311,13 @@ class HistoriesReport:
 
     @property
     def verdict(self) -> str:
-        """The verdict: conforms, differs, or undetermined if the run was cut short."""
+        """`conforms`, `differs`, or `undetermined` if the run was cut short."""
         if self.outcome.times:
             return "differs"
         return "conforms" if self.outcome.complete and self.outcome.tally.compared else "undetermined"
 
     def summary(self) -> Iterator[str]:
-        """Yield the counts of executed steps, and each kind of difference with the first of its rows."""
+        """Yield how much was executed, and each kind of difference with its first rows."""
         outcome, tally = self.outcome, self.outcome.tally
         if self.transitions:
             states = many(self.states, "state")
@@ -327,13 +327,13 @@ class HistoriesReport:
             f"{seconds(round(1000 * outcome.seconds))}: {outcome.rate:,.0f} steps a second"
         )
         if not self.transitions:
-            yield f"{len(outcome.taken):,} different pairs of a state and a step"
+            yield f"{len(outcome.taken):,} distinct pairs of a state and a step"
         for item in outcome.lines:
             yield f"{item.name}: {item.executed:,} of {item.lines:,} lines executed"
         if self.finding:
             yield self.finding
         for why, count in sorted(tally.aside.items()):
-            yield f"{count_histories(count)} set aside: {why}"
+            yield f"{count_histories(count)} not completed: {why}"
         for kind, found in outcome.differences.items():
             yield f"after {found.action} ({count_histories(outcome.times[kind])})"
             for name, model, kafka in found.rows[:SHOWN]:
@@ -342,7 +342,7 @@ class HistoriesReport:
                 yield f"  {self.traces[kind]}"
 
     def data(self) -> dict[str, Any]:
-        """Return the report with the keys of the contract."""
+        """Return the report as JSON."""
         tally = self.outcome.tally
         return {
             "format": FORMAT,

@@ -1,4 +1,4 @@
-"""Findings settled on releases: the history of each archived trace on Kafka's classes, and its outcome."""
+"""Findings settled on a release: the history of each archived trace is executed on Kafka's classes."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,14 +19,14 @@ ELECTS = "controller_elects_preferred"
 
 
 class TraceVerdict(StrEnum):
-    """The verdict of a release on a history."""
+    """What a release does with a history."""
 
     CONFIRMED = "confirmed"
-    """Every step happened on Kafka's classes with the model's states, and the property is violated at the end."""
+    """Kafka executed every step with the model's result, and the property is violated at the end."""
     REFUTED = "refuted"
-    """Kafka does a step differently, or the property holds at the end of the history."""
+    """Kafka executes a step differently, or the property holds at the end of the history."""
     NOT_DRIVEN = "not driven"
-    """The history needs something that the driver lacks, or a configuration that this release lacks."""
+    """The driver or the release lacks something that the history needs."""
     DEPARTS = "departs"
     """Kafka and the model differ before the end."""
 
@@ -63,38 +63,37 @@ def settle_trace(driver: Driver, trace: Trace) -> Settled:
 
 
 def _not_driven(driver: Driver, trace: Trace) -> str:
-    """Return why a history cannot be tried on this release at all."""
+    """Return why the history cannot be executed on this release; empty if it can."""
     if trace.protocol.name != PROTOCOL:
-        return f"it is of protocol {trace.protocol.name}"
+        return f"its protocol is {trace.protocol.name}"
     if trace.removed is not None or not trace.normalize:
-        return "it is a history of the model without a guard, or without `normalize`"
+        return "its model lacks a guard or `normalize`"
     why = refuse(REPLICATION.as_built(driver.release.model, trace.constants), driver.release.model)
     if why:
         return why
     if trace.constants.values["any_preferred"] and any(
         step.action.name == ELECTS and step.args[0] != 0 for step in trace.steps
     ):
-        return "an operator reorders the replicas in it, which is not driven: broker 0 is the preferred one"
+        return "an operator reorders the replicas, but the driver always prefers broker 0"
     missing = [step.action.name for step in trace.steps if step.action.name not in ACTIONS]
     return f"{missing[0].replace('_', '-')}: {NOT_DRIVEN[missing[0]]}" if missing else ""
 
 
 def _refused(execution: Execution, history: list[Transition], at: Key, step: Step) -> Settled:
-    """Try on Kafka the first step that the model refuses with this release's rules."""
+    """Try on Kafka the first step that the model refuses under this release's rules."""
     plain = execution.plain
     told = f"step {len(history) + 1}, {step.action.label}"
     if not can_be_tried(REPLICATION.ablation, plain, at, step):
-        return Settled(TraceVerdict.REFUTED, f"{told}: what it needs is not there by then")
+        return Settled(TraceVerdict.REFUTED, f"{told}: something that it needs does not exist at this point")
     found = try_step(REPLICATION.ablation, execution, Chance(tuple(history), at, step, None, None))
     if found is None:
         return Settled(TraceVerdict.NOT_DRIVEN, execution.why)
     if found.did == "untried":
-        return Settled(TraceVerdict.REFUTED, f"{told}: what it needs is not there by then")
+        return Settled(TraceVerdict.REFUTED, f"{told}: something that it needs does not exist at this point")
     return Settled(TraceVerdict.REFUTED if found.like_model else TraceVerdict.DEPARTS, f"{told}: {found.answer}")
 
 
 def _judged(plain: Interpreter, trace: Trace, history: list[Transition]) -> Settled:
-    """Return the verdict of a trace's property on Kafka's final state, as a sentence."""
     prop = trace.prop
     if prop is None or not history:
         return Settled(TraceVerdict.CONFIRMED, "it happens")

@@ -1,11 +1,11 @@
-"""The histories by which builds of Kafka are compared, made once for a line of releases, and a build's behaviour on
-each.
+"""The histories with which builds of Kafka are compared, created once per release line, and what a build does with
+them.
 
-They are walks that take every transition of a small state graph, random walks on each ground of ablation, which
-together have every budget of the model, longer ones with the budgets of brokers, messages and operators at once, and
-steps that checks of Kafka refuse: for each check and rule the nearest ones, and some that are drawn. A history is
-stored as the driver's commands, so a build executes it without the model: each reply is a digest, and an agent records
-the executed methods of Kafka.
+They are walks that cover every transition of a small state graph; random walks on each ground of ablation, which
+together use every budget of the model; longer walks with the budgets of brokers, messages and operators combined; and
+steps that Kafka's checks refuse: the nearest ones for each check and rule, and random ones. Histories are stored as the
+driver's commands, so builds execute them without the model. Each reply is a digest, and an agent records which methods
+of Kafka were executed.
 """
 
 import gzip
@@ -40,7 +40,7 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step, Transition
 
 EDITION = 1
-"""Version of the histories: it rises when those of a model change."""
+"""Version of the histories; increase it if the model's histories change."""
 SOURCES = Path(__file__).parent / "java"
 WALKS = 60
 DEPTH = 60
@@ -54,20 +54,20 @@ WIDE = read_sizes(
     "brokers=3 elr=0 unclean_election=1 max_records=2 metadata_lag=5 crashes=2 clean_stops=1 fences=2 shrinks=1 "
     "lags=1 elections=1 max_leader_epoch=6",
 )
-"""Constants of the longer walks; late answers and log directories are in the grounds of ablation."""
+"""Constants of the longer walks. Late answers and log directories occur in the grounds of ablation."""
 WIDE_WALKS = 250
 MOST = 20_000
-"""States of a ground that are searched for steps that Kafka refuses."""
+"""Number of states of a ground that are searched for steps that Kafka refuses."""
 PART = 1_000
-"""Executed histories per file."""
+"""Number of executed histories per file."""
 TRIES = 3
-"""The number of histories for each check and rule."""
+"""Number of histories per check or rule."""
 REFUSALS = 5
-"""Refusals drawn for each action and set of constants."""
+"""Number of refusals drawn per action and set of constants."""
 
 
 class History(NamedTuple):
-    """Steps of the model under some constants, by name, and their lines; with `tries` the last one is refused."""
+    """Steps of the model by name, and the driver's commands. With `tries`, the model refuses the last step."""
 
     ground: int
     tries: bool
@@ -83,13 +83,13 @@ class Recorder:
         self.lines: list[str] = []
 
     def ask(self, line: str) -> dict[str, Any]:
-        """Send one command."""
+        """Record and send a command."""
         self.lines.append(line)
         return self.driver.ask(line)
 
 
 def grounds(bound: Binding, model: str) -> list[Constants]:
-    """Return the constants of the suite: of the small state graph, of each ground of ablation, and of wide walks."""
+    """Return the constants of the suite: the small state graph, each ground of ablation, and the longer walks."""
     machine = bound.machine
     values = dict(machine.version(model).values)
     sizes = [bound.small, *bound.ablation.grounds(machine.set_constants(values)), *WIDE]
@@ -99,9 +99,9 @@ def grounds(bound: Binding, model: str) -> list[Constants]:
 
 
 def suite(bound: Binding, release: Release, tell: Callable[[str], None], until: float | None = None) -> list[History]:
-    """Return the histories of a release's line, cached; this release executes them the first time.
+    """Return the histories of a release line, which are cached. On first use, this release executes them.
 
-    After the time `until`, those of further sets of constants are left to the next call.
+    After the time `until`, the remaining sets of constants are left to the next call.
     """
     known = (EDITION, release.model, release.classes.name, *texts(bound.machine, ()), *ends(bound.machine, ()))
     stem = f"suite-{hashlib.sha256(repr(known).encode()).hexdigest()[:16]}"
@@ -109,7 +109,7 @@ def suite(bound: Binding, release: Release, tell: Callable[[str], None], until: 
     paths = [cache_folder() / "kafka" / release.version / f"{stem}-{place}.json.gz" for place in range(len(every))]
     missing = [place for place, path in enumerate(paths) if not path.is_file()]
     if missing:
-        tell(f"the histories for {release.model} are made, once: some minutes")
+        tell(f"creating the histories for {release.model}, which takes some minutes and happens only once")
         with Driver(release) as driver:
             for place in missing:
                 if place and until is not None and time.monotonic() > until:
@@ -146,7 +146,7 @@ def _tuples(item: Any) -> Any:
 def _made(
     bound: Binding, driver: Driver, constants: Constants, place: int, found: Counter[str], *, wide: bool
 ) -> Iterator[History]:
-    """Yield the histories of one ground; `found` counts those of each check and rule, and is updated."""
+    """Yield the histories of one ground; adds to `found` the number per check and rule."""
     plain = Interpreter(bound.machine, constants)
     graph = state_graph(plain, MOST) if place == 0 else None
     drawn = walks(plain, WIDE_WALKS if wide else WALKS, DEPTH, 1)
@@ -161,7 +161,7 @@ def _made(
 def _tried(
     bound: Binding, ground: Ground, place: int, found: Counter[str]
 ) -> Iterator[tuple[tuple[Transition, ...], Step]]:
-    """Yield steps on which the model and its variants disagree, with the histories that lead there."""
+    """Yield steps on which the model and a variant disagree, each with a history that leads there."""
     for row in variant_rows(bound, ground.constants):
         if found[row.variant.name] < TRIES:
             for variant in {replace(row.variant, others=()), row.variant}:
@@ -195,17 +195,17 @@ def _recorded(
 
 @dataclass
 class Executed:
-    """A build's behaviour on some histories: the digest of each reply, and the methods that were executed."""
+    """What a build does with some histories: the digests of the replies, and which methods are executed."""
 
     digests: dict[int, tuple[str, ...]] = field(default_factory=dict)
     methods: dict[int, frozenset[str]] = field(default_factory=dict)
 
 
 class Player(Driver):
-    """A build that executes histories and records which of its methods (all, or the `chosen` ones) run.
+    """A build that executes histories and records which of its methods run, all of them or the `chosen` ones.
 
-    A chosen method may be followed by a tab and the lines to record; `conditions` has the names of both ways of each
-    conditional jump in these lines, in the methods that were loaded.
+    A chosen method may be followed by a tab and the lines to record. `conditions` names both branches of each
+    conditional jump in those lines, for the methods that were loaded.
     """
 
     def __init__(self, release: Release, chosen: Iterable[str] | None = None, compiled: Release | None = None) -> None:
@@ -226,7 +226,7 @@ class Player(Driver):
         super()._start()
 
     def play(self, history: History) -> tuple[tuple[str, ...], frozenset[str]]:
-        """Execute a history; return the digest of each reply, `broken` for a failure, and the methods executed."""
+        """Execute a history; return the digest of each reply (`broken` for a failure) and the executed methods."""
         try:
             found = self.tell(f"replay {';'.join(history.lines)}")
         except FailedError:
@@ -238,13 +238,13 @@ class Player(Driver):
 
 
 def javassist() -> Path:
-    """Return the folder of the library that reads and edits classes."""
+    """Return the directory of the library that reads and edits classes."""
     project = pom("javassist", Artifact("org.javassist", "javassist", JAVASSIST, alone=True))
     return fetch_jars(project, cache_folder() / "kafka" / f"javassist-{JAVASSIST}", f"javassist {JAVASSIST}")
 
 
 def tools(release: Release) -> tuple[Path, Path]:
-    """Return the folders of our programs that inspect classes, and of the library that they need."""
+    """Return the directories of our programs that inspect classes, and of the library that they need."""
     library = javassist()
     return compile_driver(release.version, release.jars, (HERE / "loop", SOURCES), library), library
 
@@ -252,7 +252,7 @@ def tools(release: Release) -> tuple[Path, Path]:
 def seen_by_agent(
     release: Release, folder: Path, chosen: Iterable[str] | None, compiled: Release | None = None
 ) -> dict[str, Any]:
-    """Return a release whose methods report their execution, with programs `compiled` for another release."""
+    """Return a release whose methods report their execution, using programs `compiled` for another release."""
     ours, library = tools(compiled or release)
     with zipfile.ZipFile(folder / "agent.jar", "w") as jar:
         jar.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nPremain-Class: fencepost.conform.Agent\n")
@@ -268,7 +268,7 @@ def seen_by_agent(
 
 
 def executed(release: Release, histories: list[History], tell: Callable[[str], None]) -> Executed:
-    """Return a build's cached behaviour on every history, with all executed methods of Kafka."""
+    """Return what a build does with every history, from the cache if possible, recording all methods of Kafka."""
     folder, paths = cache_folder() / "kafka" / release.version, {}
     for first in range(0, len(histories), PART):
         part = histories[first : first + PART]
@@ -276,7 +276,7 @@ def executed(release: Release, histories: list[History], tell: Callable[[str], N
         paths[folder / f"executed-{hashlib.sha256(what.encode()).hexdigest()[:16]}.json.gz"] = part
     missing = {path: part for path, part in paths.items() if not path.is_file()}
     if missing:
-        tell(f"{len(histories):,} histories are executed on Kafka {release.version}, once")
+        tell(f"executing {len(histories):,} histories on Kafka {release.version}, once")
         with Player(release) as player:
             for path, part in missing.items():
                 found = [player.play(history) for history in part]
@@ -285,7 +285,9 @@ def executed(release: Release, histories: list[History], tell: Callable[[str], N
                 _keep(path, [names, [[digests, sorted(map(numbers.__getitem__, hit))] for digests, hit in found]])
     done = _executed(tuple(paths))
     if not any(done.methods.values()):
-        raise UsageError(f"no method of Kafka {release.version} in {release.jars} was seen: is this another program?")
+        raise UsageError(
+            f"no method of Kafka {release.version} in {release.jars} was executed: is this another program?"
+        )
     return done
 
 

@@ -1,10 +1,10 @@
-"""A trace as a test for Kafka's own suite: the steps of a leader as calls of `Partition`, like those of PartitionTest,
-or those of the controller as calls of its managers, like those of ReplicationControlManagerTest.
+"""Conversion of a trace to a test for Kafka's own suite. A leader's steps become calls of `Partition` in the style of
+PartitionTest, or the controller's steps become calls of its managers in the style of ReplicationControlManagerTest.
 
-A history of another protocol or of a variant is decided by the first step at which Kafka's own rules give another
-result: the test expects that result, so it passes on a release and fails with the change. For a history of Kafka's own
-rules, the test expects the first different result of the repaired model, so it fails on a release and passes with the
-repair. If no repair changes the history, the test expects the result of a release.
+If the history follows the rules of another protocol or a variant, the test checks the first step at which Kafka's rules
+give another result, and expects Kafka's: it passes on a release and fails with the change. If the history follows
+Kafka's rules, the test expects the first result that a fix changes: it fails on a release and passes with the fix. If
+no fix changes anything, the test expects the result of a release.
 """
 
 import re
@@ -27,7 +27,7 @@ from fencepost.model.language.machine import Machine
 TEMPLATE = Path(__file__).parent / "PartitionHistoryTest.java.template"
 OF_CONTROLLER = TEMPLATE.with_name("ControllerHistoryTest.java.template")
 NEWEST = "99.0"
-"""The release whose packages the template uses."""
+"""The release for which the template is written."""
 MARK = re.compile(r" *// (until|since) \d+\.\d+$", re.MULTILINE)
 REPAIRS: dict[str, tuple[str, int]] = {
     "hyp-1": ("reset_followers_on_reelection", 1),
@@ -37,25 +37,25 @@ REPAIRS: dict[str, tuple[str, int]] = {
     "hyp-12": ("leaderless_elr_is_cleared", 0),
     "hyp-14": ("stale_elr_elects", 0),
 }
-"""Findings with the switch of the model that is their repair."""
+"""The model's switches that fix findings."""
 BEYOND = ("leader_handles_late_fetch", "leader_learns_change_refused")
 """Steps of a current or former leader for which the template has no call."""
 DIRECTORIES = ("log_directory", "disk_is", "controller_marks_directory", "controller_assigns_directory")
 """Prefixes of actions on log directories, for which neither template has a call."""
 GRANTS = "controller_applies_alter_partition"
-"""The step whose refusal always shows: a grant increases the partition epoch, even if nothing else changes."""
+"""The step whose refusal is always visible, since a granted request increases the partition epoch."""
 BROKER_EPOCH = 100
-"""Kafka's broker epoch for the model's broker epoch 0."""
+"""The broker epoch used for the model's broker epoch 0."""
 CONTROLLER = -1
 INDENT = " " * 8
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The step of a history that a test checks: the number of steps up to it, its owner, the expected state.
+    """What a test checks: the number of steps before the check, whose state is checked, and the expected model state.
 
-    `who` is the broker whose `Partition` is called, or CONTROLLER. `expected` is a state of the model, `says` a
-    sentence about when the test fails. With `is_refused`, the step must leave the partition epoch unchanged.
+    `who` is the broker whose `Partition` is called, or CONTROLLER. `says` states when the test fails. If `is_refused`,
+    the last step must leave the partition epoch unchanged.
     """
 
     length: int
@@ -67,10 +67,10 @@ class Decision:
 
 
 def kafka_test(trace: Trace, name: str = "", release: tuple[str, Path] | None = None) -> str:
-    """Return a Java class with one test, for a release (version and folder of jars) or the newest known one."""
+    """Return a Java class with one test for a release (version and directory of jars), by default the latest."""
     if not _is_ours(trace.protocol.machine):
         raise UsageError(
-            f"the trace is of protocol {trace.protocol.name!r}, and only {PROTOCOL!r} and its variants are mapped to "
+            f"the trace's protocol is {trace.protocol.name!r}, but only {PROTOCOL!r} and its variants are mapped to "
             "Kafka's classes."
         )
     model = model_of(release[0] if release is not None else NEWEST)
@@ -106,7 +106,7 @@ def _comment(text: str) -> str:
 
 
 def _is_ours(machine: Machine | None) -> bool:
-    """Return whether a machine is that of the replication protocol, or a variant of it with the same state."""
+    """Return whether this is the machine of the replication protocol or of a variant with the same state."""
     ours = REPLICATION.machine
     while machine is not None and machine is not ours:
         machine = machine.base if (machine.state, machine.constants) == (ours.state, ours.constants) else None
@@ -114,7 +114,7 @@ def _is_ours(machine: Machine | None) -> bool:
 
 
 def _ours(trace: Trace) -> list[Step]:
-    """Return the steps of a history as those of the replication protocol; replaced actions become the original ones."""
+    """Return the steps as steps of the replication protocol: a variant's actions become those that they replace."""
     mine, ours = trace.protocol.machine.actions, REPLICATION.machine.actions
     if len(mine) == len(ours):
         places = {a.name: b for a, b in zip(mine, ours, strict=True) if len(a.params) == len(b.params)}
@@ -127,7 +127,6 @@ def _ours(trace: Trace) -> list[Step]:
 
 
 def _path(plain: Interpreter, steps: Iterable[Step]) -> list[Transition]:
-    """Return the model's transitions along a history, up to the first refused step."""
     at, found = plain.initial_states()[0], []
     known = {item.name: item for item in plain.machine.actions}
     for step in steps:
@@ -140,7 +139,7 @@ def _path(plain: Interpreter, steps: Iterable[Step]) -> list[Transition]:
 
 
 def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]:
-    """Return the rules for a history, Kafka's or those of the trace, and the step that decides it."""
+    """Return the rules for the history, Kafka's or the trace's, and the decision to check."""
     machine, values = REPLICATION.machine, {name: int(value) for name, value in constants.values.items()}
     plain, theirs = Interpreter(machine, constants, normalize=trace.normalize), trace.interpreter()
     steps = _ours(trace)
@@ -150,7 +149,7 @@ def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]
             repaired = Interpreter(machine, machine.set_constants({**values, switch: value}), normalize=trace.normalize)
             found = _first_apart(plain, taken, _path(repaired, steps))
             if found is not None:
-                says = f"It fails until {finding.upper()} is repaired ({switch}={value} in the model)."
+                says = f"It fails until {finding.upper()} is fixed ({switch}={value} in the model)."
                 return plain, Decision(*found, says, finding)
     path = _path(theirs, trace.steps)
     found = _first_apart(theirs, path, taken)
@@ -162,7 +161,7 @@ def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]
         step = trace.steps[found[0] - 1].action
         if int(dict(trace.constants.values)["any_preferred"]) and step.name == "controller_elects_preferred":
             raise UsageError(
-                "the history elects a broker that is not the preferred one (any_preferred), as Kafka cannot."
+                "the history elects a broker other than the preferred one (any_preferred), which Kafka never does."
             )
         own = {name: int(value) for name, value in trace.constants.values.items()}
         other = {name: own[name] for name in values if own[name] != values[name]}
@@ -174,19 +173,19 @@ def _decided(trace: Trace, constants: Constants) -> tuple[Interpreter, Decision]
         return theirs, Decision(*found, says, is_refused=is_refused)
     if len(taken) < len(trace.steps):
         raise UsageError(
-            f"the model refuses {trace.steps[len(taken)].action.label} with Kafka's own rules, and up to there neither "
-            "a leader nor the controller differs, so no test is made of this history."
+            f"under Kafka's rules, the model refuses {trace.steps[len(taken)].action.label}, and before this step "
+            "neither a leader nor the controller differs, so this history cannot become a test."
         )
     last = _last_change(plain, taken)
     if last is None:
         raise UsageError(
-            "no step of the history changes what the controller or a leader shows, so there is nothing to test."
+            "no step of the history changes the visible state of the controller or a leader: there is nothing to test."
         )
-    return plain, Decision(*last, "It shows what a release does in this history; no known repair changes that.")
+    return plain, Decision(*last, "It shows what a release does in this history, which no known fix changes.")
 
 
 def _decides(kafka: Interpreter, values: dict[str, int], steps: list[Step], taken: list[Transition]) -> bool:
-    """Return whether the history has another result with these values than with Kafka's own."""
+    """Return whether these values give the history another result than Kafka's own."""
     try:
         constants = kafka.machine.set_constants(values)
     except UsageError:
@@ -196,7 +195,6 @@ def _decides(kafka: Interpreter, values: dict[str, int], steps: list[Step], take
 
 
 def _shown(state: Any, who: int) -> tuple[Any, ...]:
-    """Return the part of a state that a test sees of the controller or of a leader."""
     if who == CONTROLLER:
         image = state.image[state.newest]
         return image.leader, image.leader_epoch, image.isr, image.missing, image.fenced, state.elr
@@ -205,7 +203,7 @@ def _shown(state: Any, who: int) -> tuple[Any, ...]:
 
 
 def _apart(one: Any, two: Any) -> int | None:
-    """Return for whom another state looks different: a leader, or the controller."""
+    """Return the leader whose state differs between two states, or CONTROLLER; None if a test sees no difference."""
     for broker, (a, b) in enumerate(zip(one.replica, two.replica, strict=True)):
         if (a.isr or b.isr) and _shown(one, broker) != _shown(two, broker):
             return broker
@@ -213,9 +211,9 @@ def _apart(one: Any, two: Any) -> int | None:
 
 
 def _first_apart(plain: Interpreter, path: list[Transition], says: list[Transition]) -> tuple[int, int, Any] | None:
-    """Return the first step after which a path looks different from another, for whom, and the entry of `says`.
+    """Return the first step after which `path` differs visibly from `says`, in whom, and the state expected by `says`.
 
-    The other path may end before: it refuses the step and stays in its state.
+    If `says` ends earlier, it refuses the step and stays in its state.
     """
     stays = plain.initial_states()[0]
     for length, (one, two) in enumerate(zip_longest(path, says), 1):
@@ -232,7 +230,6 @@ def _first_apart(plain: Interpreter, path: list[Transition], says: list[Transiti
 
 
 def _last_change(plain: Interpreter, path: list[Transition]) -> tuple[int, int, Any] | None:
-    """Return the last step that changes what the controller or a leader shows."""
     before = [plain.initial_states()[0], *(item.after for item in path)]
     for length in range(len(path), 0, -1):
         one, two = (plain.schema.restore(before[place]) for place in (length - 1, length))
@@ -243,14 +240,14 @@ def _last_change(plain: Interpreter, path: list[Transition]) -> tuple[int, int, 
 
 
 class _Calls:
-    """The calls of one leader's `Partition`. The model renumbers epochs after each step; here they only rise."""
+    """The calls of one leader's `Partition`. The model renumbers epochs after each step, but here they only rise."""
 
     def __init__(self, plain: Interpreter, leader: int) -> None:
         self.plain, self.leader = plain, leader
         self.leader_epoch = self.partition_epoch = 0
 
     def lines(self, path: list[Transition], found: Decision) -> Iterator[str]:
-        """Yield the test's statements: the leader's steps as calls, all others as comments."""
+        """Yield the test's statements: calls for the leader's steps, comments for all others."""
         at = self.plain.initial_states()[0]
         start = self.plain.schema.restore(at)
         for broker, epoch in enumerate(_image(start, self.leader).broker_epoch):
@@ -265,7 +262,7 @@ class _Calls:
         yield f"assertEquals({_set(_members(counted))}, maximalIsr());"
 
     def _calls(self, step: Step, before: Any, after: Any) -> Iterator[str]:
-        """Yield the calls of the leader's `Partition` for a step; nothing for another party's step."""
+        """Yield the calls of the leader's `Partition` for a step; none for steps of others."""
         given = dict(zip((name for name, _ in step.action.params), step.args, strict=True))
         name, mine = step.action.name, self.leader
         was, now = before.replica[mine], after.replica[mine]
@@ -284,7 +281,7 @@ class _Calls:
             self.partition_epoch += now.partition_epoch - was.partition_epoch
             yield f"answer({self.leader_epoch}, {self.partition_epoch}, {_list(_members(now.isr))});"
         elif given.get("broker" if name.startswith("broker_") else "leader") == mine or name in BEYOND:
-            raise UsageError(f"`{step.action.label}` cannot be done in a test of one `Partition`.")
+            raise UsageError(f"`{step.action.label}` cannot be expressed in a test of one `Partition`.")
 
     def _metadata(self, was: Any, now: Any, own: int) -> Iterator[str]:
         for broker in range(len(now.broker_epoch)):
@@ -311,7 +308,7 @@ class _Calls:
 
 
 class _ControllerCalls:
-    """The calls of the controller's managers. An epoch is given relative to the current one."""
+    """The calls of the controller's managers. Epochs are relative to the current ones."""
 
     def __init__(self, plain: Interpreter) -> None:
         self.plain = plain
@@ -320,7 +317,7 @@ class _ControllerCalls:
         """Replicas that no operator moves."""
 
     def lines(self, path: list[Transition], found: Decision) -> Iterator[str]:
-        """Yield the test's statements: the controller's steps as calls, all others as comments."""
+        """Yield the test's statements: calls for the controller's steps, comments for all others."""
         at = self.plain.initial_states()[0]
         start = self.plain.schema.restore(at)
         first = start.image[0]
@@ -349,11 +346,11 @@ class _ControllerCalls:
         yield f'assertEquals({_set(_members(fenced))}, fenced(), "fenced");'
 
     def _calls(self, step: Step, before: Any) -> Iterator[str]:
-        """Yield the calls of a step; nothing for a step of a broker alone."""
+        """Yield the calls for a step; none for a step of a broker alone."""
         name, newest = step.action.name, before.image[before.newest]
         if name.startswith(DIRECTORIES):
             raise UsageError(
-                f"`{step.action.label}` needs log directories, and a test of the controller has one per broker."
+                f"`{step.action.label}` needs log directories, but the controller's test has only one per broker."
             )
         calls: dict[str, Callable[..., str]] = {
             "controller_fences_broker": lambda broker: f"fence({broker});",
@@ -407,7 +404,7 @@ class _ControllerCalls:
 
 
 def _said(plain: Interpreter, step: Step) -> str:
-    """Return a step with its numeric arguments; a message would be too long for a comment."""
+    """Return a step with its numeric arguments; messages are too long for a comment."""
     named = zip(step.action.params, step.args, strict=True)
     shown = (f" {name}={plain.show_argument(kind, value)}" for (name, kind), value in named if isinstance(value, int))
     return f"{step.action.label}{''.join(shown)}"

@@ -57,7 +57,7 @@ def test_a_condition_that_is_gone_is_found(name: str, made: Editor, tmp_path: Pa
     found = compare_builds(REPLICATION, (source, build), ("A", "B"), lambda _: None)
     assert found.departure is not None
     assert found.verdict == "differs"
-    assert found.departure.model == "A does as the model"
+    assert found.departure.model == "A agrees with the model"
 
 
 @pytest.mark.long

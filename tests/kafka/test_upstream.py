@@ -97,8 +97,8 @@ def test_nothing_of_the_template_is_left_open_and_lines_of_other_releases_are_go
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("kip320-first-try-weak-isr", "is of protocol"),
-        ("replication-hyp-8", "cannot be done in a test of one `Partition`"),
+        ("kip320-first-try-weak-isr", "the trace's protocol is"),
+        ("replication-hyp-8", "cannot be expressed in a test of one `Partition`"),
         ("replication-b02", "elects a broker that is not the preferred one"),
         ("replication-b51", "needs log directories"),
         ("replication-b06", "no test is made of this history"),
