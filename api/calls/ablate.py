@@ -209,7 +209,7 @@ def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, 
 
 
 def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
-    """Return the folder of finished rows; raise UsageError if there are none to continue from.
+    """Return the folder of finished rows; raise UsageError if it has none to resume from.
 
     The question omits the limit on states: it is derived from the whole machine, which the question already determines.
     """

@@ -61,7 +61,7 @@ MUTANTS = {
 
 @dataclass
 class Known:
-    """What the own client knows of a partition, and its position."""
+    """The knowledge of our own client about a partition, and its position."""
 
     leader: int = NOBODY
     epoch: int = NOBODY

@@ -111,7 +111,7 @@ STORIES = (
           ("leader-is-missing 0", *TRIES, *(*ASKS, *TRIES) * 3),
           ("no-leader-no-request",), ("java==4.4.0",), ("librdkafka==2.16.1", "franz-go==1.22.2"), plays=50),
     Story("hinted-leader-while-there-is-none", "found here",
-          "A hint names a leader, and then metadata says that there is none, in a newer epoch. The producer keeps "
+          "A hint names a leader, and then metadata with a newer epoch names no leader. The producer keeps "
           "writing to the leader from the hint, which refuses the records.",
           {"brokers": 3, "partitions": 1, "changes": 2, "elections": 2},
           ("controller-elects-leader 0 2", "controller-elects-leader 0 1", "broker-learns 0 1", "leader-is-missing 0",
@@ -215,7 +215,7 @@ STORIES = (
 
 
 def story(name: str) -> Story:
-    """Return the story with this name; raise UsageError if there is none."""
+    """Return the story with this name; raise UsageError for an unknown name."""
     found = next((item for item in STORIES if item.name == name), None)
     if found is None:
         names = [item.name for item in STORIES]

@@ -72,7 +72,7 @@ class PartitionAnswer:
     records: tuple[tuple[int, Record], ...] = ()
     diverging: tuple[int, int] | None = None
     preferred: int = NOBODY
-    """The replica from which the leader tells the consumer to fetch."""
+    """The replica that the leader names for the consumer to fetch from."""
 
 
 class Copy(NamedTuple):
@@ -183,7 +183,7 @@ class World:
             self.copies[partition] = copy._replace(lacks=1)
 
     def take(self, name: str, *args: int) -> Move | None:
-        """Remove and return the next pending fault with this name and these first arguments; None if there is none."""
+        """Remove and return the next pending fault with this name and these first arguments, or None."""
         found = next((item for item in self.due if item.name == name and item.args[: len(args)] == args), None)
         if found is not None:
             self.due.remove(found)
@@ -370,7 +370,7 @@ class World:
 
     @staticmethod
     def end_of(log: list[Record], epoch: int) -> tuple[int, int]:
-        """Return the latest epoch in the log up to this one, and its end offset; -1 and -1 if there is none."""
+        """Return the latest epoch in the log up to this one, and its end offset, or -1 and -1."""
         known = [item.epoch for item in log if item.epoch <= epoch]
         if not known:
             return (NOBODY, NOBODY) if log else (epoch, 0)
