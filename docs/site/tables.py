@@ -165,7 +165,7 @@ def _row(fast: Run, slow: Run) -> Row:
 
 
 def _differing(run: Run) -> str:
-    """Return a run's constants that have no default values and differ between rows."""
+    """Return a run's constants that differ from their defaults and between rows."""
     declared = protocol(run.protocol).machine.constants.declared()
     found = {name: value for name, value in run.constants.items() if name not in _SAME}
     return ", ".join(
