@@ -81,7 +81,6 @@ class Presence:
     _offsets: list[int] = field(default_factory=list)
 
     def change(self, offset: int, time: int) -> None:
-        """Record the broker's state from this offset on."""
         self.standings.append(Standing(offset, time, self.fenced, self.stopping, len(self.registered)))
         last = self.away[-1] if self.away else None
         is_away = last is not None and last.end == FOREVER
@@ -115,7 +114,6 @@ class Presence:
         return ""
 
     def away_within(self, first: int, end: int) -> list[Away]:
-        """Return the absences that overlap a range of offsets."""
         found = []
         for item in self.away[bisect_right(self._ends, first) :]:
             if item.first >= end:
@@ -124,7 +122,6 @@ class Presence:
         return found
 
     def registered_within(self, first: int, end: int) -> list[tuple[int, int]]:
-        """Return the broker's registrations between two offsets."""
         at = bisect_right(self._offsets, first)
         return self.registered[at : bisect_right(self._offsets, end - 1)] if at < len(self._offsets) else []
 
@@ -174,7 +171,6 @@ class ClusterContext:
     """The highest metadata.version level that each controller supports, which depends on its release."""
 
     def version_at(self, offset: int) -> str:
-        """Return the version of the model for the metadata.version at an offset."""
         return version_of(self._level(METADATA_FEATURE, offset))
 
     def _level(self, feature: str, offset: int) -> int | None:
@@ -194,7 +190,6 @@ class ClusterContext:
         }
 
     def timeline(self, topic_id: str) -> list[Moment]:
-        """Return the settings in force for a topic over time."""
         topic = self.topics.get(topic_id)
         own = self.own.get(topic.name, []) if topic else []
         events = sorted(
@@ -235,7 +230,6 @@ class ClusterContext:
         return tuple(broker for broker, found in near.items() if any(abs(at - time) <= 1000 for _, at in found))
 
     def is_unknown_between(self, first: int, end: int) -> bool:
-        """Return whether any offsets between these two are missing."""
         at = bisect_right(self.gaps, first, key=itemgetter(0))
         return at < len(self.gaps) and self.gaps[at][1] < end
 
@@ -248,7 +242,6 @@ def version_of(level: int | None) -> str:
 def gather_context(
     events: Iterable[LogRecord], *, gaps: list[tuple[int, int]], end: int, until: int, min_isr: int
 ) -> ClusterContext:
-    """Return the cluster's context, built from records."""
     made = ClusterContext(gaps=gaps, end=end, until=until, min_isr=min_isr)
     ordered = sorted(events, key=lambda event: (event.offset, event.snapshot))
     made.aborted = _aborted(ordered)

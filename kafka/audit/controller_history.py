@@ -72,17 +72,14 @@ class ControllerHistory:
     """Why the history starts late; empty if it starts with the creation of the partition."""
 
     def describe(self, last: int) -> str:
-        """Describe this history up to one of its points."""
         return f"{self.topic}-{self.partition}, offsets {self.points[0].offset} to {self.points[last].offset}"
 
     def constants(self, version: str) -> Constants:
-        """Return the constants of a search with the rules of this version."""
         machine = protocol(NAME).machine
         return machine.constants(**{**machine.version(version).values, **self.values})
 
 
 def controller_state(s: Any, c: Any) -> ControllerState:
-    """Return the controller's part of a model state."""
     image = newest(s)
     return ControllerState(
         image.leader, image.leader_epoch, image.isr, s.elr, s.last_known_leader, s.adding, s.removing, image.missing,

@@ -161,7 +161,6 @@ FIELDS: dict[str, tuple[dict[str, Shape], dict[str, Shape]]] = {
 
 
 def fits(kind: object, version: object, data: object) -> bool:
-    """Return whether this JSON is a valid record of its type and version."""
     if not (isinstance(kind, str) and NAME.fullmatch(kind) and isinstance(data, dict)):
         return False
     needed, optional = FIELDS.get(kind, ({}, {}))

@@ -36,7 +36,6 @@ class Sort:
 
     @property
     def page(self) -> str:
-        """The page that documents it."""
         if self.about == "G-S1":
             return "docs/kafka/losing-data.md"
         return f"docs/kafka/findings/{self.about.lower()}.md" if self.about.startswith("HYP-") else GUARANTEES

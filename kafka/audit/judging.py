@@ -124,7 +124,6 @@ class Conditions:
             self._open.setdefault(sort, Condition(offset, time, core.isr, min_isr))
 
     def close(self, offset: int, time: int, why: str) -> Iterator[Found]:
-        """Yield findings for all conditions that hold at the end of the history."""
         for sort in tuple(self._open):
             yield self._end(sort, offset, time, f", {why}")
 
@@ -183,11 +182,9 @@ class Names:
         return self._number.get(broker, NONE)
 
     def mask(self, group: Iterable[int]) -> int:
-        """Return a set of brokers as a bit mask."""
         return sum(1 << self._number[broker] for broker in set(group))
 
     def brokers(self, mask: int) -> Brokers:
-        """Return the brokers in a bit mask."""
         return tuple(broker for number, broker in enumerate(self.order) if mask >> number & 1)
 
 

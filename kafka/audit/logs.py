@@ -63,7 +63,6 @@ class File:
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> File:
-        """Return the file that a manifest describes."""
         return cls(**{**data, "notes": [Note(**note) for note in data["notes"]]})
 
 
@@ -174,7 +173,6 @@ def identity(path: Path) -> str:
 
 
 def add_run(runs: list[list[int]], first: int, last: int) -> None:
-    """Append a range of offsets, merged with the last range if they are adjacent."""
     if runs and runs[-1][1] + 1 == first:
         runs[-1] = [runs[-1][0], last]
     else:
@@ -194,7 +192,6 @@ class Coverage:
 
     @classmethod
     def of(cls, files: Iterable[File]) -> Coverage:
-        """Return which offsets the segments and dumps among these files cover."""
         runs = sorted((*run, item.number) for item in files if item.kind != "snapshot" for run in item.runs)
         made = cls([], [], [])
         done = -1
@@ -212,7 +209,6 @@ class Coverage:
         return made
 
     def share(self, first: int, last: int) -> None:
-        """Add a range contained in several files, merged with the previous one if they are adjacent."""
         if self.overlaps and first <= self.overlaps[-1][1] + 1:
             self.overlaps[-1] = (self.overlaps[-1][0], max(self.overlaps[-1][1], last))
         else:
@@ -293,7 +289,6 @@ def copies_in(paths: Sequence[Path], others: Iterable[Path] = ()) -> list[Copy]:
 
 
 def _offsets(path: Path) -> tuple[dict[tuple[str, str], int], list[str]]:
-    """Return the offsets of partitions in a checkpoint of a log directory, and the problems with it."""
     notes = list[str]()
     return {(topic, number): int(offset) for topic, number, offset in _entries(path, 3, notes)}, notes
 
@@ -347,7 +342,6 @@ def topic_of(copy: Copy, around: ClusterContext) -> tuple[str, tuple[str, bool]]
 
 
 def compare(wanted: list[Compared], command: list[str], sql: SparkSession | None) -> list[Compared]:
-    """Compare the copies of each partition with Kafka's own classes, in one process or on Spark."""
     if sql is None or not wanted:
         return list(_compare(command, wanted))
     tasks = min(len(wanted), TASKS * sql.sparkContext.defaultParallelism)

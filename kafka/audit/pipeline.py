@@ -58,7 +58,6 @@ Where = list[tuple[str, str, Any]]
 def batches(
     paths: Path | list[str], columns: str, where: Where | None = None, schema: str = ""
 ) -> Iterator[pa.RecordBatch]:
-    """Yield columns of Parquet files, file by file in the given order."""
     import pyarrow.dataset as ds
     from pyarrow.parquet import filters_to_expression
 
@@ -76,7 +75,6 @@ class Selection:
     aborted: Ranges
 
     def changes(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows among these records that change partitions."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -89,7 +87,6 @@ class Selection:
         return pa.RecordBatch.from_pydict({**columns, **more}).select(arrow_schema(CHANGED).names)
 
     def records(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows to judge, with their effective offsets."""
         import pyarrow as pa
 
         files, offsets = batch["file"].to_numpy(), batch["offset"].to_numpy().copy()
@@ -140,7 +137,6 @@ class MetadataLog:
     """The command that compares the copies."""
 
     def scan(self, columns: str, types: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-        """Yield the records of each file, as they were read."""
         return batches(self.reading.paths, columns, [("type", "in", list(types))] if types else None)
 
     @cached_property
@@ -154,14 +150,12 @@ class MetadataLog:
 
     @cached_property
     def times(self) -> tuple[int | None, int | None]:
-        """The times of the first and last record."""
         known = [times[times > 0] for times in (batch["time"].to_numpy() for batch in self.scan("time"))]
         both = [(int(times.min()), int(times.max())) for times in known if len(times)]
         return min((first for first, _ in both), default=None), max((last for _, last in both), default=None)
 
     @cached_property
     def context(self) -> ClusterContext:
-        """The context of the partitions."""
         events = (self.selection.records(batch) for batch in self.scan("file offset time type fields", TYPES))
         records = (self.selection.records(batch) for batch in self.scan("file offset"))
         return gather_context(
@@ -173,7 +167,6 @@ class MetadataLog:
         )
 
     def kept(self, name: str, columns: str, where: Where | None = None) -> pa.Table:
-        """Return columns of the histories or findings on disk."""
         import pyarrow as pa
 
         schema = HISTORY if name == HISTORIES else FOUND

@@ -44,7 +44,6 @@ JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx768m", "-XX:-UsePerfData")
 
 @cache
 def arrow_schema(columns: str) -> pa.Schema:
-    """Return an Arrow schema for columns given as names and SQL types."""
     import pyarrow as pa
 
     kinds = {"string": pa.string(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
@@ -68,7 +67,6 @@ class Reading:
 
     @property
     def every_note(self) -> list[Note]:
-        """Descriptions of everything that could not be read."""
         return [*self.notes, *(note for item in self.files for note in item.notes)]
 
     @property
@@ -78,12 +76,10 @@ class Reading:
 
     @cached_property
     def coverage(self) -> Coverage:
-        """Which offsets the files cover, once all are read."""
         return Coverage.of(self.files)
 
     @property
     def paths(self) -> list[str]:
-        """The Parquet files."""
         return [str(self.folder / RECORDS / name) for name in self.parts]
 
     def save(self) -> None:
@@ -228,7 +224,6 @@ def _batches(rows: io.RawIOBase) -> Iterator[RecordBatch]:
 
 
 def command(kafka: str | None, jars: Path | None, main: str) -> list[str]:
-    """Return the command that runs one of our Java programs with Kafka's classes."""
     try:
         java_version()
     except UsageError as error:
@@ -248,7 +243,6 @@ class _Lines(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read the rest of the current line, or the next line."""
         text = self._left or next(self._made, b"")
         count = min(len(text), len(buffer))
         buffer[:count], self._left = text[:count], text[count:]
@@ -278,7 +272,6 @@ class _Decoder(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read rows; at the end, process the decoder's notes."""
         assert self._process.stdout is not None
         got = self._process.stdout.readinto(buffer)  # type: ignore[attr-defined]  # a pipe has it
         if not got and not self._done:

@@ -106,7 +106,6 @@ class Reconstruction:
         return sorted(found, key=lambda item: item[1])
 
     def _recorded_steps(self) -> list[dict[str, int]]:
-        """Return the steps that reach a later recorded state, with the offset and time of its record."""
         points, befores = self.recorded.points, (0, *self.places)
         return [
             {"step": number, "offset": points[place].offset, "time": points[place].time}
@@ -115,7 +114,6 @@ class Reconstruction:
         ]
 
     def data(self, file: str) -> dict[str, Any]:
-        """Return the result, as JSON."""
         points = self.recorded.points
         last = self.places[-1] if self.places else 0
         return {
@@ -240,7 +238,6 @@ class _Search:
                 yield step
 
     def expand(self, number: int) -> None:
-        """Add the successors of a state, by every step that may lead further."""
         node = self.nodes[number]
         here, task = self.points[node.place].state, self.tasks[node.place]
         for taken in self.plain.possible(node.key, list(self.steps(node.key, task))):
@@ -321,7 +318,6 @@ def _task(points: tuple[Point, ...], place: int) -> Task:
 
 
 def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Interpreter) -> Trace:
-    """Return a path as a trace in which the recorded steps are marked."""
     told = history.describe(way[-1].place)
     steps = tuple(node.step for node in way if node.step is not None)
     offsets = [

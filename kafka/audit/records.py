@@ -59,17 +59,14 @@ class Partition:
 
     @property
     def copies(self) -> list[Copy]:
-        """The copies that were compared."""
         return self.compared.copies
 
     @property
     def now(self) -> dict[str, Any]:
-        """The last row of the history."""
         return self.history[-1]
 
     @cached_property
     def elections(self) -> dict[int, dict[str, Any]]:
-        """The row that started each leader epoch."""
         return {row["leader_epoch"]: row for row in reversed(self.history)}
 
     @cached_property
@@ -183,7 +180,6 @@ class Partition:
     # texts
 
     def findings(self) -> Iterator[Found]:
-        """Yield the findings of the comparison."""
         name = {number: f"{_broker(copy)} ({copy.path})" for number, copy in enumerate(self.copies)}
         offset, time = self.now["offset"], self.now["time"]
         for one in self.lost():
@@ -287,7 +283,6 @@ class Partition:
         return made
 
     def data(self) -> dict[str, Any]:
-        """Return the content of the copies as JSON."""
         lost = self.lost()
         paths, now = [copy.path for copy in self.copies], self.now
         return {
@@ -333,7 +328,6 @@ class Partition:
 
 
 def span(first: int, last: int) -> str:
-    """Return 'offset 5' or 'offsets 5 to 7'."""
     return f"offset {first:,}" if first == last else f"offsets {first:,} to {last:,}"
 
 

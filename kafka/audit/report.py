@@ -36,7 +36,6 @@ ELECTIONS = ("isr", "elr", "unclean", "last-known", "none-of-them")
 
 
 def report(log: MetadataLog, judged: Judged, severity: Severity) -> dict[str, Any]:
-    """Return the report as JSON, with findings of at least this severity."""
     reading, differ = log.reading, judged.differ
     taken = list(SEVERITIES[: SEVERITIES.index(severity) + 1])
     counts, release = _counts(log), log.context.release
@@ -100,7 +99,6 @@ def _counts(log: MetadataLog) -> dict[str, int]:
 
 
 def _sorts(found: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return for each kind of finding how often, in how many partitions, when and for how long it occurred."""
     each = found.groupby(["sort", "severity"], observed=True)
     sums = each.agg(
         count=("place", "size"),
@@ -172,7 +170,6 @@ def _sort(item: dict[str, Any], release: dict[str, Any]) -> dict[str, Any]:
 
 
 def _looked_for(every: list[dict[str, Any]], release: dict[str, Any], *, copies: bool) -> list[dict[str, Any]]:
-    """Return each rule with the number of its violations, or why it could not be checked."""
     made = []
     for sort in sorted(SORTS.values(), key=lambda sort: (SEVERITIES.index(sort.severity), sort.name)):
         count = sum(item["count"] for item in every if item["sort"] == sort.name)

@@ -18,13 +18,9 @@ class Plot(Protocol):
 
     world: World
 
-    def note(self, event: Event) -> None:
-        """Record an event."""
-        ...
+    def note(self, event: Event) -> None: ...
 
-    def now(self) -> float:
-        """Return the seconds since the play began."""
-        ...
+    def now(self) -> float: ...
 
     def arrived(self, request: "Request") -> None:
         """Receive a request for data, metadata or the end of an epoch; the history decides when it is answered."""
@@ -43,17 +39,14 @@ class Request:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the connection of the request is closed."""
         return self.connection.transport is None or self.connection.transport.is_closing()
 
     def build(self) -> None:
-        """Build the answer from the broker's current state."""
         if self.built is None:
             values, self.told = answers(self.connection.plot, self.broker, self.message)
             self.built = wire.answer(self.message, values)
 
     def send(self) -> None:
-        """Release the answer, building it first if necessary."""
         if not self.is_sent:
             self.build()
             self.is_sent = True
@@ -82,14 +75,12 @@ class Connection(asyncio.Protocol):
         self.since = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start the connection."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         self.since = self.plot.now()
         self.opened(self)
 
     def data_received(self, data: bytes) -> None:
-        """Receive a message."""
         self.buffer += data
         self._next()
 
@@ -130,22 +121,18 @@ class Connection(asyncio.Protocol):
         self.read_on()
 
     def read_on(self) -> None:
-        """Process the next request."""
         self.is_busy = False
         asyncio.get_running_loop().call_soon(self._next)
 
     def close(self) -> None:
-        """Close the connection without an answer."""
         if self.transport is not None:
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (as asyncio calls it)
-        """Stop waiting requests of this connection."""
         self.transport = None
 
 
 def note_requests(plot: Plot, connection: Connection, message: wire.Message) -> None:
-    """Record the request as one event per partition."""
     broker, body = connection.broker, message.body
     at, since = plot.now(), connection.since
 
@@ -237,7 +224,6 @@ def _metadata(
 
 
 def _data(world: World, broker: int, message: wire.Message, base: dict[str, Any]) -> tuple[dict[str, Any], list[Event]]:
-    """Return the answer to a produce or fetch request, and the leader hints and preferred replicas in it."""
     identity, is_fetch = None, message.api == wire.FETCH
     if is_fetch:
         asked = fetched_partitions(message.body)

@@ -47,7 +47,6 @@ class Event:
     """Whether a reported truncation really happened: the leader's log lacks records that the client had read."""
 
     def data(self) -> dict[str, Any]:
-        """Return the event as JSON without empty fields."""
         plain = {item.name: item.default for item in self.__dataclass_fields__.values()}
         shown = {name: value for name, value in asdict(self).items() if value != plain[name]}
         return shown | {name: round(shown[name], 4) for name in ("at", "since") if name in shown}
@@ -81,5 +80,4 @@ class Play:
 
     @property
     def is_dead(self) -> bool:
-        """Whether the client's process crashed."""
         return any(event.kind == "died" for event in self.events)

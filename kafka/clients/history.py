@@ -125,7 +125,6 @@ class History:
         return "consumer" if int(self.constants.consumer) else "producer"
 
     def has(self, *names: str) -> bool:
-        """Return whether the history contains one of these moves."""
         return any(move.name in names for move in self.moves)
 
     @property
@@ -155,13 +154,11 @@ class Story:
 
     @property
     def history(self) -> History:
-        """The history to play."""
         moves = tuple(map(_move, self.moves))
         return History(named_protocol(PROTOCOL).machine.set_constants(self.constants), moves, self.name)
 
 
 def of_steps(constants: Constants, steps: Iterable[Step], name: str) -> History:
-    """Return a history of these model steps."""
     return History(constants, tuple(Move(step.action.name, tuple(map(int, step.args))) for step in steps), name)
 
 
@@ -298,7 +295,6 @@ ERROR_NAMES = {
 
 
 def text_of(history: History, **more: str) -> str:
-    """Return a history as JSON, with one move per line."""
     values = {name: int(value) for name, value in history.constants.values.items()}
     head = {"format": FORMAT, "protocol": PROTOCOL, "name": history.name, **more, "constants": values}
     lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
@@ -307,7 +303,6 @@ def text_of(history: History, **more: str) -> str:
 
 
 def load(path: Path) -> History:
-    """Return the history in a history file or archived trace."""
     if path.suffix == ".trace":
         trace = read(path).trace
         if trace.protocol.name != PROTOCOL:
@@ -343,7 +338,6 @@ def _move(text: str) -> Move:
 
 
 def diagram(play: Play, last: Event) -> str:
-    """Return the messages up to an event as a Mermaid sequence diagram."""
     lines = ["sequenceDiagram", "  participant client"]
     brokers = sorted({event.broker for event in play.events if event.broker != NOBODY})
     lines += [f"  participant b{broker} as broker {broker}" for broker in brokers]
@@ -392,7 +386,6 @@ def _line(event: Event) -> str:
 
 
 def page(history: History, play: Play, rule: str, told: str, client: str, last: Event, file: str) -> str:
-    """Return a page about a failure: the violated rule, what happened, how to replay it, and a diagram."""
     again = f'To replay it, call `fencepost.conform_clients("{client}", traces="{file}")`.'
     moves = "\n".join(f"- {move}" for move in history.moves)
     return f"# {client}: {rule}\n\n{told}\n\n{again}\n\n{moves}\n\n```mermaid\n{diagram(play, last)}```\n"

@@ -56,7 +56,6 @@ class Installed:
 
     @property
     def title(self) -> str:
-        """The client's name and version as written in `clients=`."""
         return f"{self.name}=={self.version}" if self.version else self.name
 
 
@@ -126,7 +125,6 @@ def _registered(name: str) -> list[str]:
 
 
 def install_client(asked: str) -> Installed:
-    """Return the requested client, after installing it if necessary."""
     name, version = parse_client(asked)
     if name not in NEWEST:
         return Installed(name, version)

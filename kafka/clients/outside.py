@@ -92,7 +92,6 @@ MISTAKES: dict[str, Mistake] = {
 
 
 def addresses(servers: str) -> list[tuple[str, int]]:
-    """Return the hosts and ports in a comma-separated list of HOST:PORT."""
     found = []
     for text in servers.split(","):
         host, _, port = text.strip().rpartition(":")
@@ -143,7 +142,6 @@ class Brokers:
         return wire.read_answer(frame, api, version)
 
     def metadata(self, topics: list[dict[str, Any]]) -> Any:
-        """Return metadata for these topics, which may be none."""
         body = {"topics": topics, "allow_auto_topic_creation": False, "include_topic_authorized_operations": False}
         return self.call(self.seeds[0], wire.METADATA, VERSIONS[wire.METADATA], body)
 
@@ -164,7 +162,6 @@ class Brokers:
         raise UsageError(f"topic {self.topic} did not get a leader within {SECONDS:g} s.")
 
     def create(self) -> None:
-        """Create the topic."""
         replicas = min(REPLICAS, len(self.where))
         row = {"name": self.topic, "num_partitions": 1, "replication_factor": replicas, "assignments": []}
         told = self.administer(CREATE, {"topics": [{**row, "configs": []}], "validate_only": False}).topics[0]
@@ -197,20 +194,17 @@ class Brokers:
                 raise UsageError(f"broker {leader} accepted no record within {SECONDS:g} s.")
 
     def produce(self, broker: int, version: int = VERSIONS[wire.PRODUCE]) -> Any:
-        """Write a record; return the broker's answer for the partition."""
         rows = [{"index": 0, "records": wire.batch(0, NOBODY, "fencepost")}]
         body = {"acks": -1, "timeout": dt.timedelta(seconds=SECONDS), "transactional_id": None}
         body["topic_data"] = [{"name": self.topic, "partition_data": rows}]
         return self.call(self.where[broker], wire.PRODUCE, version, body)
 
     def fetch(self, broker: int, offset: int, epoch: int, fetched: int = NOBODY, **more: Any) -> Any:
-        """Return a broker's answer to a fetch for the partition."""
         return self.fetch_all(broker, offset, epoch, fetched, **more).responses[0].partitions[0]
 
     def fetch_all(
         self, broker: int, offset: int, epoch: int, fetched: int = NOBODY, version: int = FETCH_BY_NAME, **more: Any
     ) -> Any:
-        """Return a broker's whole answer to a fetch."""
         row: dict[str, Any] = {"partition": 0, "current_leader_epoch": epoch, "fetch_offset": offset}
         row |= {
             "last_fetched_epoch": fetched,
@@ -223,7 +217,6 @@ class Brokers:
         return self.call(self.where[broker], wire.FETCH, version, {**body, "topics": topics, **more})
 
     def end_of(self, broker: int, epoch: int, asked: int) -> Said:
-        """Return a broker's answer to a request for the end offset of an epoch."""
         row = {"partition": 0, "current_leader_epoch": epoch, "leader_epoch": asked}
         body = {"replica_id": -1, "topics": [{"topic": self.topic, "partitions": [row]}]}
         found = self.call(self.where[broker], wire.OFFSET_FOR_LEADER_EPOCH, 4, body).topics[0].partitions[0]
@@ -231,7 +224,6 @@ class Brokers:
 
 
 def questions(cluster: Brokers) -> Iterator[Question]:
-    """Yield requests to the leader and the other replicas, with the model's answers for the leader's log."""
     found = cluster.partition()
     for _ in range(2 if len(found.replica_nodes) > 1 else 0):
         cluster.write(found.leader_id)
@@ -324,17 +316,14 @@ class BrokersReport:
 
     @property
     def title(self) -> str:
-        """The brokers' addresses as given."""
         return self.servers
 
     @property
     def broken(self) -> list[Question]:
-        """The requests whose answers differ from the model's."""
         return [item for item in self.questions if item.answer != item.expected]
 
     @property
     def verdict(self) -> str:
-        """`conforms` if all answers equal the model's, otherwise `differs`."""
         return "differs" if self.broken else "conforms"
 
     def seen(self, mistake: str) -> bool | None:
@@ -345,7 +334,6 @@ class BrokersReport:
         return any(item.answer != item.expected for item in tried) if tried else None
 
     def summary(self) -> Iterator[str]:
-        """Yield the differing answers, the number of requests per rule, and which planted mistakes were detected."""
         for item in self.broken:
             yield (f"{item.rule}: {item.text}: got {item.answer}, expected {item.expected} ({RULES[item.rule]})")
         for rule in RULES:
@@ -357,7 +345,6 @@ class BrokersReport:
         yield f"topic {self.topic} was created and " + (f"still exists: {self.left}" if self.left else "deleted")
 
     def data(self) -> dict[str, Any]:
-        """Return the report as JSON."""
         rows = [
             {"rule": item.rule, "asked": item.text, "answer": list(item.answer), "expected": list(item.expected)}
             for item in self.questions
@@ -368,7 +355,6 @@ class BrokersReport:
 
 
 def is_here(servers: str) -> bool:
-    """Return whether all these addresses look local."""
     return all(host == "localhost" or host.startswith(LOOPBACK) for host, _ in addresses(servers))
 
 

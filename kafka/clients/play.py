@@ -69,11 +69,9 @@ class Player:
         """The number of requests since the cluster settled, plus one."""
 
     def now(self) -> float:
-        """Return the seconds since the beginning."""
         return time.monotonic() - self.began
 
     def note(self, event: Event) -> None:
-        """Record an event."""
         self.play.events.append(event)
         if event.kind == "request" and self.settled:
             self.settled += 1
@@ -81,7 +79,6 @@ class Player:
                 self.done.set()
 
     async def run(self) -> Play:
-        """Play the history and return its events."""
         try:
             for broker in range(self.world.c.brokers):
                 await self._open(broker)
@@ -322,7 +319,6 @@ class Player:
             self.note(Event("lost", self.now(), partition=partition, offset=offset))
 
     async def _settle(self) -> None:
-        """Give the cluster its final state, and wait for the client to recover."""
         self._release(is_data=True)
         self._release(is_data=False)
         if self.play.broken:

@@ -55,7 +55,6 @@ class Failure:
 
     @property
     def is_steady(self) -> bool:
-        """Whether the violation recurred in every replay."""
         return 0 < self.plays == self.again
 
 
@@ -86,7 +85,6 @@ class ClientOutcome:
     complete: bool = True
 
     def add(self, history: History, play: Play) -> None:
-        """Judge a play and add it."""
         self.histories += 1
         self.names.append(history.name)
         self.wanted += play.wanted
@@ -105,7 +103,6 @@ class ClientOutcome:
             self.failures.setdefault(verdict.rule, []).append(Failure(history, play, verdict))
 
     def row(self, rule: str) -> dict[str, Any]:
-        """Return the outcome for a rule, as JSON."""
         tried = [found for found in self.failures.get(rule, []) if found.plays]
         return {
             "rule": rule,
@@ -122,7 +119,6 @@ class ClientOutcome:
         return shown, as_story(shown.play, shown.verdict)
 
     def again(self, rule: str) -> str:
-        """Return a text that says how often a rule's violations recurred."""
         row = self.row(rule)
         tried, steady = row["played_again"], row["steady"]
         if not tried:
@@ -173,7 +169,6 @@ class Pool:
         await self.stack.aclose()
 
     def session(self) -> Session:
-        """Return a new client."""
         if self.driver is not None:
             return self.driver.session()
         return OwnClient(self.client.name.removeprefix(OWN).removeprefix("/"))
@@ -340,16 +335,13 @@ class ClientReport:
 
     @property
     def verdict(self) -> str:
-        """`conforms`, `differs` or `undetermined`."""
         return self.outcome.verdict if self.outcome is not None else "undetermined"
 
     @property
     def title(self) -> str:
-        """The requested client, with its version once that is known."""
         return self.outcome.client.title if self.outcome is not None else self.asked
 
     def summary(self) -> Iterator[str]:
-        """Yield the violated rules, each with a story, and then the rules that were kept."""
         outcome = self.outcome
         if outcome is None:
             yield self.missing
@@ -376,7 +368,6 @@ class ClientReport:
                 yield f"  {name:<30} kept in {outcome.exercised_in[name]:,}"
 
     def data(self) -> dict[str, Any]:
-        """Return the report as JSON."""
         found: dict[str, Any] = {"format": FORMAT, "protocol": PROTOCOL, "client": self.asked, "verdict": self.verdict}
         if self.outcome is None:
             return found | {"missing": self.missing}
@@ -492,7 +483,6 @@ def _bisected(first: ClientOutcome | None, last: ClientOutcome | None, tell: Cal
 def _kept(
     client: Installed, outcome: ClientOutcome, folder: Path, tell: Callable[[str], None]
 ) -> Iterable[tuple[str, Path]]:
-    """Write a shortened failure of each rule to a file that can be replayed, and a page with its diagram."""
     for rule, found in outcome.failures.items():
         best = max(found, key=lambda item: (item.is_steady, item.again))
         began = time.monotonic()

@@ -44,7 +44,6 @@ class Beliefs:
     acted: list[tuple[float, int]] = field(default_factory=list)
 
     def hear(self, event: Event) -> None:
-        """Process leader information that the client has received."""
         now = self.trail[-1] if self.trail else None
         heard = Belief(event.topic, event.leader, event.epoch, event.at, event)
         is_of_other_topic = now is not None and event.kind == "hint" and event.topic != now.topic
@@ -60,7 +59,6 @@ class Beliefs:
             self.ignored.append(event)
 
     def act(self, request: Event) -> None:
-        """Process a request to a leader, which shows what the client believes."""
         for place in range(len(self.trail) - 1, 0, -1):
             item, before = self.trail[place], self.trail[place - 1]
             is_its = item.leader == request.broker and request.epoch in (NOBODY, item.epoch)
@@ -143,22 +141,18 @@ class Judge:
                 look(self, partition)
 
     def count(self, rule: str, times: int = 1) -> None:
-        """Count opportunities to violate a rule."""
         self.exercised[rule] += times
 
     def breaks(self, rule: str, event: Event, why: str) -> None:
-        """Record the first violation of a rule in the play."""
         if rule not in {item.rule for item in self.broken}:
             self.broken.append(BrokenRule(rule, event, why))
             self.exercised[rule] = max(1, self.exercised[rule])
 
     def data(self) -> Iterator[Event]:
-        """Yield the partition's produce and fetch requests."""
         return (item for item in self.sent if item.api in ("produce", "fetch"))
 
 
 def _brokers(judge: Judge, partition: int) -> None:
-    """Check which brokers get requests for data and for the ends of epochs."""
     known = judge.beliefs[partition]
     seen: set[int] = set()
     serving = {item.leader: item.at for item in reversed(judge.events) if item.kind == "preferred"}

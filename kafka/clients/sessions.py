@@ -91,7 +91,6 @@ class OwnClient:
         self.chance = random.Random(1)  # noqa: S311 (no secret)
 
     async def start(self, command: dict[str, Any], hear: Callable[[dict[str, Any]], None]) -> None:
-        """Start."""
         self.command, self.hear, self.links = command, hear, {}
         self.backoff = command["backoff"] / 1000
         start = NOBODY if command["resume"] else 0
@@ -101,17 +100,14 @@ class OwnClient:
         self.asking = set()
 
     def produce(self, partition: int, value: str) -> None:
-        """Write a record."""
         self.known[partition].waiting.append(value)
 
     def do(self, what: str, **more: Any) -> None:
-        """Commit, restart, or act as an admin client."""
         known: dict[str, Callable[..., Coroutine[Any, Any, None]]]
         known = {"commit": self._commit, "asks_admin": self._ask_admin, "starts_over": self._start_over}
         self.asking.add(asyncio.create_task(known[what](**more)))
 
     async def stop(self) -> None:
-        """Stop."""
         for task in (*self.tasks, *self.asking):
             task.cancel()
         await asyncio.gather(*self.tasks, *self.asking, return_exceptions=True)
@@ -326,7 +322,6 @@ class OwnClient:
             known.is_validated = True
 
     async def _reset(self, partition: int, at: tuple[str, int]) -> None:
-        """Move the position to the end of the log if the policy is `latest`."""
         if self.command["reset"] == "none":
             self._lost(partition, 0, "out of range")
             return
@@ -377,7 +372,6 @@ class OwnClient:
             await self._ask()
 
     async def _start_over(self, topic: str, partition: int, value: str) -> None:  # noqa: ARG002 (there is one topic)
-        """Forget everything about the topic, including pending records."""
         if self.mutant == "moves-what-was-dropped":
             self.hear({"event": "died", "error": "the client crashed"})
         for place, known in self.known.items():
@@ -460,13 +454,11 @@ class ClientProcess:
             hear({"event": "died", "error": f"the client's process crashed ({by})"})
 
     def say(self, command: dict[str, Any]) -> None:
-        """Send a command to the driver."""
         assert self.process.stdin is not None
         with suppress(OSError):
             self.process.stdin.write(json.dumps(command).encode() + b"\n")
 
     def session(self) -> "ClientSession":
-        """Return a new client in this process."""
         self.number += 1
         return ClientSession(self, self.number)
 
@@ -479,8 +471,6 @@ class ClientSession:
         self.stopped = asyncio.Event()
 
     async def start(self, command: dict[str, Any], hear: Callable[[dict[str, Any]], None]) -> None:
-        """Start."""
-
         def heard(told: dict[str, Any]) -> None:
             if told["event"] != "stopped" and not self.stopped.is_set():
                 hear(told)
@@ -494,16 +484,13 @@ class ClientSession:
         self.topic = command["topic"]
 
     def produce(self, partition: int, value: str) -> None:
-        """Write a record."""
         told = {"id": self.number, "do": "produce", "topic": self.topic, "partition": partition, "value": value}
         self.driver.say(told)
 
     def do(self, what: str, **more: Any) -> None:
-        """Make the application perform another command."""
         self.driver.say({"id": self.number, "do": what, **more})
 
     async def stop(self) -> None:
-        """Stop."""
         self.driver.say({"id": self.number, "do": "stop"})
         try:
             await self.stopped.wait()

@@ -215,7 +215,6 @@ STORIES = (
 
 
 def story(name: str) -> Story:
-    """Return the story with this name; raise UsageError for an unknown name."""
     found = next((item for item in STORIES if item.name == name), None)
     if found is None:
         names = [item.name for item in STORIES]

@@ -36,7 +36,6 @@ class Telling:
     cost: str
 
     def lines(self) -> Iterator[str]:
-        """Yield the story, one line per part."""
         yield f"the cluster: {'; '.join(self.cluster) or 'nothing changes'}"
         yield f"the client: {'; '.join(self.client)}"
         yield f"{self.source}: {self.sentence}"
@@ -44,7 +43,6 @@ class Telling:
 
 
 def as_story(play: Play, verdict: BrokenRule) -> Telling:
-    """Return the story of a violated rule, from the events of the play up to the violation."""
     rule = next(item for item in RULES if item.name == verdict.rule)
     events = play.events
     if verdict.rule not in UNTIL_THE_END and verdict.event in events:
@@ -60,7 +58,6 @@ def as_story(play: Play, verdict: BrokenRule) -> Telling:
 
 
 def _last(happenings: Iterable[str]) -> tuple[str, ...]:
-    """Return the last events, after merging repeated ones."""
     found: list[tuple[str, int]] = []
     for text in happenings:
         known = next(

@@ -48,7 +48,6 @@ class Message:
 
 @cache
 def kio() -> Any:
-    """Return the library kio; raise UsageError if it is not installed."""
     try:
         serial, index = import_module("kio.serial"), import_module("kio.index")
         return serial, index, import_module("kio.records.readers"), import_module("kio.records.writers")
@@ -61,20 +60,17 @@ def kio() -> Any:
 
 @cache
 def schema(api: int, version: int, *, is_answer: bool) -> Any:
-    """Return the class of a request or its answer."""
     index = kio()[1]
     return (index.load_response_schema if is_answer else index.load_request_schema)(api, version)
 
 
 @cache
 def reader(kind: Any) -> Any:
-    """Return the function that parses such messages."""
     return kio()[0].entity_reader(kind)
 
 
 @cache
 def writer(kind: Any) -> Any:
-    """Return the function that serializes such messages."""
     return kio()[0].entity_writer(kind)
 
 
@@ -115,7 +111,6 @@ def make_message(kind: Any, values: dict[str, Any]) -> Any:
 
 
 def frame(body: bytes) -> bytes:
-    """Return bytes prefixed with their length."""
     return struct.pack(">i", len(body)) + body
 
 
@@ -127,14 +122,12 @@ def _written(header: dict[str, Any], kind: Any, values: dict[str, Any]) -> bytes
 
 
 def answer(message: Message, values: dict[str, Any]) -> bytes:
-    """Return the serialized answer to a request, in the request's version."""
     return _written(
         {"correlation_id": message.correlation}, schema(message.api, message.version, is_answer=True), values
     )
 
 
 def request(api: int, version: int, correlation: int, values: dict[str, Any]) -> bytes:
-    """Return a serialized request."""
     header = {"request_api_key": api, "request_api_version": version, "correlation_id": correlation}
     return _written({**header, "client_id": "fencepost"}, schema(api, version, is_answer=False), values)
 
@@ -152,14 +145,12 @@ def read_request(frame: bytes) -> Message:
 
 
 def read_answer(frame: bytes, api: int, version: int) -> Any:
-    """Parse an answer."""
     kind = schema(api, version, is_answer=True)
     _, size = reader(kind.__header_schema__)(frame, 0)
     return reader(kind)(frame, size)[0]
 
 
 def versions(error: int = NONE, *, has_groups: bool = False) -> dict[str, Any]:
-    """Return the answer to ApiVersions."""
     spoken = OFFERED | COMMITS | JOINS if has_groups else OFFERED
     offered = [{"api_key": api, "min_version": low, "max_version": high} for api, (low, high) in spoken.items()]
     return {"error_code": error, "api_keys": offered, "throttle_time": NO_TIME}
@@ -178,7 +169,6 @@ UNNUMBERED = Numbers(-1, -1, -1)
 
 @cache
 def batch(offset: int, epoch: int, value: str, numbers: Numbers = UNNUMBERED) -> bytes:
-    """Return a record as a batch, with its offset, leader epoch, value, and producer numbers."""
     _, _, _, writers = kio()
     records = import_module("kio.records.schema")
     when = dt.datetime.fromtimestamp(1_700_000_000, tz=dt.UTC)
@@ -206,7 +196,6 @@ class Read:
 
 
 def numbers_of(data: bytes | None) -> Numbers:
-    """Return the producer numbers of the first batch."""
     if not data:
         return UNNUMBERED
     one, _ = kio()[2].read_batch(data, 0)
@@ -214,7 +203,6 @@ def numbers_of(data: bytes | None) -> Numbers:
 
 
 def records(data: bytes | None) -> list[Read]:
-    """Return the records in these batches."""
     found, place = [], 0
     while data and place < len(data):
         one, size = kio()[2].read_batch(data, place)

@@ -209,7 +209,6 @@ class World:
         return [(partition, place)]
 
     def write(self, partition: int) -> str:
-        """Append a record to the latest leader's log; return its value."""
         self.written += 1
         value = f"r{self.written}"
         key, view = self.place(partition), self.view(partition, self.s.newest)
@@ -233,7 +232,6 @@ class World:
         return cuts
 
     def view(self, partition: int, image: int) -> View:
-        """Return a partition as a broker with this image sees it."""
         told = self.s.image[image].partition[partition]
         why = self.absent.get((partition, told.topic, told.epoch))
         if why is None:
@@ -274,7 +272,6 @@ class World:
         return PartitionAnswer(partition, own.topic, error, leader, known)
 
     def log(self, broker: int, partition: int) -> list[Record]:
-        """Return the log of a broker that considers itself the leader."""
         own = self.view(partition, self.s.broker[broker].replica)
         return self.logs[partition, own.topic, own.epoch]
 
@@ -316,7 +313,6 @@ class World:
         return PRODUCER_ERRORS[answer_to(s, c, broker, *numbers[1:])], NOBODY
 
     def reply(self, copy: Copy, partition: int, offset: int) -> int:
-        """Return a follower's answer to a consumer's fetch at this offset, according to the model."""
         end = len(self.log(copy.broker, partition)) - copy.lacks
         start = max(copy.start, self.starts.get(partition, 0))
         replica: Any = SimpleNamespace(start=start, high_watermark=end, end=end, received=end)
@@ -377,7 +373,6 @@ class World:
         return max(known), max(place for place, item in enumerate(log) if item.epoch == max(known)) + 1
 
     def endpoint(self, broker: int, image: int) -> tuple[str, int] | None:
-        """Return a broker's endpoint in this image."""
         told = self.s.image[image].endpoint[broker]
         return None if told == NOBODY else ("127.0.0.1", self.ports.get((broker, told), NO_PORT))
 

@@ -48,17 +48,14 @@ class Process:
 
     @property
     def running(self) -> bool:
-        """Whether the process is still running."""
         return self._process.poll() is None
 
     @property
     def status(self) -> int | None:
-        """The exit status, or None while it runs."""
         return self._process.poll()
 
     @property
     def asked(self) -> IO[bytes]:
-        """The process's standard input."""
         assert self._process.stdin is not None
         return self._process.stdin
 
@@ -69,13 +66,11 @@ class Process:
         return self._process.stdout
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process group, unless the process has ended."""
         if self.running:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, number)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until the process ends; return whether it did."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -83,7 +78,6 @@ class Process:
         return True
 
     def close(self) -> None:
-        """Kill the process group."""
         self.signal(signal.SIGKILL)
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
@@ -138,7 +132,6 @@ class Log:
         self._path, self._since = path, path.stat().st_size if path.exists() else 0
 
     def lines(self, pattern: str) -> list[str]:
-        """Return the lines that match a pattern."""
         with self._path.open("rb") as file:
             file.seek(self._since)
             text = file.read().decode("utf-8", "replace")
@@ -163,11 +156,9 @@ class Cluster:
 
     @property
     def servers(self) -> str:
-        """The addresses of all brokers, for clients."""
         return ",".join(f"127.0.0.1:{self._advertised(node)}" for node in self.shape.brokers)
 
     def begin(self) -> None:
-        """Check that the ports are free, format the disks, and start the nodes."""
         self._look_at_ports()
         if self.shape.delays:
             for node in self._places:
@@ -193,7 +184,6 @@ class Cluster:
         return log
 
     def wait_started(self, node: int, log: Log) -> None:
-        """Wait until a node logs that it has started."""
         end = time.monotonic() + START_SECONDS
         while not log.lines(STARTED):
             if not self._running[node].running or time.monotonic() > end:
@@ -205,19 +195,15 @@ class Cluster:
             time.sleep(0.05)
 
     def signal(self, node: int, number: signal.Signals) -> None:
-        """Send a signal to a node."""
         self._running[node].signal(number)
 
     def wait_stopped(self, node: int, seconds: float) -> bool:
-        """Wait until a node's process has ended; return whether it has."""
         return self._running[node].wait(seconds)
 
     def running(self, node: int) -> bool:
-        """Return whether a node's process is running."""
         return node in self._running and self._running[node].running
 
     def log(self, node: int) -> Log:
-        """Return a node's log from this point on."""
         return Log(self._log_file(node))
 
     def bytes_of(self, node: int, topic: str) -> int | None:
@@ -233,7 +219,6 @@ class Cluster:
         shutil.rmtree(self._disks[node][0], ignore_errors=True)
 
     def replace_disk(self, node: int) -> None:
-        """Replace a deleted disk with an empty one and format it."""
         self._disks[node][0].mkdir()
         self._format(node)
 
@@ -243,7 +228,6 @@ class Cluster:
         self._write(node)
 
     def close(self) -> None:
-        """End all processes and connections."""
         for process in self._running.values():
             process.close()
         self.proxy.close()

@@ -53,17 +53,14 @@ class Kit:
 
     @property
     def number(self) -> tuple[int, int]:
-        """The first two parts of the release number."""
         return line_of(self.version)
 
     def java(self, main: str, *words: str) -> list[str]:
-        """Return the command that runs a class with Kafka's jars."""
         first = [str(self.first)] if self.first else []
         path = os.pathsep.join([*first, str(self.classes), f"{self.jars}{os.sep}*", f"{self.more}{os.sep}*"])
         return [tool("java"), *JAVA_OPTIONS, f"-Dlog4j2.configurationFile={LOGGING}", "-cp", path, main, *words]
 
     def tool(self, main: str, *words: str) -> list[str]:
-        """Return the command that runs one of Kafka's command line tools, with logging turned off."""
         path = f"{self.tools}{os.sep}*"
         return [tool("java"), *JAVA_OPTIONS, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", path, main, *words]
 

@@ -29,7 +29,6 @@ class Flow:
     way: Literal["requests", "answers"] = "requests"
 
     def has(self, other: "Flow") -> bool:
-        """Return whether a message belongs to this flow."""
         same = (self.server, self.api, self.way) == (other.server, other.api, other.way)
         return same and other.client.startswith(self.client)
 
@@ -61,34 +60,28 @@ class Proxy:
         threading.Thread(target=self._accept, args=(listener, server, target), daemon=True).start()
 
     def hold(self, flow: Flow) -> None:
-        """Hold all messages of a flow from now on."""
         with self._change:
             self._held.append(flow)
 
     def release(self, flow: Flow) -> None:
-        """Release a flow and the messages held so far."""
         with self._change:
             self._held = [found for found in self._held if found != flow]
             self._change.notify_all()
 
     def release_all(self) -> None:
-        """Release all flows."""
         with self._change:
             self._held.clear()
             self._change.notify_all()
 
     def holds(self, flow: Flow, seconds: float) -> bool:
-        """Wait until a message of the flow is held; return whether that happened in time."""
         return self._until(lambda: self._count(self._stopped, flow) > 0, seconds)
 
     def passes(self, flow: Flow, messages: int, seconds: float) -> bool:
-        """Wait until this many more messages of the flow have passed; return whether that happened in time."""
         with self._change:
             wanted = self._count(self._passed, flow) + messages
         return self._until(lambda: self._count(self._passed, flow) >= wanted, seconds)
 
     def close(self) -> None:
-        """Close all connections and stop listening."""
         with self._change:
             self._closed = True
             self._change.notify_all()
@@ -134,7 +127,6 @@ class Proxy:
     def _pass_on(
         self, link: Link, source: socket.socket, target: socket.socket, way: Literal["requests", "answers"]
     ) -> None:
-        """Forward messages until one side closes the connection, then close both sides."""
         with contextlib.suppress(OSError):
             while (message := _message(source)) is not None:
                 if way == "requests":
@@ -150,7 +142,6 @@ class Proxy:
         _end(target)
 
     def _let(self, message: Flow) -> bool:
-        """Wait as long as a message must be held; return whether the connection is still open."""
         with self._change:
             self._stopped[message] += 1
             self._change.notify_all()

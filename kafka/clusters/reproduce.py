@@ -71,18 +71,15 @@ class Report:
 
     @property
     def verdict(self) -> Harm | Literal["kept", "undetermined"]:
-        """`lost`, `out` or `leaderless` if the harm occurred, otherwise `kept` or `undetermined`."""
         if self.why:
             return "undetermined"
         return "lost" if self.lost else "out" if self.out else "leaderless" if self.leaderless else "kept"
 
     @property
     def expected(self) -> Harm | Literal["kept"]:
-        """The verdict expected of this run."""
         return self.scenario.expected(self.kit.number, control=self.asked.control, repairs=self.asked.repairs)
 
     def data(self) -> dict[str, Any]:
-        """Return the report as JSON."""
         return {
             "format": FORMAT,
             "finding": self.scenario.name,
@@ -124,7 +121,6 @@ def choose_repairs(scenario: Scenario, kit: Kit, some: Sequence[str] = ()) -> tu
 
 
 def make_sure_playable(scenario: Scenario, kit: Kit) -> None:
-    """Raise UsageError if the release lacks the feature that the scenario tests."""
     if kit.number < scenario.since:
         raise UsageError(
             f"{scenario.name} cannot run on Kafka {kit.version}: it needs eligible leader replicas, which are on by "
@@ -133,7 +129,6 @@ def make_sure_playable(scenario: Scenario, kit: Kit) -> None:
 
 
 def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line], None]) -> Report:
-    """Start a cluster, run a scenario on it, and end it; keep only the requested files."""
     make_sure_playable(scenario, kit)
     story = Story(hear)
     with ExitStack() as stack:

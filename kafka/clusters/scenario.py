@@ -47,13 +47,11 @@ class Scenario:
     harm: Harm = "lost"
 
     def repairs(self, release: Number) -> tuple[str, ...]:
-        """Return the fixes that a release does not contain."""
         return tuple(cause.repair for cause in self.causes if release < cause.repaired_in)
 
     def expected(
         self, release: Number, *, control: bool = False, repairs: Collection[str] = ()
     ) -> Harm | Literal["kept"]:
-        """Return the expected verdict of a run on a release with these fixes."""
         harmful = any(
             cause.since <= release < cause.repaired_in and cause.repair not in repairs for cause in self.causes
         )
@@ -61,7 +59,6 @@ class Scenario:
 
 
 def named(name: str, scenarios: Sequence[Scenario]) -> Scenario:
-    """Return the scenario with this name."""
     found, name = {scenario.name: scenario for scenario in scenarios}, name.lower()
     if name not in found:
         raise UsageError(

@@ -16,7 +16,6 @@ from fencepost.kafka.driver.releases import run
 
 
 def fetches(follower: int, of: int) -> Flow:
-    """Return the fetches with which a follower copies the leader's log."""
     return Flow(of, f"broker-{follower}-fetcher", FETCH)
 
 
@@ -44,7 +43,6 @@ class Line:
     text: str
 
     def shown(self) -> str:
-        """Return the line as printed."""
         return f"{self.seconds:7.2f}  {MARKS[self.kind]}{self.text}"
 
 
@@ -58,11 +56,9 @@ class Story:
 
     @property
     def seconds(self) -> float:
-        """The seconds since the start."""
         return time.monotonic() - self.began
 
     def tell(self, text: str, kind: Kind = "step") -> None:
-        """Add a line."""
         line = Line(round(self.seconds, 2), kind, text)
         self.lines.append(line)
         self.hear(line)
@@ -92,7 +88,6 @@ class Seen:
     removing: list[int]
 
     def shown(self) -> str:
-        """Return a line that shows the partition."""
         leader = "no leader" if self.leader < 0 else f"leader {self.leader}"
         moving = f", adding {self.adding}, removing {self.removing}" if self.adding or self.removing else ""
         return f"{leader}, replicas {self.replicas}, ISR {self.isr}, ELR {self.elr}{moving}"
@@ -123,11 +118,9 @@ class Stage:
         self._deleted = False
 
     def tell(self, text: str) -> None:
-        """Announce the current step of the story."""
         self.story.tell(text)
 
     def note(self, text: str) -> None:
-        """Report an observation."""
         self.story.tell(text, "seen")
 
     # The operator
@@ -148,7 +141,6 @@ class Stage:
         self.wait(leader=replicas[0], isr=sorted(isr or replicas))
 
     def reassign(self, replicas: Sequence[int]) -> None:
-        """Reassign the partition to other replicas or to another order of the same ones."""
         self.story.tell(f"reassign {self.client.topic}: replicas {list(replicas)}", "operator")
         self._ask("reassign", replicas=list(replicas))
 
@@ -158,7 +150,6 @@ class Stage:
         self._ask("elect")
 
     def configure(self, **settings: str) -> None:
-        """Set properties of the topic."""
         named = {name.replace("_", "."): value for name, value in settings.items()}
         told = ", ".join(f"{name}={value}" for name, value in named.items())
         self.story.tell(f"set {told} for {self.client.topic}", "operator")
@@ -178,7 +169,6 @@ class Stage:
         self._ask("delete-records")
 
     def reassign_by_tool(self, replicas: Sequence[int], *words: str) -> None:
-        """Run kafka-reassign-partitions with a file that lists these replicas, and show its output."""
         file = self.cluster.folder / f"to-{'-'.join(map(str, replicas))}.json"
         partition = {"topic": self.client.topic, "partition": 0, "replicas": list(replicas)}
         file.write_text(json.dumps({"version": 1, "partitions": [partition]}), encoding="utf-8")
@@ -206,7 +196,6 @@ class Stage:
         self.cluster.signal(broker, number)
 
     def shut_down(self, broker: int) -> None:
-        """Stop a broker and wait until its process has ended."""
         self.stop(broker)
         self.wait_stopped(broker)
 
@@ -219,7 +208,6 @@ class Stage:
         self.cluster.fail_disk(broker)
 
     def replace_disk(self, broker: int) -> None:
-        """Replace the failed disk with an empty one."""
         self.story.tell(
             f"put an empty disk into broker {broker} and format it (kafka-storage format); log.dirs stays as it is",
             "operator",
@@ -227,17 +215,14 @@ class Stage:
         self.cluster.replace_disk(broker)
 
     def take_disk_out(self, broker: int) -> None:
-        """Remove the failed disk from a broker's settings."""
         self.story.tell(f"remove the failed disk from log.dirs of broker {broker}", "operator")
         self.cluster.take_disk_out(broker)
 
     def wait_stopped(self, broker: int) -> None:
-        """Wait until a broker's process has ended."""
         if not self.cluster.wait_stopped(broker, self._within(WAIT)):
             raise NotReached(f"broker {broker} did not stop")
 
     def start(self, *brokers: int) -> None:
-        """Start brokers and wait until they have started."""
         self.story.tell(
             f"start {'broker' if len(brokers) == 1 else 'brokers'} {' and '.join(map(str, brokers))}", "operator"
         )
@@ -250,7 +235,6 @@ class Stage:
         self._down -= set(brokers)
 
     def comes_back(self, broker: int, seconds: float) -> bool:
-        """Start a stopped broker; return whether it starts in time."""
         self.story.tell(f"start broker {broker}", "operator")
         self.wait_stopped(broker)
         log = self.cluster.start(broker)
@@ -273,12 +257,10 @@ class Stage:
         self.cluster.proxy.hold(flow)
 
     def wait_held(self, flow: Flow) -> None:
-        """Wait until a message of the flow is held."""
         if not self.cluster.proxy.holds(flow, self._within(WAIT)):
             raise NotReached(f"no message of {flow} was sent")
 
     def release(self, *flows: Flow) -> None:
-        """Release flows."""
         for flow in flows:
             self.cluster.proxy.release(flow)
 
@@ -291,7 +273,6 @@ class Stage:
         self.client.send(keys, size)
 
     def acknowledged(self, *keys: str, within: float = WAIT) -> bool:
-        """Wait until records are acknowledged; return whether all were in time."""
         self.client.settled(keys, self._within(within))
         found = [key for key in keys if key in self.client.acknowledged]
         told = keys[0] if len(keys) == 1 else f"{len(found):,} of {len(keys):,} records"
@@ -299,33 +280,27 @@ class Stage:
         return len(found) == len(keys)
 
     def must_acknowledge(self, *keys: str) -> None:
-        """Wait until records are acknowledged."""
         if not self.acknowledged(*keys):
             raise NotReached(f"not acknowledged: {keys[0]}")
 
     def write(self, *keys: str, size: int = 10) -> None:
-        """Send records, and wait until they are acknowledged."""
         self.send(*keys, size=size)
         self.must_acknowledge(*keys)
 
     # observations
 
     def wait(self, seconds: float = WAIT, **wanted: int | list[int]) -> None:
-        """Wait until the partition reaches a state."""
         if not self.reaches(seconds, **wanted):
             raise NotReached(", ".join(f"{name} {value}" for name, value in wanted.items()))
 
     def reaches(self, seconds: float, **wanted: int | list[int]) -> bool:
-        """Wait until the partition reaches a state; return whether it does in time."""
         return self._comes(lambda: self._is(wanted), seconds)
 
     def show_log(self, node: int, log: Log, pattern: str, most: int = 3) -> None:
-        """Show the first lines of a node's log that match a pattern."""
         for line in log.lines(pattern)[:most]:
             self.story.tell(f"node {node}: {line[:220]}", "log")
 
     def wait_log(self, node: int, log: Log, pattern: str) -> None:
-        """Wait for a line of a node's log that matches a pattern, and show it."""
         if not self._comes(lambda: bool(log.lines(pattern)), WAIT):
             raise NotReached(f"{pattern!r} in the log of node {node}")
         self.show_log(node, log, pattern, 1)
@@ -343,27 +318,22 @@ class Stage:
             raise NotReached(f"broker {follower} has the log of broker {leader}")
 
     def wait_appended(self, broker: int, before: int | None) -> None:
-        """Wait until a broker's log has grown."""
         if not self._comes(lambda: (self.size(broker) or 0) > (before or 0), WAIT):
             raise NotReached(f"broker {broker} has appended")
 
     def wait_deleted(self, broker: int) -> None:
-        """Wait until a broker has deleted its log of the topic."""
         if not self._comes(lambda: self.size(broker) is None, WAIT):
             raise NotReached(f"broker {broker} has deleted its log")
 
     def size(self, broker: int) -> int | None:
-        """Return the size of the topic on a broker's disk in bytes; None if there is no log."""
         return self.cluster.bytes_of(broker, self.client.topic)
 
     def show_disks(self) -> None:
-        """Show the size of the topic on each broker's disk."""
         sizes = {broker: self.size(broker) for broker in self.cluster.shape.brokers}
         told = (f"{broker}: {'no log' if size is None else f'{size:,} bytes'}" for broker, size in sizes.items())
         self.note(f"on disk: {'; '.join(told)}")
 
     def pause(self, seconds: float) -> None:
-        """Wait for this many seconds."""
         if time.monotonic() + seconds > self._end:
             raise NotReached("the time limit is exceeded")
         time.sleep(seconds)

@@ -46,11 +46,9 @@ class Binding:
 
     @property
     def machine(self) -> Machine:
-        """The protocol's machine."""
         return named_protocol(self.protocol).machine
 
     def make_sure_drivable(self, version: str, constants: Constants) -> None:
-        """Raise UsageError if releases of this version of the model cannot be driven with these constants."""
         why = self.refuse(constants, version)
         if why:
             raise UsageError(
@@ -97,7 +95,6 @@ BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QU
 
 
 def binding(protocol: str) -> Binding:
-    """Return the binding of a protocol; raise UsageError if it has none."""
     if protocol not in BINDINGS:
         known = " and ".join(f"`{name}`" for name in BINDINGS)
         raise UsageError(f"protocol {protocol!r} has no binding to Kafka's classes: write one of {known}.")

@@ -74,7 +74,6 @@ class ChangedMethod:
 
     @property
     def shown(self) -> str:
-        """A description of the method and its differing lines."""
         lines = self.lines_b or self.lines_a
         span = f" ({self.file}:{lines[0]}{f'-{lines[-1]}' if len(lines) > 1 else ''})" if lines else ""
         sides = [f"only {side} uses {', '.join(names[:SHOWN])}" for side, names in self.sides if names]
@@ -82,7 +81,6 @@ class ChangedMethod:
 
     @property
     def sides(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Descriptions of the members that only one side uses."""
         return ("A", self.only_a), ("B", self.only_b)
 
 
@@ -159,7 +157,6 @@ class Side:
         self.execution: Execution = bound.follow(pair, plain)  # type: ignore[arg-type]
 
     def step(self, named: tuple[str, tuple[Any, ...]]) -> Step:
-        """Return the model step with this action name and arguments."""
         return Step(self.plain.machine.action(named[0]), named[1])
 
     def departure(self, steps: Sequence[Step], *, tries: bool) -> Departure | None:
@@ -244,7 +241,6 @@ class Side:
         return Departure(constants, steps, shown, refused, tuple(rows), model, moved, lines, self.normalize)
 
     def _key(self, answer: dict[str, Any], expected: Key) -> Key | None:
-        """Return the model state that a build's answer shows; None if there is none."""
         if "state" not in answer:
             return None
         seen = self.execution.seen
@@ -310,12 +306,10 @@ class BuildsReport:
 
     @property
     def missed(self) -> list[ChangedMethod]:
-        """The differing methods that no history executes."""
         return [item for item in self.reachable if item.key not in self.executed and item.change != "removed"]
 
     @property
     def title(self) -> str:
-        """The two builds."""
         return f"{self.titles[0]} and {self.titles[1]}"
 
     @property
@@ -327,7 +321,6 @@ class BuildsReport:
         return "not-exercised" if missing or not self.complete else "same"
 
     def data(self) -> dict[str, Any]:
-        """Return the report as JSON."""
         found, driven = self.departure, set(self.reachable)
         data: dict[str, Any] = {
             "format": FORMAT,
@@ -357,7 +350,6 @@ class BuildsReport:
         return data
 
     def summary(self) -> Iterator[str]:
-        """Yield the differences in classes and behaviour, and what no history executed."""
         driven = self.reachable
         yield (f"methods that differ: {len(self.methods):,}; {len(driven):,} are in classes that histories execute")
         first = [item for item in driven if item.key in self.executed]
@@ -491,7 +483,6 @@ class Drawer(Fuzzer):
 
 
 def _draw(report: BuildsReport, drawn: tuple[int, int], end: float | None) -> None:
-    """Draw random histories on both builds until one ends differently, and shorten it."""
     keys = {item.key for item in report.methods}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack, ThreadPoolExecutor(2) as threads:
         releases = [fuzz_release(None, side.jars) for side in (report.a, report.b)]

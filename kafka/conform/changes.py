@@ -132,16 +132,13 @@ class ChangesReport:
 
     @property
     def title(self) -> str:
-        """The protocol and the release."""
         return f"{PROTOCOL} on Kafka {self.release.version}"
 
     @property
     def verdict(self) -> str:
-        """`conforms` if no change differs, otherwise `differs`."""
         return "differs" if any(item.different for item in self.compared) else "conforms"
 
     def summary(self) -> Iterator[str]:
-        """Yield how many changes were compared with which constants, and the first differences."""
         for item in self.compared:
             yield (
                 f"{item.changes:,} changes of {item.images:,} images in {item.states:,} states compared: "
@@ -155,7 +152,6 @@ class ChangesReport:
         yield f"in {seconds(round(1000 * self.seconds))}"
 
     def data(self) -> dict[str, Any]:
-        """Return the report as JSON."""
         return {
             "format": FORMAT,
             "protocol": PROTOCOL,
@@ -244,7 +240,6 @@ class ChangeModel:
         self._budget = int(c.reassignments), int(c.cancels)
 
     def fill(self, image: Image) -> Any:
-        """Return the state after replacing its controller part by this image."""
         s, p = self._state, image.partition
         s.newest = 0
         now = s.image[0]
@@ -256,7 +251,6 @@ class ChangeModel:
         return s
 
     def possible_changes(self, image: Image) -> Iterator[RequestedChange]:
-        """Yield every change that a controller could make."""
         s, p = self.fill(image), image.partition
         now = active(self.c, newest(s))
         for broker in range(self.c.brokers):

@@ -69,12 +69,10 @@ class VariantRow:
 
     @property
     def shown(self) -> Trial | None:
-        """The attempt that decides the verdict."""
         return next((item for sight, item in self.tries if sight is self.sight), None)
 
     @property
     def is_noticed(self) -> bool:
-        """Whether the comparison detects the variant."""
         return self.sight in (Sight.NOTICED, Sight.TOGETHER)
 
     @property
@@ -83,7 +81,6 @@ class VariantRow:
         return self.is_noticed or (self.sight is Sight.NOWHERE and bool(self.why))
 
     def data(self) -> dict[str, Any]:
-        """Return the row as JSON."""
         shown = self.shown
         return {
             "name": self.variant.name,
@@ -99,7 +96,6 @@ class VariantRow:
 
 
 def ground_of(bound: Binding, base: Constants, sizes: Sizes) -> Ground:
-    """Return the states for these constants, added to the version's."""
     machine = bound.machine
     return Ground(bound.ablation, machine, machine.set_constants({**base.values, **sizes}), MOST_STATES)
 
@@ -144,13 +140,11 @@ class VariantTrials:
         self.rows = variant_rows(bound, base)
 
     def only(self, names: Iterable[str]) -> "VariantTrials":
-        """Keep the rows whose names start with one of these."""
         kept = tuple(names)
         self.rows = [row for row in self.rows if row.variant.name.startswith(kept)]
         return self
 
     def look(self, grounds: Iterable[Sizes] | None = None) -> list[VariantRow]:
-        """Try every variant; return the rows."""
         with Driver(self.release) as driver:
             ablation = self.bound.ablation
             for sizes in (*ablation.grounds(self.base), *ablation.lost) if grounds is None else grounds:
@@ -202,7 +196,6 @@ class Refusals:
     forbidden: list[Trial] = field(default_factory=list)
 
     def data(self) -> dict[str, Any]:
-        """Return the refusals as JSON."""
         return {
             "tries": self.tries,
             "refused": _counted(self.answers, "answer"),
@@ -284,17 +277,14 @@ class GuardsReport:
 
     @property
     def title(self) -> str:
-        """The protocol and the release."""
         return f"{self.bound.protocol} on Kafka {self.release.version}"
 
     @property
     def noticed(self) -> int:
-        """Number of checks and rules whose removal or change was detected."""
         return sum(row.is_noticed for row in self.rows)
 
     @property
     def drivable(self) -> int:
-        """Number of checks and rules whose removal or change histories could reveal."""
         return sum(not row.why or row.is_noticed for row in self.rows)
 
     @property
@@ -304,7 +294,6 @@ class GuardsReport:
         return "conforms" if all(row.is_well for row in self.rows) and not forbids else "differs"
 
     def summary(self) -> Iterator[str]:
-        """Yield the checks and rules that were not detected, and Kafka's answers to refusals."""
         if self.rows:
             yield f"{self.noticed} of {self.drivable} removed checks and changed rules are detected"
         for row in self.rows:
@@ -321,7 +310,6 @@ class GuardsReport:
         yield f"in {seconds(round(1000 * self.seconds))}"
 
     def data(self) -> dict[str, Any]:
-        """Return the report as JSON."""
         classes = Counter(
             str(self.bound.ablation.whose(guard)) for guard in guards(self.bound.machine) if not guard.part
         )
@@ -343,7 +331,6 @@ class GuardsReport:
 def conform_guards(
     bound: Binding, release: Release, refusals: int, seed: int, tell: Callable[[str], None], *, ablate: bool
 ) -> GuardsReport:
-    """Try variants for all checks and rules on Kafka's classes, and this many random `refusals`."""
     machine = bound.machine
     base = bound.as_built(release.model, machine.set_constants(dict(machine.version(release.model).values)))
     bound.make_sure_drivable(release.model, base)

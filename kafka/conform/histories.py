@@ -53,7 +53,6 @@ class HistoriesPlan:
 def conform_histories(
     bound: Binding, release: Release, request: HistoriesPlan, tell: Callable[[str], None]
 ) -> "HistoriesReport":
-    """Execute histories of the model on Kafka's classes and compare every state."""
     bound.make_sure_drivable(release.model, request.constants)
     with tempfile.TemporaryDirectory() as folder:
         coverage = LineCoverage(release, Path(folder)) if request.lines else None
@@ -80,7 +79,6 @@ def _executed(run: "Run", request: HistoriesPlan, tell: Callable[[str], None]) -
 
 
 def conform_trace(bound: Binding, release: Release, path: Path) -> "HistoriesReport":
-    """Execute the history of a trace file."""
     trace = read(path).trace
     if trace.protocol.name != bound.protocol:
         raise UsageError(
@@ -113,7 +111,6 @@ def conform_trace(bound: Binding, release: Release, path: Path) -> "HistoriesRep
 
 
 def write_differences(report: "HistoriesReport", folder: Path) -> None:
-    """Write each difference as a trace, which can be replayed on the model, and on Kafka with `traces=`."""
     for number, (kind, found) in enumerate(sorted(report.outcome.differences.items()), 1):
         path = folder / f"{report.bound.protocol}-{report.release.version}-difference-{number}.trace"
         write(path, trace_of(report, found))
@@ -121,7 +118,6 @@ def write_differences(report: "HistoriesReport", folder: Path) -> None:
 
 
 def trace_of(report: "HistoriesReport", found: Difference) -> Trace:
-    """Return a difference as a trace."""
     told = "; ".join(f"{name} is {kafka} in Kafka and {model} in the model" for name, model, kafka in found.rows)
     return Trace(
         title=f"Kafka {report.release.version} departs from the model after {found.action}",
@@ -182,7 +178,6 @@ class Run:
         self._failed: BaseException | None = None
 
     def execute(self, histories: Iterable[Iterable[Transition]], seconds: float | None = None) -> HistoriesOutcome:
-        """Execute histories from the initial state until all are done or time runs out."""
         waiting = iter(histories)
         drivers: list[Driver] = []
         try:
@@ -306,18 +301,15 @@ class HistoriesReport:
 
     @property
     def title(self) -> str:
-        """The protocol and the release."""
         return f"{self.bound.protocol} on Kafka {self.release.version}"
 
     @property
     def verdict(self) -> str:
-        """`conforms`, `differs`, or `undetermined` if the run was cut short."""
         if self.outcome.times:
             return "differs"
         return "conforms" if self.outcome.complete and self.outcome.tally.compared else "undetermined"
 
     def summary(self) -> Iterator[str]:
-        """Yield how much was executed, and each kind of difference with its first rows."""
         outcome, tally = self.outcome, self.outcome.tally
         if self.transitions:
             states = many(self.states, "state")
@@ -342,7 +334,6 @@ class HistoriesReport:
                 yield f"  {self.traces[kind]}"
 
     def data(self) -> dict[str, Any]:
-        """Return the report as JSON."""
         tally = self.outcome.tally
         return {
             "format": FORMAT,

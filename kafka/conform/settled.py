@@ -40,7 +40,6 @@ class Settled:
 
 
 def settle_trace(driver: Driver, trace: Trace) -> Settled:
-    """Execute the history of a trace with the rules of a release, as far as possible; return the outcome."""
     why = _not_driven(driver, trace)
     if why:
         return Settled(TraceVerdict.NOT_DRIVEN, why)

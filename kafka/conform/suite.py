@@ -83,7 +83,6 @@ class Recorder:
         self.lines: list[str] = []
 
     def ask(self, line: str) -> dict[str, Any]:
-        """Record and send a command."""
         self.lines.append(line)
         return self.driver.ask(line)
 
@@ -238,7 +237,6 @@ class Player(Driver):
 
 
 def javassist() -> Path:
-    """Return the directory of the library that reads and edits classes."""
     project = pom("javassist", Artifact("org.javassist", "javassist", JAVASSIST, alone=True))
     return fetch_jars(project, cache_folder() / "kafka" / f"javassist-{JAVASSIST}", f"javassist {JAVASSIST}")
 

@@ -262,7 +262,6 @@ class _Calls:
         yield f"assertEquals({_set(_members(counted))}, maximalIsr());"
 
     def _calls(self, step: Step, before: Any, after: Any) -> Iterator[str]:
-        """Yield the calls of the leader's `Partition` for a step; none for steps of others."""
         given = dict(zip((name for name, _ in step.action.params), step.args, strict=True))
         name, mine = step.action.name, self.leader
         was, now = before.replica[mine], after.replica[mine]
@@ -317,7 +316,6 @@ class _ControllerCalls:
         """Replicas that no operator moves."""
 
     def lines(self, path: list[Transition], found: Decision) -> Iterator[str]:
-        """Yield the test's statements: calls for the controller's steps, comments for all others."""
         at = self.plain.initial_states()[0]
         start = self.plain.schema.restore(at)
         first = start.image[0]
@@ -346,7 +344,6 @@ class _ControllerCalls:
         yield f'assertEquals({_set(_members(fenced))}, fenced(), "fenced");'
 
     def _calls(self, step: Step, before: Any) -> Iterator[str]:
-        """Yield the calls for a step; none for a step of a broker alone."""
         name, newest = step.action.name, before.image[before.newest]
         if name.startswith(DIRECTORIES):
             raise UsageError(

@@ -73,7 +73,6 @@ class Ablation:
     """The values of a rule that are tried, if not all of its domain."""
 
     def turned(self, constants: Constants) -> Iterator[tuple[str, int]]:
-        """Yield every other value of each rule."""
         for name in self.rules:
             declared = constants.declared()[name]
             for value in self.values.get(name, range(declared.low, declared.high + 1)):
@@ -95,7 +94,6 @@ class Ablation:
         return (at, (*at[:place], tuple(messages), *at[place + 1 :]))
 
     def whose(self, guard: Guard) -> Whose:
-        """Return why a guard refuses; raise UsageError if it is not classified."""
         key = guard.action, guard.condition
         if guard.action.replace("-", "_") in self.not_driven:
             return Whose.BOUND
@@ -120,7 +118,6 @@ def read_sizes(*texts: str) -> tuple[Sizes, ...]:
 
 
 def rules_as_built(machine: Machine, version: str, names: tuple[str, ...]) -> dict[str, int]:
-    """Return switches of the model as in one of its versions."""
     changed, declared = machine.version(version).values, machine.constants.declared()
     return {name: int(changed.get(name, declared[name].default)) for name in names}
 

@@ -65,7 +65,6 @@ class Chance:
 
 
 def after(plain: Interpreter, at: Key, step: Step) -> Key | None:
-    """Return the state after a step; None if it is refused."""
     try:
         return plain.apply(at, step).after
     except (DisabledError, DomainError):
@@ -73,7 +72,6 @@ def after(plain: Interpreter, at: Key, step: Step) -> Key | None:
 
 
 def can_be_tried(ablation: Ablation, plain: Interpreter, at: Key, step: Step) -> bool:
-    """Return whether the process and the message of a step exist."""
     state = plain.schema.restore(at)
     try:
         args = [
@@ -118,7 +116,6 @@ class Ground:
         return [chance for chances in zip_longest(*found.values()) for chance in chances if chance is not None][:most]
 
     def refusals(self, variant: Variant, most: int, chance: random.Random) -> Iterator[Chance]:
-        """Yield steps that the variant takes and the model refuses, in drawn states."""
         other = self._other(variant)
         states = [int(state) for state in self._differing(variant)]
         assert other is not None
@@ -171,7 +168,6 @@ class Ground:
         return found
 
     def _at(self, state: int, other: Interpreter, variant: Variant) -> Iterator[Chance]:
-        """Yield the disagreements in a state that Kafka can show."""
         at = self.search.layout.decode(self.space.rows[state])
         history: tuple[Transition, ...] | None = None
         for mine in self.machine.actions:
@@ -208,7 +204,6 @@ class Ground:
         return self.ablation.compared(self.plain, state)
 
     def _is_seen(self, at: Key, step: Step, model: Key | None, theirs: Key | None) -> bool:
-        """Return whether two outcomes look different in Kafka."""
         one, other = (self.ablation.refused(at, step) if item is None else (item,) for item in (model, theirs))
         return not {self._compared(item) for item in one} & {self._compared(item) for item in other}
 
@@ -240,7 +235,6 @@ class Ground:
                         waiting.append(((*history, self.plain.apply(at, step)), model, theirs))
 
     def _refuses(self, variant: Variant, at: Key, step: Step) -> bool:
-        """Return whether a variant's guard is among those that refuse the step."""
         rest = without_all(self.machine, variant.others)
         mine = Step(rest.action(step.action.name), step.args)
         return after(Interpreter(rest, self.constants, normalize=False), at, mine) is None
@@ -318,7 +312,6 @@ def _as_the_model(
 
 
 def _fits(execution: Execution, expected: Key) -> bool:
-    """Return whether Kafka is in this state."""
     if execution.seen.contradictions():
         return False
     model, kafka = execution.projected(expected)

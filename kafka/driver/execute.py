@@ -41,12 +41,10 @@ class Difference:
 
     @property
     def words(self) -> str:
-        """The differences in words."""
         return "; ".join(f"{name}: {model} in the model, {kafka} in Kafka" for name, model, kafka in self.rows)
 
     @property
     def action(self) -> str:
-        """The action after which the two differ."""
         return self.steps[-1].action.label if self.steps else "initial"
 
     @property
@@ -68,7 +66,6 @@ class Tally:
     """Number of histories that were not followed further, by limit."""
 
     def add(self, other: "Tally") -> None:
-        """Add the counts of another process."""
         self.histories += other.histories
         self.steps += other.steps
         self.compared += other.compared
@@ -119,7 +116,6 @@ class Execution(ABC):
         """Deliver at once messages that the model omits because their receiver ignores them."""
 
     def begin(self, initial: Key) -> Difference | None:
-        """Reset Kafka's classes; return how they differ from the model's initial state."""
         self.seen = self.look()
         self.seen.take(self.driver.ask(self.reset())["state"])
         self.frame(initial)
@@ -138,7 +134,6 @@ class Execution(ABC):
         return str(answer["did"])
 
     def line(self, step: Step) -> str:
-        """Return the commands to Kafka for a step of the model."""
         found = self.line_of(step)
         if not found:
             raise UsageError(
@@ -147,7 +142,6 @@ class Execution(ABC):
         return found
 
     def line_of(self, step: Step) -> str:
-        """Return the command to Kafka for a step, an empty string if it needs none."""
         act = self.acts.get(step.action.name)
         return act.line(self.seen, *step.args) if act is not None else ""
 
@@ -156,7 +150,6 @@ class Execution(ABC):
         return self.why if did == "refused" and self.why in self.asides else ""
 
     def step(self, taken: Sequence[Step], transition: Transition) -> Difference | None:
-        """Execute a step that the model allows; return the difference after it, if any."""
         did = self.ask(self.line(transition.step))
         steps = (*taken, transition.step)
         self.tally.steps += 1
@@ -183,7 +176,6 @@ class Execution(ABC):
         """Called after Kafka has followed to `at`; subclasses may override it."""
 
     def compare(self, steps: tuple[Step, ...], expected: Key) -> Difference | None:
-        """Return how Kafka differs from a state of the model."""
         told = self.seen.contradictions()
         if told:
             self.tally.compared += 1
@@ -195,7 +187,6 @@ class Execution(ABC):
         return expected, self.seen.key(expected)
 
     def differs(self, steps: tuple[Step, ...], expected: Key, found: Key) -> Difference | None:
-        """Return the difference between two states, if there is one."""
         self.tally.compared += 1
         if found == expected:
             return None
@@ -206,7 +197,6 @@ class Execution(ABC):
         return Difference(steps, tuple(rows))
 
     def run(self, initial: Key, history: Iterable[Transition]) -> Difference | None:
-        """Execute a history from the start; return the first difference."""
         taken: list[Step] = []
         try:
             found = self.begin(initial)
@@ -229,11 +219,9 @@ class View:
     state: dict[str, Any] = field(default_factory=dict)
 
     def take(self, state: dict[str, Any]) -> None:
-        """Adopt the driver's answer."""
         self.state = state
 
     def flying(self, name: str) -> "InFlight":
-        """Return the messages in flight under a name of the answer."""
         return InFlight((tuple(rest), number) for number, *rest in self.state[name])
 
 
@@ -255,14 +243,11 @@ class InFlight(dict["Key", list[int]]):
             self.setdefault(message, []).append(number)
 
     def bag(self) -> Key:
-        """Return the messages as a bag of the model."""
         return tuple(sorted(message for message, numbers in self.items() for _ in numbers))
 
     def number(self, message: Key) -> int:
-        """Return the number of such a message."""
         return self.get(message, [UNKNOWN])[0]
 
     def beyond(self, bag: Sequence[Key]) -> Iterator[int]:
-        """Return the numbers of messages that a bag of the model lacks."""
         for message, numbers in self.items():
             yield from numbers[bag.count(message) :]

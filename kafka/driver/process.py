@@ -78,7 +78,6 @@ class Driver:
             raise
 
     def _greeting(self) -> str:
-        """Return the version that Kafka's classes report."""
         told = self._read().get("kafka")
         if not isinstance(told, str):
             raise DriverError(
@@ -87,7 +86,6 @@ class Driver:
         return told
 
     def ask(self, line: str) -> dict[str, Any]:
-        """Send one command; return its outcome and the observation."""
         answer = self._answered(line)
         if "state" not in answer:
             raise DriverError(
@@ -96,7 +94,6 @@ class Driver:
         return answer
 
     def _answered(self, line: str) -> dict[str, Any]:
-        """Send a line and return the answer; raise the error that it reports."""
         if self._failed:
             self.close()
             self._start()
@@ -158,7 +155,6 @@ class Driver:
         return answer
 
     def _gone(self, asked: str) -> None:
-        """Raise DriverError with the process's last output."""
         status = self._process.wait(timeout=self.patience)
         self._errors.seek(0)
         lines = self._errors.read()[-2000:].decode("utf-8", "replace").splitlines()
@@ -173,7 +169,6 @@ class Driver:
         )
 
     def close(self) -> None:
-        """End the process and remove its folder."""
         self._selector.close()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
@@ -228,7 +223,6 @@ class LineCoverage:
         self._cli = jars / f"org.jacoco.cli-{JACOCO}-nodeps.jar"
 
     def options(self, number: int) -> tuple[str, ...]:
-        """Return the command that starts Java for one driver."""
         includes = ":".join(f"*.{name}*" for name in CONCERNED)
         return (f"-javaagent:{self._agent}=destfile={self.folder / f'{number}.exec'},includes={includes}",)
 

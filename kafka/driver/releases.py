@@ -57,7 +57,6 @@ class Artifact(NamedTuple):
 
 
 def pom(name: str, *artifacts: Artifact) -> str:
-    """Return a Maven project that depends on some artifacts."""
     dependencies = []
     for item in artifacts:
         more = f"\n      <classifier>{item.classifier}</classifier>" if item.classifier else ""
@@ -68,7 +67,6 @@ def pom(name: str, *artifacts: Artifact) -> str:
 
 
 def tool(name: str) -> str:
-    """Return the path of `java` or `javac`: from JAVA_HOME, or from PATH."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which(name, path=str(Path(home) / "bin")) if home else shutil.which(name)
     if found is None:
@@ -81,7 +79,6 @@ def tool(name: str) -> str:
 
 
 def java_version() -> int:
-    """Return the major version of Java; raise UsageError if it is missing or too old."""
     told = run([tool("java"), "-version"], 30, "Java").stderr
     found = re.search(r'version "(\d+)', told)
     if found is None or int(found[1]) < JAVA:
@@ -135,7 +132,6 @@ def _maven(use: str, instead: str) -> str:
 
 
 def maven_versions(group: str, name: str) -> list[str]:
-    """Return the versions of an artifact in Maven's repositories."""
     maven = _maven(f"lists the versions of {name}", "name one version")
     with tempfile.TemporaryDirectory() as work:
         (Path(work) / "pom.xml").write_text(pom("versions", Artifact(group, name, "[0,)", alone=True)), "utf-8")
@@ -216,7 +212,6 @@ class Harness:
         return models[max((line for line in models if line <= line_of(version)), default=min(models))]
 
     def knows(self, version: str) -> bool:
-        """Return whether the driver was written for a release of this line."""
         return line_of(version) in map(line_of, self.releases)
 
 
@@ -246,17 +241,14 @@ class Release:
 
     @property
     def known(self) -> list[str]:
-        """The releases for which the driver was written."""
         return list(self.harness.releases)
 
     def command(self, folder: str) -> list[str]:
-        """Return the command that starts the driver, with `folder` for the brokers' files."""
         path = os.pathsep.join([str(self.classes), *(f"{where}{os.sep}*" for where in (self.jars, *self.more))])
         return [tool("java"), *JAVA_OPTIONS, *self.options, "-cp", path, self.harness.main, folder]
 
 
 def release(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> Release:
-    """Return a release of Kafka, given by number, folder of jars, or both, with its driver, compiled once."""
     version, jars, warning = locate_release(version, jars, harness)
     more = with_tests(version, jars, harness)
     classes = compile_driver(version, jars, harness.sources, *more)
@@ -304,12 +296,10 @@ def with_tests(version: str, jars: Path, harness: Harness) -> tuple[Path, ...]:
 
 
 def model_of(version: str) -> str:
-    """Return the version of the model with which a release is compared."""
     return BROKERS.model_of(version)
 
 
 def version_of(folder: Path) -> str:
-    """Return the version of Kafka in a folder of jars, by its kafka-clients."""
     if not folder.is_dir():
         raise UsageError(
             f"`jars=` was given {folder}, which is not a folder: name one with kafka_2.13, kafka-clients and "
@@ -334,7 +324,6 @@ def version_of(folder: Path) -> str:
 
 
 def fetch_kafka(version: str) -> Path:
-    """Return a folder with Kafka's jars, which Maven downloads the first time."""
     # 4.4.0 depends on a kafka-tools-api that is missing from Maven Central, and nothing here needs it
     kafka = Artifact("org.apache.kafka", "kafka_2.13", version, without=("org.apache.kafka", "kafka-tools-api"))
     return fetch_jars(
@@ -396,7 +385,6 @@ def select_lines(text: str, version: str) -> str:
 
 
 def classes_in(folder: Path) -> dict[str, set[str]]:
-    """Return the packages of every class of Kafka in these jars, by its simple name."""
     found: dict[str, set[str]] = {}
     for path in sorted(folder.glob("kafka*.jar")):
         try:

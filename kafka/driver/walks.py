@@ -59,7 +59,6 @@ class Cover:
                 self._spend(place)
 
     def walks(self) -> Iterator[list[Transition]]:
-        """Yield walks until every edge is taken."""
         start = self.graph.graph["initial"]
         while self._remaining[self._of[start]]:
             at, walk = start, []
@@ -119,7 +118,6 @@ def walks(plain: Interpreter, number: int, depth: int, seed: int) -> Iterator[It
 
 
 def walk(plain: Interpreter, initial: Key, depth: int, chance: random.Random) -> Iterator[Transition]:
-    """Yield one walk: each step draws an action and then values until one is enabled."""
     at = initial
     for _ in range(depth):
         taken = _step(plain, at, chance)

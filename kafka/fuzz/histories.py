@@ -70,11 +70,9 @@ class Script:
     steps: tuple[str, ...]
 
     def line(self) -> str:
-        """Return the script in one line for the driver."""
         return f"{self.shape}|{';'.join(self.steps)}"
 
     def text(self, alarm: "Alarm | None" = None, kafka: str = "") -> str:
-        """Return the script as a file, with comments that explain an alarm."""
         lines = [HEAD, self.shape, *self.steps]
         if alarm is not None:
             told = [f"# Kafka {kafka}, seed {alarm.seed}: {alarm.message}"]
@@ -83,7 +81,6 @@ class Script:
 
     @classmethod
     def read(cls, path: Path) -> "Script":
-        """Return the script of a file; raise UsageError if it cannot be read or is not one."""
         try:
             text = read_named(path).decode()
         except (OSError, ValueError) as error:
@@ -93,7 +90,6 @@ class Script:
 
     @classmethod
     def parse(cls, text: str, where: object) -> "Script":
-        """Return the script in a text; raise UsageError if it is not one."""
         lines = [line.partition("#")[0].strip() for line in text.splitlines()]
         head, *rest = [line for line in lines if line] or [""]
         wellformed = (
@@ -124,12 +120,10 @@ class Alarm:
 
     @property
     def script(self) -> Script:
-        """The history as a script."""
         return Script(self.shape, tuple(step.text for step in self.steps))
 
     @classmethod
     def of(cls, told: dict[str, Any]) -> "Alarm":
-        """Return the alarm in a driver's answer."""
         shown = told["shown"] or [""] * len(told["steps"])
         steps = tuple(map(Step, told["steps"], shown))
         drawn = told.get("drawn", len(steps))
@@ -138,7 +132,6 @@ class Alarm:
         )
 
     def data(self) -> dict[str, Any]:
-        """Return it as JSON."""
         return {
             "seed": self.seed,
             "violated": self.message,
@@ -200,7 +193,6 @@ WORDS = {
 
 
 def words(step: str) -> str:
-    """Return a step in the operator's words."""
     verb, *numbers = step.split()
     return WORDS[verb].format(*numbers, *"000")
 
@@ -233,17 +225,14 @@ class Fuzzer(Driver):
             told = self._read(line)
 
     def replayed(self, script: Script, *, shortens: bool = False) -> Alarm | None:
-        """Take the steps of a script as far as possible; return its violation, or None."""
         told = self._answered(f"{'shorten' if shortens else 'replay'} {script.line()}")
         return Alarm.of(told) if told["kind"] else None
 
     def stop(self) -> None:
-        """End the process at once."""
         self._process.kill()
 
 
 def fuzz_release(version: str | None, jars: Path | None) -> Release:
-    """Return a release with the driver of random histories."""
     return replace(release_of(version, jars, FUZZ), options=FLAGS)
 
 

@@ -36,7 +36,6 @@ class Plant(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The mistake by its place."""
         if self.owner == REPAIR:
             return f"Kafka without the repair of {self.method.upper()}"
         left_out = f" without {self.call}" if self.call != "-" else ""
@@ -143,7 +142,6 @@ OF_VERBS = (
 
 
 def drawn_plants() -> tuple[Plant, ...]:
-    """Return the planted mistakes of the table."""
     return (*random.Random(SEED).sample(PLANTS, DRAWN), *OF_VERBS)  # noqa: S311 (no secret)
 
 

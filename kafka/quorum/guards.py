@@ -205,7 +205,6 @@ WITH_1166: dict[str, str] = dict.fromkeys(
 
 
 def _unseen(constants: Constants) -> dict[str, str]:
-    """Return why changed rules are not visible in a release."""
     found = UNSEEN if constants.values["version_18"] else {**UNSEEN, **WITH_1166}
     if constants.values["pre_vote"]:
         return {**found, "check_quorum": "a leader that never resigned would not grant a pre-vote"}

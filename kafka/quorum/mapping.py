@@ -211,12 +211,10 @@ SMALL: dict[str, int] = {"nodes": 3, "max_records": 1, "max_epoch": 2, "records_
 
 
 def reset(c: Constants) -> str:
-    """Return the command that sets up nodes in the model's initial state."""
     values: Any = c
     return f"reset {values.nodes} {values.voters} {values.bootstrap}"
 
 
 def no_op_of(c: Constants) -> int:
-    """Return the number of a NoOp record."""
     values: Any = c
     return no_op(values)

@@ -80,7 +80,6 @@ class NodesView(View):
 
 
 def without_forgotten(plain: Interpreter, state: Key) -> Key:
-    """Return a state after `normalize` has removed forgotten parts."""
     restored = plain.schema.restore(state)
     assert plain.machine.normalize is not None
     plain.machine.normalize(restored, plain.constants)
@@ -97,16 +96,13 @@ class Nodes(Execution):
     seen: NodesView
 
     def look(self) -> NodesView:
-        """Return an empty view."""
         constants: Any = self.plain.constants
         return NodesView(no_op_of(constants), bool(constants.real_votes), bool(constants.listeners))
 
     def reset(self) -> str:
-        """Return the command that sets up the nodes."""
         return reset(self.plain.constants)
 
     def projected(self, expected: Key) -> tuple[Key, Key]:
-        """Return a model state and the state read from Kafka, both without the parts that `normalize` forgets."""
         return without_forgotten(self.plain, expected), without_forgotten(self.plain, self.seen.key(expected))
 
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:

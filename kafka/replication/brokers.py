@@ -41,12 +41,10 @@ class BrokersView(View):
     images: list[list[Any]] = field(default_factory=list)
 
     def take(self, state: dict[str, Any]) -> None:
-        """Process the driver's answer."""
         self.images += state["images"]
         super().take(state)
 
     def requests(self) -> InFlight:
-        """Return the AlterPartition messages in flight."""
         return InFlight((self._message(rest), number) for number, *rest in self.state["requests"])
 
     def _message(self, told: list[Any]) -> Key:
@@ -57,7 +55,6 @@ class BrokersView(View):
         return (int(status), leader, broker_epoch, leader_epoch, epoch, isr, raised, epochs)
 
     def answered(self, number: int) -> bool:
-        """Return whether the controller has answered this request."""
         return any(told[0] == number and told[1] not in (SENT, STRAY) for told in self.state["requests"])
 
     def answered_copies(self, number: int) -> list[int]:
@@ -121,7 +118,6 @@ class BrokersView(View):
         return with_fields(REPLICA, expected, found)
 
     def contradictions(self) -> list[str]:
-        """Return contradictions within Kafka that cannot occur in the model."""
         found = []
         for number, told in enumerate(self.state["brokers"]):
             if "applied" not in told:
@@ -157,13 +153,11 @@ class Brokers(Execution):
     seen: BrokersView
 
     def look(self) -> BrokersView:
-        """Return an empty view."""
         constants: Any = self.plain.constants
         fixed = (1 << constants.brokers) - (1 << constants.movable)
         return BrokersView(constants.brokers, constants.max_records, fixed)
 
     def reset(self) -> str:
-        """Return the command that sets up a cluster."""
         return reset(self.plain.constants)
 
     def frame(self, initial: Key) -> None:

@@ -262,7 +262,6 @@ BOUNDS: dict[str, tuple[Place | str, ...]] = {
 
 
 def _fetches(s: State, leader: int, follower: int) -> bool:
-    """Return whether this follower fetches from this broker."""
     return follows(s, follower, leader)
 
 
@@ -390,17 +389,14 @@ _REPLICA_COMPARED = tuple(place for name, place in REPLICA.items() if f"replica.
 
 
 def _unseen(constants: Constants) -> dict[str, str]:
-    """Return why changed rules are not visible, depending on whether ELR is on."""
     return UNSEEN if constants.values["elr"] else {**UNSEEN, **dict.fromkeys(ELR_RULES, _NO_ELR)}
 
 
 def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
-    """Return the checks that never refuse alone, depending on whether ELR is on, and why."""
     return SHADOWED if constants.values["elr"] else {**SHADOWED, **dict.fromkeys(ELR_CHECKS, _NO_ELR)}
 
 
 def _compared(_: Interpreter, key: Key) -> Key:
-    """Return a model state without the fields of NOT_COMPARED."""
     replicas = tuple(tuple(r[place] for place in _REPLICA_COMPARED) for r in key[STATE["replica"]])
     return (*(key[place] for place in _STATE_COMPARED), replicas)
 

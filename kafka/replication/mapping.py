@@ -288,7 +288,6 @@ LOSSES = (constants.Loss.NONE, constants.Loss.OUTSIDE_ISR, constants.Loss.ANY)
 
 
 def reset(c: Constants) -> str:
-    """Return the command that sets up a cluster in the model's initial state."""
     values: Any = c
     isr, members, missing = 1 << values.initial_leader, 1, 0
     for broker in range(values.brokers):

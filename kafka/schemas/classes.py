@@ -22,7 +22,6 @@ class Jars(releases.Release):
     """A release of Kafka with the program compiled against it that knows its message classes."""
 
     def command(self, folder: str) -> list[str]:
-        """Return the command that starts the program; it writes nothing, so it needs no folder."""
         del folder
         jars = [str(path) for path in sorted(self.jars.glob("*.jar"))]
         path = os.pathsep.join([str(self.classes), *jars])
@@ -30,7 +29,6 @@ class Jars(releases.Release):
 
 
 def jars_of(version: str) -> Jars:
-    """Return a release with the program compiled against it, once."""
     version, jars, warning = releases.locate_release(version)
     return Jars(
         version, releases.model_of(version), jars, releases.compile_driver(version, jars, (SOURCES,)), warning=warning
@@ -59,7 +57,6 @@ class Classes(Driver):
         return {int(version): fields for version, fields in self.tell(f"fields {message}").items()}
 
     def trip(self, message: str, version: int, **values: Any) -> Trip:
-        """Write a message with these fields in a version, and read it."""
         return _trip(self.tell(f"trip {message} {version} {json.dumps(values)}"))
 
     def built(self, what: str, version: int) -> Trip:
@@ -71,7 +68,6 @@ class Classes(Driver):
         return self.tell(f"header {api} {version}")
 
     def has(self, name: str, member: str = "") -> bool:
-        """Return whether a class and its member exist."""
         return bool(self.tell(f"has {name} {member}".strip())["there"])
 
     def code(self, name: str, method: str) -> list[str]:
@@ -80,16 +76,13 @@ class Classes(Driver):
         return found
 
     def callers(self, name: str, method: str) -> list[str]:
-        """Return the methods of all of Kafka's classes that refer to a method, as `Class.method`."""
         found: list[str] = self.tell(f"callers {name} {method}")["callers"]
         return found
 
     def constant(self, name: str, member: str) -> Any:
-        """Return the value of a static field."""
         return self.tell(f"constant {name} {member}")["value"]
 
     def named(self, part: str) -> list[str]:
-        """Return the simple names of Kafka's classes that contain a string."""
         return sorted(name for name in releases.classes_in(self.release.jars) if part in name)
 
     def fetch_versions(self) -> dict[str, int]:
@@ -123,26 +116,21 @@ class Observation:
 
 
 def holds_if(condition: object, what: str, otherwise: str) -> Observation:
-    """Return an observation whose verdict depends on a condition."""
     return Observation(ClaimVerdict.HOLDS, what) if condition else Observation(ClaimVerdict.DIFFERS, otherwise)
 
 
 def not_built(what: str) -> Observation:
-    """Return that a release lacks the subject of the claim."""
     return Observation(ClaimVerdict.NOT_BUILT, what)
 
 
 def not_built_if(condition: object, what: str, otherwise: str) -> Observation:
-    """Return that a release lacks the subject of the claim if a condition holds, else that it differs."""
     return not_built(what) if condition else Observation(ClaimVerdict.DIFFERS, otherwise)
 
 
 def in_order(refers: list[str], *names: str) -> bool:
-    """Return whether a method refers to these, in this order."""
     rest = iter(refers)
     return all(name in rest for name in names)
 
 
 def span(versions: list[int]) -> str:
-    """Return versions in words, grouped."""
     return f"{versions[0]} to {versions[-1]}" if len(versions) > 1 else ", ".join(map(str, versions)) or "none"

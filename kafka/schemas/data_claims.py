@@ -27,7 +27,6 @@ FIRST_EPOCHS, FIRST_STATE = 3, 15
 
 
 def expansion_by_fetch(kafka: Classes) -> Observation:
-    """Find the callers that request an ISR expansion."""
     chain = {
         name: kafka.callers(PARTITION, name)
         for name in ("prepareIsrExpand", "maybeExpandIsr", "updateFollowerFetchState")
@@ -45,7 +44,6 @@ def last_epoch_kept(kafka: Classes) -> Observation:
 
 
 def epochs_instead_of_ids(kafka: Classes) -> Observation:
-    """Find which versions have which list."""
     fields = kafka.fields("AlterPartitionRequestData")
     ids = [version for version, found in fields.items() if IDS in found]
     epochs = [version for version, found in fields.items() if f"{EPOCHS}.broker_epoch" in found]
@@ -54,7 +52,6 @@ def epochs_instead_of_ids(kafka: Classes) -> Observation:
 
 
 def unsupported_is_minus_one(kafka: Classes) -> Observation:
-    """Read an unset epoch, and the controller's reaction."""
     unset = kafka.trip("AlterPartitionRequestData", FIRST_EPOCHS, topics=[_topic(epoch=None)])
     refers = kafka.code("org.apache.kafka.controller.ReplicationControlManager", "ineligibleReplicasForIsr")
     compares = in_order(
@@ -71,7 +68,6 @@ def unsupported_is_minus_one(kafka: Classes) -> Observation:
 
 
 def replica_state(kafka: Classes) -> Observation:
-    """Find the versions of Fetch with a plain replica id, and those with the state."""
     fields = kafka.fields("FetchRequestData")
     plain = [version for version, found in fields.items() if "replica_id" in found]
     states = [version for version, found in fields.items() if "replica_state.replica_epoch" in found]
@@ -106,7 +102,6 @@ def empty_with_zookeeper(kafka: Classes) -> Observation:
 
 
 def ignored_with_zookeeper(kafka: Classes) -> Observation:
-    """Find the readers of the members' epochs."""
     if not kafka.has(ZOOKEEPER):
         return not_built("the release has no ZooKeeper mode")
     readers = [
@@ -130,7 +125,6 @@ def each_version_is_written(kafka: Classes) -> Observation:
 
 
 def gated_by_metadata_version(kafka: Classes) -> Observation:
-    """Find the metadata versions with which a replica's fetch has version 15."""
     versions = kafka.fetch_versions()
     first = next((name for name, version in versions.items() if version >= FIRST_STATE), "none")
     older = max((version for name, version in versions.items() if name < first), default=0)
@@ -164,7 +158,6 @@ def _topic(epoch: int | None) -> dict[str, object]:
 
 
 def _epoch(read: str) -> str:
-    """Return the epoch of the member in the text of an AlterPartition request."""
     return read.partition("BrokerState(brokerId=2, brokerEpoch=")[2].partition(")")[0]
 
 
@@ -180,7 +173,6 @@ LOG_START = "responses[].partitions[].log_start_offset"
 
 
 def with_existing_errors(kafka: Classes) -> Observation:
-    """Find the errors for which the current leader is looked up."""
     produce, fetch = (kafka.code(APIS, name) for name in ("handleProduceRequest", "handleFetchRequest"))
     told = in_order(produce, MOVED, "getCurrentLeader") and in_order(fetch, MOVED, FENCED, "getCurrentLeader")
     what = (
@@ -209,7 +201,6 @@ def refresh_as_before(kafka: Classes) -> Observation:
 
 
 def endpoint_with_leader(kafka: Classes) -> Observation:
-    """Find the fields of both answers, their versions, and whether they survive serialization."""
     seen = []
     for message, first in ANSWERS.items():
         fields = kafka.fields(message)
@@ -231,7 +222,6 @@ def endpoint_with_leader(kafka: Classes) -> Observation:
 
 
 def rack_as_in_metadata(kafka: Classes) -> Observation:
-    """Compare the type of the rack in both places."""
     metadata = kafka.fields("MetadataResponseData")
     there = metadata[max(metadata)]["brokers[].rack"]
     here = {kafka.fields(message)[max(kafka.fields(message))]["node_endpoints[].rack"] for message in ANSWERS}
@@ -240,7 +230,6 @@ def rack_as_in_metadata(kafka: Classes) -> Observation:
 
 
 def reset_after_check(kafka: Classes) -> Observation:
-    """Inspect a consumer's reaction when its offset is out of range."""
     refers = kafka.code(COLLECTOR, "handleInitializeErrors")
     words = ("EpochEndOffset", "OffsetsForLeaderEpoch", "alidatePosition")
     checks = [name for name in refers if any(word in name for word in words)]
@@ -256,7 +245,6 @@ def reset_after_check(kafka: Classes) -> Observation:
 
 
 def schemas_stay(kafka: Classes) -> Observation:
-    """Find the fields of version 11 that version 10 lacks."""
     new = [
         f"{field} in the {word}"
         for word in ("request", "response")
@@ -267,7 +255,6 @@ def schemas_stay(kafka: Classes) -> Observation:
 
 
 def in_every_version(kafka: Classes) -> Observation:
-    """Find the versions of the response without a log start offset."""
     fields = kafka.fields("FetchResponseData")
     without = [version for version, found in fields.items() if LOG_START not in found]
     missing = f"no log start offset in version {span(without)} of the response"
@@ -275,7 +262,6 @@ def in_every_version(kafka: Classes) -> Observation:
 
 
 def selector_on_changes(kafka: Classes) -> Observation:
-    """Find the callers of the selector."""
     callers = kafka.callers(SELECTOR, "select")
     return not_built_if(
         callers == ["ReplicaManager.findPreferredReadReplica"],
@@ -307,20 +293,17 @@ NEWER = 99
 
 
 def headers_carry_nothing(kafka: Classes) -> Observation:
-    """Check that neither header has a field that could carry a token."""
     every = [path for header in HEADERS for fields in kafka.fields(header).values() for path in fields]
     found = [path for path in every if "consistency" in path or "token" in path or "metadata_offset" in path]
     return not_built_if(not found, "neither header has a field for a token", f"headers have {found}")
 
 
 def no_contexts(kafka: Classes) -> Observation:
-    """Check that there is no class of a context or of its store."""
     found = kafka.named("Consistency")
     return not_built_if(not found, "no class is named after consistency", f"there is {', '.join(found)}")
 
 
 def stale_metadata(kafka: Classes) -> Observation:
-    """Check that there is no error for a server that is behind."""
     has = kafka.has("org.apache.kafka.common.protocol.Errors", "STALE_METADATA")
     return not_built_if(not has, "Errors has no STALE_METADATA", "Errors has STALE_METADATA")
 
@@ -336,7 +319,6 @@ def newer_api_versions(kafka: Classes) -> Observation:
 
 
 def unknown_tags_are_skipped(kafka: Classes) -> Observation:
-    """Read a header with an unknown tagged field."""
     fetch, versions = kafka.header("FETCH", max(kafka.fields("FetchRequestData"))), kafka.header("API_VERSIONS", 3)
     what = (
         f"a header of version {fetch['version']} with an unknown tagged field is read, in the same header version; the "
@@ -379,7 +361,6 @@ CHECKS = dict((*QUORUM_CLAIMS, *CLAIMS))
 
 
 def measure_claims(versions: Iterable[str]) -> list[Row]:
-    """Return the rows for these releases, entries in the order of the registry."""
     found: dict[str, dict[str, Observation]] = {entry: {} for entry in entries() if entry in CHECKS}
     for version in versions:
         with Classes(jars_of(version)) as kafka:
@@ -389,7 +370,6 @@ def measure_claims(versions: Iterable[str]) -> list[Row]:
 
 
 def _rows(entry: str, seen: dict[str, Observation]) -> list[Row]:
-    """Return a row for each distinct observation, with its releases."""
     by: dict[Observation, list[str]] = {}
     for version, one in seen.items():
         by.setdefault(one, []).append(version)

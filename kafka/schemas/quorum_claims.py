@@ -22,7 +22,6 @@ LARGEST = str(2**63 - 1)
 
 
 def newest(kafka: Classes) -> int:
-    """Return the newest version of the fetch request."""
     return max(kafka.fields("FetchRequestData"))
 
 
@@ -45,7 +44,6 @@ def sent(kafka: Classes, version: int, mark: int | None) -> Trip:
 
 
 def reads_uncommitted(kafka: Classes) -> Observation:
-    """Check that the leader reads uncommitted records for every fetch."""
     refers = kafka.code(RAFT, "tryCompleteFetchRequest")
     return holds_if(
         "Isolation.UNCOMMITTED" in refers and "Isolation.COMMITTED" not in refers,
@@ -55,7 +53,6 @@ def reads_uncommitted(kafka: Classes) -> Observation:
 
 
 def appending_completes(kafka: Classes) -> Observation:
-    """Check that fetches waiting at the end of the log complete when the end moves."""
     parked = kafka.tell("parked")
     refers = kafka.code(RAFT, "updateLeaderEndOffsetAndTimestamp")
     what = (
@@ -66,7 +63,6 @@ def appending_completes(kafka: Classes) -> Observation:
 
 
 def parked_for(kafka: Classes) -> Observation:
-    """Compare the wait time that a follower requests with the one that the leader uses."""
     most = kafka.constant(RAFT, "MAX_FETCH_WAIT_MS")
     asks = in_order(kafka.code(RAFT, "buildFetchRequest"), "fetchMaxWaitMs", "FetchRequestData.setMaxWaitMs")
     takes = in_order(kafka.code(RAFT, "handleFetchRequest"), "FetchRequestData.maxWaitMs", "FuturePurgatory.await")
@@ -121,7 +117,6 @@ def response_stays(kafka: Classes) -> Observation:
 
 
 def in_every_response(kafka: Classes) -> Observation:
-    """Check that all versions of the response have a high watermark, and that the quorum's leader sets it."""
     fields = kafka.fields("FetchResponseData")
     have = [version for version, found in fields.items() if RESPONSE_FIELD in found]
     sets = "FetchResponseData$PartitionData.setHighWatermark" in kafka.code(RAFT, "buildFetchResponse")

@@ -21,7 +21,6 @@ FETCH_WAIT = 20
 
 
 def tell(**event: Any) -> None:
-    """Write an event."""
     text = json.dumps(event)
     with LOCK:
         sys.stdout.write(text + "\n")
@@ -112,8 +111,6 @@ class Librdkafka:
         self.client.close()
 
     def produce(self, partition: int, value: str) -> None:
-        """Write a record."""
-
         def done(error: Any, message: Any) -> None:
             told = {"partition": partition, "value": value}
             if error is None:
@@ -135,7 +132,6 @@ class Librdkafka:
             tell(id=self.number, event="error", error=str(error))
 
     def stop(self) -> None:
-        """Stop."""
         self.is_over = True
         if self.command["role"] == "producer":
             self.client.purge()
@@ -224,7 +220,6 @@ class KafkaPython:
         tell(id=self.number, event="committed")
 
     def produce(self, partition: int, value: str) -> None:
-        """Write a record."""
         told = {"partition": partition, "value": value}
         try:
             sent = self.client.send(self.command["topic"], value=value.encode(), partition=partition)
@@ -237,7 +232,6 @@ class KafkaPython:
         )
 
     def stop(self) -> None:
-        """Stop."""
         self.is_over = True
         if self.command["role"] == "producer":
             self.client.close(timeout=0)
@@ -309,7 +303,6 @@ class Aiokafka:
                 await asyncio.sleep(POLL)
 
     def produce(self, partition: int, value: str) -> None:
-        """Write a record."""
         self._begin(self._produce(partition, value))
 
     async def _produce(self, partition: int, value: str) -> None:
@@ -322,7 +315,6 @@ class Aiokafka:
             tell(id=self.number, event="failed", error=f"{type(error).__name__}: {error}", **told)
 
     def stop(self) -> None:
-        """Stop."""
         asyncio.run_coroutine_threadsafe(self._stop(), LOOP).result()
 
     async def _stop(self) -> None:
@@ -346,7 +338,6 @@ KINDS: dict[str, Any] = {"librdkafka": Librdkafka, "kafka-python": KafkaPython, 
 
 
 def start(kind: Any, command: dict[str, Any], sessions: dict[int, Any]) -> None:
-    """Start a client and add it to the sessions."""
     try:
         sessions[command["id"]] = kind(command)
     except Exception as error:  # noqa: BLE001
@@ -354,7 +345,6 @@ def start(kind: Any, command: dict[str, Any], sessions: dict[int, Any]) -> None:
 
 
 def do(session: Any, command: dict[str, Any]) -> None:
-    """Perform another command of the application, if this client supports it."""
     work = getattr(session, command["do"], None)
     if work is None:
         tell(

@@ -69,7 +69,6 @@ def late_request(stage: Stage) -> None:
 
 
 def leader_is_restarted(stage: Stage) -> None:
-    """Restart broker 1 and check whether it becomes the leader again."""
     stage.tell("Broker 1, the leader, restarts. It has all acknowledged records on its disk.")
     stage.shut_down(1)
     stage.wait(leader=-1)

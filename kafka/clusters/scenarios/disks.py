@@ -44,7 +44,6 @@ def disk_is_taken_out(stage: Stage) -> None:
 
 
 def begin(stage: Stage) -> None:
-    """Create the topic on brokers 1 and 2, and write records."""
     stage.create(replicas=[2, 1], min_isr=2)
     stage.write(*OLD)
     stage.show_disks()
