@@ -28,14 +28,12 @@ def unkept(problems: Iterable[Problem]) -> FencepostError | None:
 
 
 def require_kept(problems: Iterable[Problem]) -> None:
-    """Raise the error of a part of a printed answer that could not be saved."""
     error = unkept(problems)
     if error is not None:
         raise error
 
 
 def explain(error: BaseException) -> tuple[Exit, str]:
-    """Return the exit status for an error and the message for the user."""
     if isinstance(error, click.ClickException):
         return Exit.BAD_INPUT, _of_click(error)
     if isinstance(error, DomainError):
@@ -69,7 +67,6 @@ def _of_click(error: click.ClickException) -> str:
 
 
 def _unforeseen(error: BaseException) -> str:
-    """Return the message for unforeseen errors."""
     first = (str(error).strip().splitlines() or ["no message"])[0]
     return (
         f"something unforeseen failed: {type(error).__name__}: {first[:300]}\n"
@@ -84,5 +81,4 @@ def visible(message: str) -> str:
 
 
 def debugging() -> bool:
-    """Return whether tracebacks are wanted."""
     return os.environ.get("FENCEPOST_DEBUG", "") not in ("", "0")

@@ -84,7 +84,6 @@ class Commands(click.Group):
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> NoReturn:
-        """Run a command and end the process with its exit status."""
         settle_streams()
         extra["standalone_mode"] = False
         status = Exit.AS_EXPECTED
@@ -103,23 +102,19 @@ class Commands(click.Group):
         sys.exit(status)
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
-        """Parse the arguments of a command, and answer `--help`."""
         with _while_read():
             return super().make_context(info_name, args, *rest, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
         with _while_read():
             if not {"--quiet", "-q"} & set(ctx.args) and (note := note_on_clone(Path.cwd())):
                 click.echo(f"fencepost: {note}", err=True)
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands."""
         return list(_PLACES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of this name."""
         if cmd_name not in _PLACES:
             return None
         module, _, name = _PLACES[cmd_name].partition(":")
@@ -127,7 +122,6 @@ class Commands(click.Group):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands by group, each group under a heading."""
         for group, commands in LISTED.items():
             with formatter.section(group):
                 width = max(map(len, _PLACES))
@@ -201,7 +195,6 @@ def _refuse_doubled(ctx: click.Context, command: click.Command, args: list[str])
 
 
 def _end(error: BaseException, group: Commands) -> Exit:
-    """Print the message for an error and return the exit status."""
     from fencepost.cli.failures import debugging, explain, visible
     from fencepost.cli.wording import reword
 
@@ -234,7 +227,6 @@ class _Notes(io.TextIOWrapper):
     """
 
     def write(self, text: str, /) -> int:
-        """Write as much as possible."""
         try:
             return super().write(text)
         except OSError:

@@ -33,7 +33,6 @@ _WORST_FIRST = (Exit.WRONG, Exit.BAD_INPUT, Exit.FAILED, Exit.UNDETERMINED, Exit
 
 
 def exit_of(verdict: Verdict, expected: Verdict | None) -> Exit:
-    """Return the status for a verdict, given the expected one, if any."""
     if expected is None:
         return _STATUS[verdict]
     if verdict is expected:
@@ -42,6 +41,5 @@ def exit_of(verdict: Verdict, expected: Verdict | None) -> Exit:
 
 
 def worst_exit(found: Iterable[Exit]) -> Exit:
-    """Return the status of several runs: that of the worst."""
     seen = set(found)
     return next((item for item in _WORST_FIRST if item in seen), Exit.AS_EXPECTED)

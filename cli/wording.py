@@ -59,7 +59,6 @@ def reword(text: str, command: click.Command | None = None, group: click.Group |
 
 
 def reword_text(text: Text) -> Text:
-    """Return a styled text in the words of the command line."""
     if "`" not in text.plain or reword(text.plain) == text.plain:
         return text
     made = text.blank_copy()
@@ -69,7 +68,6 @@ def reword_text(text: Text) -> Text:
 
 
 def reword_data(data: Any) -> Any:
-    """Return JSON data in the words of the command line."""
     if isinstance(data, str):
         return reword(data)
     if isinstance(data, dict):
@@ -150,13 +148,11 @@ def _command(name: str, group: click.Group | None) -> click.Command | None:
 
 
 def _option(name: str, command: click.Command | None) -> click.Option | None:
-    """Return the option of a command for a parameter."""
     wanted = f"--{OPTIONS.get(name, name).replace('_', '-')}"
     options = [item for item in (command.params if command else ()) if isinstance(item, click.Option)]
     return next((item for item in options if wanted in item.opts), None)
 
 
 def _of_any(name: str, group: click.Group | None) -> click.Option | None:
-    """Return the option of the first command that has it for a parameter."""
     every = [_command(item, group) for item in group.list_commands(click.Context(group))] if group else []
     return next((option for item in every if (option := _option(name, item))), None)

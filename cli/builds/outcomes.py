@@ -36,7 +36,6 @@ class CheckedRun:
 
     @property
     def name(self) -> str:
-        """The run: its name in the catalogue, or the protocol."""
         return str(self.data.get("run", self.data["protocol"]))
 
 
@@ -56,7 +55,6 @@ class Outcome:
 
     @property
     def detail(self) -> str:
-        """The message, the sentence of the property, and the path to the violation."""
         lines = [self.message]
         if self.prop is not None:
             lines += [self.prop.sentence]
@@ -67,7 +65,6 @@ class Outcome:
 
 
 def outcomes(report: CheckedRun) -> Iterator[Outcome]:
-    """Yield the test cases of one run."""
     data = report.data
     if "differences" in data:
         yield from _of_catalogue(report)
@@ -109,7 +106,6 @@ def _describe(report: CheckedRun, item: Mapping[str, Any]) -> str:
 
 
 def _of_expectation(report: CheckedRun) -> Outcome:
-    """Return the one test case of a check with an expected verdict: whether the verdict is as expected."""
     data = report.data
     wanted, got = data["expected"]["verdict"], data["verdict"]
     shown = "; ".join(_describe(report, item) for item in data["properties"] if item["verdict"] == got)

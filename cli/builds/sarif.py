@@ -23,7 +23,6 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:
-    """Return the log as JSON text."""
     found = [item for report in reports for item in outcomes(report)]
     rules = list({_rule_id(item): _rule(item) for item in found}.values())
     places = {rule["id"]: number for number, rule in enumerate(rules)}
@@ -36,7 +35,6 @@ def sarif(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str =
 def _log(
     rules: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]], unknown: Sequence[str] = (), *, complete: bool
 ) -> str:
-    """Return the log; what is `unknown` is in the tool's own notifications."""
     notes = [{"level": "error", "message": {"text": text}} for text in unknown]
     invocation = {"executionSuccessful": complete, **({"toolExecutionNotifications": notes} if notes else {})}
     run = {
@@ -53,7 +51,6 @@ def _rule_id(item: Outcome) -> str:
 
 
 def _rule(item: Outcome) -> dict[str, Any]:
-    """Return the rule of a guarantee: its sentence, where it is promised, and how it is known there."""
     if item.prop is None:
         sentence = f"Runs of {item.report.found.name} find the pinned results."
         return {"id": _rule_id(item), "name": item.name, "shortDescription": {"text": sentence}}
@@ -121,7 +118,6 @@ LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "not
 
 
 def audit_sarif(data: dict[str, Any]) -> str:
-    """Return the findings of an audit: a rule for each kind, with the partition as logical location."""
     rules = list({item["sort"]: _audit_rule(item) for item in data["sorts"]}.values())
     places = {rule["id"]: number for number, rule in enumerate(rules)}
     unread = [note["text"] for note in data["notes"] if note["unread"]]
@@ -187,7 +183,6 @@ def compare_sarif(data: dict[str, Any]) -> str:
 
 
 def _compared(data: dict[str, Any]) -> Iterable[tuple[str, dict[str, Any], Sequence[int], str]]:
-    """Yield the rule, method, lines and message of each result."""
     found = data["difference"] or data["drawn"] or {"steps": []}
     rows = "".join(f" {row['field']}: {row['a']} in A, {row['b']} in B." for row in found.get("rows", ()))
     methods = {f"{item['owner']}.{item['name']} {item['descriptor']}": item for item in data["methods"]}

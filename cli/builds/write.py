@@ -32,13 +32,11 @@ class Builds:
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> "Builds | None":
-        """Return the requested outputs of a command, if any."""
         if not (given["junit"] or given["sarif"] or given["github"]):
             return None
         return cls(given["junit"], given["sarif"], github=given["github"], json=given["json"])
 
     def write(self, reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> None:
-        """Write the outputs in the words of the command line."""
         reports, why = [replace(item, data=reword_data(item.data)) for item in reports], reword(why)
         if self.junit:
             write_text(self.junit, junit(reports, not_run, why))
@@ -118,7 +116,6 @@ ROOM = 900_000
 
 
 def workflow_commands(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:
-    """Return the workflow commands that annotate failures, one per line."""
     lines = []
     for item in (item for report in reports for item in outcomes(report)):
         if item.end is not End.PASSED:
@@ -142,7 +139,6 @@ def append_summary(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), w
 
 
 def summary(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:
-    """Return the summary in Markdown: a table of all verdicts, then each finding with its steps and a diagram."""
     found = [item for report in reports for item in outcomes(report)]
     bad = [item for item in found if item.end is not End.PASSED]
     lines = ["## Fencepost", "", _counts(found, not_run), ""]

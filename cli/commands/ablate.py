@@ -88,7 +88,6 @@ def _also(question: Question, texts: Sequence[str]) -> dict[str, list[int]]:
 
 
 def _cluster(master: str | None, conf: Sequence[str], workers: int) -> Cluster | None:
-    """Return where Spark runs, None without Spark."""
     if master is None:
         if conf:
             raise UsageError("--conf was given without Spark: add --master, such as --master 'local[4]'.")
@@ -139,7 +138,6 @@ _STYLES = {
 
 
 def headline(data: Json) -> str:
-    """Return how many guards and settings are needed, and how many are not."""
     rows, whole = data["rows"], _whole(data)
     if any("violated" in text for text in whole):
         return f"{whole[0]}."
@@ -169,7 +167,6 @@ def _whole(data: Json) -> list[str]:
 def print_matrix(
     console: Console, made: AblateResult, reach: str = "", *, legend: bool = True, verbose: bool = True
 ) -> None:
-    """Print a matrix: the verdict, the rows of each purpose, in full if `verbose`, with a legend."""
     data = made.to_dict()
     print_lines(console, headline(data), style="bold")
     for text in _whole(data):
@@ -212,7 +209,6 @@ def print_matrix(
 
 
 def _rows(rows: Sequence[Json]) -> list[str]:
-    """Return the names of rows: the guards of one action together."""
     found: dict[str, list[str]] = {}
     for row in rows:
         action, _, number = row["row"].rpartition(" ")
@@ -230,7 +226,6 @@ def _print_suspicions(console: Console, found: dict[str, list[str]]) -> None:
 
 
 def _print_row(console: Console, row: Json, width: int) -> None:
-    """Print a row: its name and condition, and its result below."""
     condition = row["condition"] if row["kind"] == "guard" else row["sentence"]
     name = styled(f"{row['row']:{width}}", "bold" if row["purpose"] == "needed" else "")
     print_rows(console, [(name, condition if len(condition) <= LONG else condition[: LONG - 3] + "...")], indent=2)
@@ -272,7 +267,6 @@ def _beyond(row: Json) -> list[Any]:
 
 
 def page(data: Json) -> str:
-    """Return the matrix as an HTML page."""
     sentences = {item["name"]: item["sentence"] for item in data["properties"]}
     meaning, left = meaning_for(data), not_run(data)
     return render_page(

@@ -139,12 +139,10 @@ def _write(file: Path, data: Any) -> None:
 
 
 def _data(made: AdviceResult, operation: str) -> Json:
-    """Return the advice, or that on one operation if it is named."""
     return about(made.to_dict(), operation) if operation else made.to_dict()
 
 
 def print_operation(console: Console, data: Json, *, verbose: bool) -> None:
-    """Print whether the named operation may be done, what to do, and the observations."""
     (item,) = data["operations"]
     print_lines(console, advice_words.answer_of(data, item), style="bold")
     print_answer(console, advice_words.facts_of(item, sys.maxsize if verbose else SEEN), hint="")
@@ -153,7 +151,6 @@ def print_operation(console: Console, data: Json, *, verbose: bool) -> None:
 def print_advice(
     console: Console, made: AdviceResult, read: Mapping[str, str | None] | None = None, *, verbose: bool = True
 ) -> None:
-    """Print the answer, and a row for each operation; with `verbose`, all observations and the effect of crashes."""
     data = made.to_dict()
     rows: list[tuple[Text | str, ...]] = []
     print_lines(console, advice_words.headline(data), style="bold")

@@ -90,7 +90,6 @@ def exit_of_runs(found: CatalogueResult) -> Exit:
 
 
 def _pin(found: CatalogueResult, *, to_stderr: bool) -> Exit:
-    """Pin the results, for review as a diff."""
     from fencepost.api.calls.pins import pin
 
     pinned = pin(found.runs)
@@ -117,7 +116,6 @@ class RunTable:
         self.headed = False
 
     def row(self, run: Run, data: dict[str, Any]) -> None:
-        """Print the result of one run, followed by the traces of expected violations and all differences."""
         self.display.clear()
         if not self.headed:
             self.headed = True
@@ -151,7 +149,6 @@ class RunTable:
                 print_lines(self.console, text, style=style, indent=self.protocol + 2)
 
     def summary(self, found: CatalogueResult, *, rows: bool) -> None:
-        """Print how many runs were as expected; with `rows`, also the row of each other run."""
         self.display.clear()
         if self.headed:
             self.console.print()
@@ -181,13 +178,11 @@ class RunTable:
 
 
 def print_headline(console: Console, found: CatalogueResult) -> None:
-    """Print how many runs were as expected, in the matching colour."""
     style = {Exit.FAILED: "bold red", Exit.AS_EXPECTED: "bold green", Exit.UNDETERMINED: "bold yellow"}
     print_lines(console, headline(found), style=style[exit_of_runs(found)])
 
 
 def headline(found: CatalogueResult) -> str:
-    """Return how many runs were as expected, with their results, as one sentence."""
     good = [item["verdict"] for item in found.runs if item["as_expected"]]
     every = len(found.runs) + len(found.not_run)
     if len(good) < every:

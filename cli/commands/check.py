@@ -91,7 +91,6 @@ def check(**given: Any) -> Exit:
 
 
 def questions_of(given: Mapping[str, Any]) -> list[Question]:
-    """Return the question for each named protocol."""
     if len(given["protocols"]) > 1:
         for name in ("trace", "checkpoint"):
             if given[name]:
@@ -104,14 +103,12 @@ def questions_of(given: Mapping[str, Any]) -> list[Question]:
 
 
 def print_stage(given: Mapping[str, Any]) -> Exit:
-    """Print each machine at a stage on its way to compiled code."""
     for question in questions_of(given):
         print_text(dump(question, given["dump"], normalize=given["normalize"]).rstrip("\n") + "\n")
     return Exit.AS_EXPECTED
 
 
 def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
-    """Return the Spark cluster; raise UsageError for options that the engine does not have."""
     engine = given["engine"]
     refused = {
         "plain": {
@@ -207,7 +204,6 @@ def _ends(result: CheckResult, expected: Verdict | None) -> Iterator[Exit]:
 
 
 def refusal(result: CheckResult) -> str:
-    """Return the error for warnings with --strict."""
     about = ", ".join(dict.fromkeys(item.about for item in result.warnings))
     return (
         f"{result.protocol}: there are warnings about {about}, and with --strict a warning is an error: "
@@ -226,5 +222,4 @@ def _write(result: CheckResult, file: Path, display: Display) -> tuple[dict[str,
 
 
 def _diagram(result: CheckResult, prop: str) -> str:
-    """Return the sequence diagram of a property's trace as Mermaid text; empty if it has none."""
     return result.traces[prop].render("mermaid") if prop in result.traces else ""

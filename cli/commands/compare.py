@@ -84,7 +84,6 @@ BUILDS = {
 
 
 def _compare_builds(a: str, given: dict[str, Any]) -> Exit:
-    """Compare two builds of Kafka, and print the result."""
     from fencepost.api.calls.conform import compare_builds
 
     if a:
@@ -106,7 +105,6 @@ def _print_builds(console: Console, made: BuildsResult, **_more: object) -> None
 
 
 def headline(data: CompareResult) -> str:
-    """Return in one sentence whether the sides differ, and how that is known."""
     titles = [item.title for item in data.compared]
     if data.same is None:
         return "Undetermined: no difference was found, but not everything could be compared."
@@ -136,7 +134,6 @@ def _gravest(data: CompareResult) -> tuple[Comparison, OnlyOneSide]:
 
 
 def print_compared(console: Console, data: CompareResult, *, verbose: bool = True, quiet: bool = False) -> None:
-    """Print the comparison of two sides."""
     a, b = data.a, data.b
     style = STYLES[data.same]
     print_lines(console, headline(data), style=style)

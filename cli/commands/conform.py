@@ -93,7 +93,6 @@ def conform(protocol: str, **given: Any) -> Exit:
 
 
 def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> None:
-    """Print each comparison: its verdict, the executed steps, what was not tried, and the first differences."""
     most = sys.maxsize if verbose else max(1, ROWS // len(found.runs))
     for run in found.runs:
         verdict = styled(f"{run.title} {WORDS[run.verdict]}", COLOURS[run.verdict])
@@ -123,7 +122,6 @@ def _untried(run: Any) -> list[str]:
 
 
 def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformResult:
-    """Answer the question of the options; raise UsageError for options that do not go with it."""
     from fencepost.api.calls.conform import conform as conform_histories
     from fencepost.api.calls.conform import conform_changes, conform_clients, conform_guards
     from fencepost.kafka.conform.binding import binding
@@ -203,6 +201,5 @@ def _taken(given: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _refuse(given: dict[str, Any], names: tuple[str, ...], why: str) -> None:
-    """Raise UsageError if one of these options was given."""
     if any(given[name] for name in names):
         raise UsageError(why)

@@ -68,7 +68,6 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
 
 
 def _costs(costs: tuple[str, ...]) -> dict[str, int]:
-    """Return the cost of a fault of each named kind; raise UsageError for malformed text."""
     found = {}
     for text in costs:
         name, _, value = text.partition("=")
@@ -83,7 +82,6 @@ SETTINGS = 12
 
 
 def headline(data: Json, properties: Iterable[Property]) -> str:
-    """Return which faults violate the property, or that none of those tried does."""
     points, name = data["grid"], data["property"]["name"]
     broken = [point for point in points if point["front"]]
     if broken:

@@ -25,7 +25,6 @@ _STANDS = {"kept": "green", "kept-in-the-model": "green", "finding": "red", "bro
 
 
 def print_settled(console: Console) -> None:
-    """Print every entry with a verdict, and the number of open ones of each kind."""
     open_ones = []
     for kind in evidence.KINDS:
         everything = evidence.of_kind(kind)
@@ -47,7 +46,6 @@ def print_settled(console: Console) -> None:
 
 
 def print_entry(console: Console, entry: Entry) -> None:
-    """Print an entry with every run that decides it: its constants, its reach, and its trace."""
     _head(console, entry)
     if entry.same_as:
         print_lines(console, f"same as {', '.join(entry.same_as)}", indent=2)

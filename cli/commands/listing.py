@@ -32,7 +32,6 @@ def list_protocols(protocol: str | None, as_json: bool) -> Exit:
 
 
 def print_all(console: Console, chosen: list[Protocol]) -> None:
-    """Print all protocols, in brief."""
     for item in chosen:
         console.print(heading(item.name))
         print_lines(console, item.machine.sentence, indent=2)
@@ -46,7 +45,6 @@ def print_all(console: Console, chosen: list[Protocol]) -> None:
 
 
 def print_one(console: Console, item: Protocol) -> None:
-    """Print the parts of one protocol."""
     machine = item.machine
     console.print(heading(item.name))
     print_lines(console, machine.sentence)
@@ -63,7 +61,6 @@ def print_one(console: Console, item: Protocol) -> None:
 
 
 def _part(console: Console, title: str, rows: list[tuple[str, str, str]]) -> None:
-    """Print a section of the page: names, each with an optional word, and their meaning."""
     if not rows:
         return
     console.print()

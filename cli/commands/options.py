@@ -42,7 +42,6 @@ def parse_constants(
 
 
 def _parse_switch(machine: Machine, option: str, text: str) -> str:
-    """Return the name of a switch; raise UsageError for any other text."""
     declared = machine.constants.declared()
     known = [name for name, constant in declared.items() if constant.kind is bool]
     name, mark, value = text.strip().replace("-", "_").partition("=")
@@ -92,7 +91,6 @@ class Grouped(click.Command):
     """A command whose help groups its options."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, those of each group under its heading."""
         rows = {
             item.opts[-1]: row
             for item in self.get_params(ctx)
@@ -114,7 +112,6 @@ class Count(click.IntRange):
     """A whole number, also written as 20k, 1.5m or 1e6."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number written in a text."""
         if isinstance(value, str):
             found = NUMBER.fullmatch(value.replace("_", ""))
             number = Decimal(found[1]) * THOUSANDS[found[2].lower()] if found else Decimal("0.5")
@@ -126,7 +123,6 @@ class Count(click.IntRange):
         return super().convert(value, param, ctx)
 
     def get_metavar(self, *_: Any, **__: Any) -> str:
-        """Return its placeholder in the help."""
         return "N"
 
 
@@ -137,7 +133,6 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # generic in the newes
         self.name, self.read = name, read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value of a text."""
         return self.read(value, param)
 
 
@@ -204,8 +199,6 @@ def _named(param: click.Parameter | None) -> str:
 
 
 def together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return one decorator for several options."""
-
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
             function = option(function)
@@ -245,7 +238,6 @@ output_options = together(
 
 
 def workers_option(what: str = "Threads", most: int = 1024) -> Callable[[Any], Any]:
-    """Return the option for the number of workers; its default is 0."""
     return click.option(
         "--workers",
         type=Count(1, most),
@@ -255,7 +247,6 @@ def workers_option(what: str = "Threads", most: int = 1024) -> Callable[[Any], A
 
 
 def expect_option(verdicts: Iterable[Verdict] = Verdict) -> Callable[[Any], Any]:
-    """Return the option for the verdict that means success."""
     return click.option("--expect", type=EXPECTED, help=f"Succeed only with this verdict: {', '.join(verdicts)}.")
 
 
@@ -334,7 +325,6 @@ class Target:
 
     @classmethod
     def from_options(cls, given: dict[str, Any]) -> "Target":
-        """Separate the target from the typed arguments."""
         return cls(**{name: given.pop(name) for name in ("protocol", "settings", "version", "with_", "without")})
 
     def question(self, properties: Sequence[str] = (), *, walks: bool = False) -> Question:
@@ -345,7 +335,6 @@ class Target:
 
     @property
     def words(self) -> list[str]:
-        """The protocol and its constants as words of a command."""
         found = [self.protocol, *(["--version", self.version] if self.version else [])]
         for option, values in (("--set", self.settings), ("--with", self.with_), ("--without", self.without)):
             found += [word for value in values for word in (option, value)]
@@ -353,7 +342,6 @@ class Target:
 
     @property
     def model(self) -> str:
-        """Return the option of a `replay` command for a protocol in a file."""
         return f" --model {self.protocol}" if self.protocol.endswith(".py") else ""
 
 
@@ -366,14 +354,12 @@ def save(trace: Counterexample | None, file: Path, model: str) -> str:
 
 
 def command_line(*words: str) -> str:
-    """Return a command as typed."""
     return shlex.join(["fencepost", *words])
 
 
 def cluster_of(
     master: str | None, conf: Sequence[str], partitions: int | None = None, handover: int | None = None
 ) -> Cluster:
-    """Return the Spark cluster."""
     from fencepost.explorers.spark.session import HANDOVER, Cluster
 
     if master and not SPARK_URL.fullmatch(master):

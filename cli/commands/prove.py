@@ -133,7 +133,6 @@ def _prove_catalogue(given: dict[str, Any]) -> Exit:
 
 
 def print_row(row: dict[str, Any]) -> None:
-    """Print the outcome of one proof."""
     console, twin = results(), row["twin"]
     took = f"  {show_seconds(row['seconds'])}{', kept from before' if row['cached'] else ''}"
     console.print(joined((row["name"], "bold"), "  ", verdict_text(Verdict(row["verdict"])), took))
@@ -152,7 +151,6 @@ def print_row(row: dict[str, Any]) -> None:
 
 
 def print_summary(made: TheoremsResult) -> None:
-    """Print the number of proofs and their cost."""
     from fencepost.api.calls.theorems import verdict_of
 
     rows = made.proofs
@@ -170,7 +168,6 @@ SHOWN = 6
 
 
 def verdict_sentence(report: proof_report.ProveResult) -> str:
-    """Return the verdict as a sentence about the worst finding, or about the proved properties."""
     proof = report.proof
     if proof.history is not None:
         trace = proof_report.trace_of(report)
@@ -235,7 +232,6 @@ def print_report(
 
 
 def _facts(report: proof_report.ProveResult, *, verbose: bool) -> Iterator[tuple[str, Text | str]]:
-    """Yield the properties by verdict, and the reach of the verdicts."""
     found = report.proof.findings
     for verdict in dict.fromkeys(item.verdict for item in found) if not verbose and len(found) > 1 else ():
         yield str(verdict), some([item.name for item in found if item.verdict is verdict])

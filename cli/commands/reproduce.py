@@ -84,7 +84,6 @@ class _Story(Watch):
         self.quiet, self.to_stderr = quiet, to_stderr
 
     def note(self, text: str) -> None:
-        """Print a line."""
         if not self.quiet:
             print(text, file=sys.stderr if self.to_stderr else sys.stdout, flush=True)
 

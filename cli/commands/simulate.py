@@ -31,7 +31,6 @@ FOUND = (Verdict.NOT_FOUND, Verdict.VIOLATED)
 
 
 def walk_options(walks: str) -> Callable[[Any], Any]:
-    """Return the options for random walks; `walks` is the help of the option for their number."""
     return options.together(
         option("--walks", type=options.Count(1), default=WALKS, show_default=True, help=walks),
         option(
@@ -101,7 +100,6 @@ def _command_for(target: options.Target, given: dict[str, Any], prop: str) -> st
 
 
 def weight_of(text: str) -> tuple[str, int]:
-    """Return the action and the weight of `ACTION=W`."""
     name, mark, value = text.partition("=")
     if not (mark and name and value.isascii() and value.isdigit()):
         raise UsageError(
@@ -111,7 +109,6 @@ def weight_of(text: str) -> tuple[str, int]:
 
 
 def verdict_sentence(sample: SimulateResult) -> str:
-    """Return the verdict: the gravest violation in words, or the extent of the walks without one."""
     violated = _violated(sample)
     if violated:
         worst = sample.shown or violated[0]
@@ -123,7 +120,6 @@ def verdict_sentence(sample: SimulateResult) -> str:
 
 
 def _violated(sample: SimulateResult) -> list[Sampled]:
-    """Return the violations, the gravest first."""
     ranks = {prop.name: gravity(prop) for prop in sample.question.properties}
     found = [item for item in sample.properties if item.result.verdict is Verdict.VIOLATED]
     return sorted(found, key=lambda item: ranks[item.result.name])
@@ -177,7 +173,6 @@ def print_sample(
 
 
 def _facts(sample: SimulateResult, *, verbose: bool) -> Iterator[tuple[str, Text | str]]:
-    """Yield the result for each property, the number of walks behind it, and the reach of the walks."""
     words = {Verdict.VIOLATED: "violated", Verdict.HOLDS: "reached", Verdict.NOT_FOUND: "not found"}
     sentences = {item.name: item.sentence for item in sample.question.properties}
     for verdict, label in words.items():
@@ -217,7 +212,6 @@ def _facts(sample: SimulateResult, *, verbose: bool) -> Iterator[tuple[str, Text
 
 
 def print_shrunk(console: Console, shrunk: ShrinkResult) -> None:
-    """Print a shortened trace and how it was shortened."""
     print_trace(console, shrunk.trace, shrunk.path)
     console.print()
     print_lines(console, shrunk.summary, style="dim")

@@ -80,7 +80,6 @@ FEW = 100
 
 
 def print_sweep(console: Console, data: Json, *, coverage: bool, output: str | None = None) -> None:
-    """Print a sweep; `output` is the folder with its walks."""
     print_lines(console, f"{data['protocol']}  {data['verdict']}")
     print_bare(console, _table(data))
     for left in data["refused"]:
@@ -186,7 +185,6 @@ class HeatMap(NamedTuple):
 
 
 def page(data: Json) -> str:
-    """Return the sweep as an HTML page."""
     return render_page("sweep.html", data=data, maps=maps_of(data), about=about)
 
 

@@ -56,7 +56,6 @@ def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json:
 
 
 def _show_row(found: MeasuredRow, trace: str | None, *, as_json: bool) -> Exit:
-    """Show one row at each set of constants, and write its shortest history."""
     if trace:
         history = found.history
         if history is None:
@@ -72,7 +71,6 @@ def _show_row(found: MeasuredRow, trace: str | None, *, as_json: bool) -> Exit:
 
 
 def _print_row(console: Console, shown: MeasuredRow) -> None:
-    """Print a row at each set of constants, and the steps of its history."""
     name, row, found = shown.protocol, shown.row, shown.found
     console.print(heading(f"{name} {row}"))
     asks = next((item for item in guards(protocol(name).machine) if item.name == row), None)

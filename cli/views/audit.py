@@ -45,7 +45,6 @@ PARTITIONS = 20
 
 
 def print_screen(console: Console, data: dict[str, Any]) -> None:
-    """Print the verdict, the findings, what to do, and the last changes of the most affected partition."""
     sentence = headline(data)
     print_lines(console, f"{sentence[0].upper()}{sentence[1:]}.", style=_style(data))
     print_lines(console, *data["warnings"], style="bold yellow")
@@ -80,7 +79,6 @@ def print_screen(console: Console, data: dict[str, Any]) -> None:
 
 
 def print_audit(console: Console, data: dict[str, Any]) -> None:
-    """Print the whole report."""
     console.print(styled(f"audit: {headline(data)}", _style(data)))
     print_lines(console, *(styled(text, "bold yellow") for text in data["warnings"]))
     verdict = f"Verdict: {data['verdict']} ({VERDICTS[data['verdict']]})."
@@ -115,7 +113,6 @@ def print_audit(console: Console, data: dict[str, Any]) -> None:
 
 
 def describe_coverage(data: dict[str, Any]) -> str:
-    """Return the files, records and partitions that were read, as a sentence."""
     names = [item["path"] for item in data["inputs"]]
     files = names[0] if len(names) == 1 else f"{len(names)} files in {commonpath(names)}"
     reach = "" if data["first"] is None else f", offsets {data['first']:,} to {data['last']:,}"
@@ -130,7 +127,6 @@ def describe_coverage(data: dict[str, Any]) -> str:
 
 
 def ranked(data: dict[str, Any]) -> list[str]:
-    """Return the topics and brokers with the most findings."""
     topics = [
         f"{row['topic']} ({counted(row['count'], 'finding')} in {counted(row['partitions'], 'partition')})"
         for row in data["by_topic"]
@@ -172,7 +168,6 @@ def _sort(console: Console, data: dict[str, Any], found: list[dict[str, Any]]) -
 
 
 def lost_of(item: dict[str, Any]) -> list[str]:
-    """Return the offsets that a partition's leader lacks, and the copies that have them."""
     made = []
     for one in item["lost"]:
         who = ", ".join(f"broker {broker}" for broker in one["brokers"]) or "copies"
@@ -183,7 +178,6 @@ def lost_of(item: dict[str, Any]) -> list[str]:
 
 
 def _replicas(console: Console, item: dict[str, Any]) -> None:
-    """Print the contents of copies of a partition's log, where they diverge, and what the leader lacks."""
     console.print(heading(f"What happened to the records of {named(item)}"))
     rows = [("copy", "broker", "offsets", "high watermark", "epochs from")]
     for copy in item["copies"]:
@@ -207,7 +201,6 @@ def _replicas(console: Console, item: dict[str, Any]) -> None:
 
 
 def _looked_for(console: Console, data: dict[str, Any]) -> None:
-    """Print a line for each rule: how often it was violated."""
     release = data["release"]
     elr = {True: "on", False: "off", None: "not known"}[release["elr"]]
     known = [(release["supported"], "controllers support metadata.version"), (release["metadata_version"], "it is at")]
@@ -231,7 +224,6 @@ def _history(console: Console, data: dict[str, Any], history: dict[str, Any]) ->
 
 
 def lines_of(history: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the lines of a table: changes, gaps, omissions, and the partition at the end of the log."""
     made = []
     gaps = [tuple(gap) for gap in history["gaps"]]
     before: dict[str, Any] | None = None
@@ -273,7 +265,6 @@ def _state(step: dict[str, Any]) -> tuple[str, ...]:
 
 
 def describe_step(before: dict[str, Any] | None, step: dict[str, Any]) -> str:
-    """Return a change in words."""
     if step["election"] in ("unjudged", "deleted"):
         has = f"; the record itself has {step['why']}" if step["why"] else ""
         return f"not judged: the state before is not known{has}" if step["election"] == "unjudged" else "deleted"
@@ -308,7 +299,6 @@ def _reason(left: list[int], why: str | None) -> str:
 
 
 def listed(brokers: list[int]) -> str:
-    """Return brokers, or a dash for an empty list."""
     return ",".join(map(str, brokers)) or "-"
 
 
@@ -348,7 +338,6 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
 
 
 def _rest(console: Console, data: dict[str, Any]) -> None:
-    """Print the partitions with the most findings, and the unreadable parts."""
     if len(data["findings"]) > 1:
         console.print()
         print_lines(console, *ranked(data))
@@ -372,13 +361,11 @@ LINES = 40
 
 
 def look_for_plotly() -> None:
-    """Raise UsageError if the plotting library is not installed."""
     if importlib.util.find_spec("plotly") is None:
         raise UsageError("--html needs Plotly, which is not installed: run `pip install 'fencepost[audit]'`.")
 
 
 def page(data: dict[str, Any]) -> str:
-    """Return the report as an HTML page."""
     return render_page(
         "audit.html",
         when=when,

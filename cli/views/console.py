@@ -67,7 +67,6 @@ def results(*, must_be_read: bool = False, narrow: bool = False) -> Console:
 
 
 def theme() -> Theme:
-    """Return the styles by name, each also in bold."""
     from rich.theme import Theme
 
     styles = {f"{weight}{name}": f"{weight}{colour}" for name, colour in COLOURS.items() for weight in ("", "bold ")}
@@ -86,7 +85,6 @@ def close_stdout() -> None:
 
 
 def print_json(data: Mapping[str, object]) -> None:
-    """Print one JSON object on stdout."""
     print_text(json.dumps(reword_data(data), indent=2, ensure_ascii=False) + "\n")
 
 
@@ -100,7 +98,6 @@ def print_text(text: str) -> None:
 
 
 def print_lines(console: Console, *lines: Text | str, style: str = "", indent: int = 0) -> None:
-    """Print paragraphs in one style, wrapped and indented."""
     for line in lines:
         print_hanging(console, " " * indent, _text(line, style))
 
@@ -117,12 +114,10 @@ def print_rows(console: Console, rows: Sequence[Sequence[Text | str]], *, indent
 
 
 def print_facts(console: Console, facts: Iterable[tuple[str, Text | str]], *, indent: int = 0) -> None:
-    """Print dim labels with their facts."""
     print_rows(console, [(styled(name, "dim"), text) for name, text in facts], indent=indent)
 
 
 def render_page(template: str, **values: Any) -> str:
-    """Return a self-contained HTML page of `data`, in the words of the command line."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("fencepost.cli.views")
@@ -131,7 +126,6 @@ def render_page(template: str, **values: Any) -> str:
 
 
 def print_hanging(console: Console, head: Text | str, body: Text | str) -> None:
-    """Print `body` after `head`, with aligned lines and no trailing blanks."""
     start = head = _text(head)
     for piece in reword_text(_text(body)).wrap(console, max(NARROWEST, console.width - head.cell_len)):
         line = start + piece
@@ -141,12 +135,10 @@ def print_hanging(console: Console, head: Text | str, body: Text | str) -> None:
 
 
 def print_bare(console: Console, content: RenderableType) -> None:
-    """Print a layout of Rich, without trailing blanks."""
     print_text(bare(console, content))
 
 
 def styled(text: str, style: str = "") -> Text:
-    """Return a piece of text in a style."""
     from rich.text import Text
 
     return Text(text, style=style)
@@ -157,29 +149,24 @@ def _text(text: Text | str, style: str = "") -> Text:
 
 
 def joined(*parts: Text | str | tuple[str, str]) -> Text:
-    """Return texts in a row, each alone or with its style."""
     from rich.text import Text
 
     return Text.assemble(*parts)
 
 
 def heading(text: str) -> Text:
-    """Return the heading of a part of a page."""
     return styled(text, "bold")
 
 
 def verdict_text(verdict: Verdict) -> Text:
-    """Return a verdict in colour."""
     return styled(str(verdict), verdict_style(verdict))
 
 
 def verdict_style(verdict: Verdict) -> str:
-    """Return the style for statements about a verdict."""
     return f"bold {_STYLES[verdict]}"
 
 
 def print_trace(console: Console, trace: Trace, path: Path) -> None:
-    """Print a readable trace: numbered steps with their changes."""
     from fencepost.counterexamples.text import render
 
     print_bare(console, render(trace, path))
@@ -208,19 +195,16 @@ class Display(Watch):
         self.clear()
 
     def note(self, text: str) -> None:
-        """Print a line for the user's information."""
         if not self.quiet:
             self.clear()
             self._console().print(reword(text), style="dim", soft_wrap=True)
 
     def clear(self) -> None:
-        """Remove the live block from the screen, so that results can be printed."""
         if self._block is not None:
             self._block.stop()
             self._block = None
 
     def show(self, content: RenderableType) -> None:
-        """Update the live block, if there is one."""
         if not self.live:
             return
         if self._block is None:
@@ -238,7 +222,6 @@ class Display(Watch):
 
     @contextmanager
     def busy(self, text: str) -> Iterator[None]:
-        """Show an activity while it lasts, with a spinner or as a note."""
         self._began = time.monotonic()
         if self.live:
             self.spin(text)
@@ -248,16 +231,13 @@ class Display(Watch):
         self.clear()
 
     def spin(self, text: str) -> None:
-        """Show an activity and its duration; do nothing without a live block."""
         if self.live:
             self.show(Busy(text, self._began))
 
     def telling(self, title: str) -> Callable[[Progress], None] | None:
-        """Return the callback for a running search, None without a live block."""
         return self._telling(lambda progress: progress_text(title, progress))
 
     def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None] | None:
-        """Return the callback for running walks, None without a live block."""
         return self._telling(lambda done, steps, seconds: walks_text(title, done, walks, steps, seconds))
 
     def _telling(self, draw: Callable[..., Text]) -> Callable[..., None] | None:
@@ -306,7 +286,6 @@ class Busy:
 
 
 def progress_text(title: str, progress: Progress) -> Text:
-    """Return the display of a running search: progress, speed, and the growth of its levels."""
     levels = progress.levels
     growth = f"x{levels[-1] / levels[-2]:.2f}" if len(levels) > 1 else "x1"
     share = progress.expanded / max(1, progress.frontier)
@@ -320,7 +299,6 @@ def progress_text(title: str, progress: Progress) -> Text:
 
 
 def walks_text(title: str, done: int, walks: int, steps: int, seconds: float) -> Text:
-    """Return the display of running walks: their number and speed."""
     rate = show_rate(steps, seconds, "steps")
     return joined((title, "bold"), f"  {done:,} of {walks:,} walks  {rate}  {show_seconds(seconds)}")
 

@@ -89,7 +89,6 @@ def print_page(
 
 
 def print_gravest(console: Console, result: CheckResult) -> None:
-    """Print the trace of the gravest violation, a line for each step, and the path to a deadlock, if any."""
     worst = gravest(result)
     if worst is not None:
         _print_steps(console, result.traces[worst.name], f"{worst.name} is violated")
@@ -145,7 +144,6 @@ def _nth(number: int) -> str:
 
 
 def print_verdict(console: Console, result: CheckResult, expected: Verdict | None, *, verbose: bool) -> None:
-    """Print the verdict and the notes that it needs; with `verbose`, all notes."""
     style = verdict_style(Verdict.UNDETERMINED if result.base is Base.SAME else result.verdict)
     print_lines(console, headline(result), style=style)
     if verbose:
@@ -162,7 +160,6 @@ def print_verdict(console: Console, result: CheckResult, expected: Verdict | Non
 
 
 def print_properties(console: Console, result: CheckResult, *, legend: bool = True) -> None:
-    """Print a row and the sentence for each property, with a legend of the kinds."""
     question = result.question
     sentences = {item.name: item.sentence for item in question.properties}
     width = max((len(item.name) for item in result.properties), default=0)
@@ -193,7 +190,6 @@ def _shared_fairness(question: Question) -> str:
 
 
 def _behaviour(question: Question, item: PropertyResult, shared: str) -> Iterator[str]:
-    """Yield the notes on a property of behaviours; its fairness, unless it is `shared` by all."""
     prop = next(prop for prop in question.properties if prop.name == item.name)
     if prop.eventual is None:
         return
@@ -230,7 +226,6 @@ def _found(item: PropertyResult, *, exact: bool) -> tuple[Text, str]:
 
 
 def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
-    """Yield the lines on the reach of a verdict: (label, text)."""
     if result.question.version:
         yield "version", result.question.version
     yield "constants", " ".join(f"{name}={str(value).lower()}" for name, value in result.constants.items()) or "none"
@@ -297,7 +292,6 @@ def _memory(result: Result) -> str:
 
 
 def print_numbers(console: Console, rows: list[tuple[Text, Text]]) -> None:
-    """Print rows of right-aligned numbers with their labels."""
     width = max(number.cell_len for number, _ in rows)
     for number, _ in rows:
         number.pad_left(width - number.cell_len)
@@ -306,7 +300,6 @@ def print_numbers(console: Console, rows: list[tuple[Text, Text]]) -> None:
 
 
 def print_coverage(console: Console, result: Result) -> None:
-    """Print how often each action fired, and how often each guard was the first to refuse."""
     rows: list[tuple[Text, Text]] = [(styled("fired", "bold"), styled("action", "bold"))]
     for name, fired in result.fired.items():
         rows.append((styled(f"{fired:,}"), styled(name, "bold" if fired else "bold yellow")))

@@ -38,7 +38,6 @@ def gravest(result: CheckResult) -> PropertyResult | None:
 
 
 def headline(result: CheckResult) -> str:
-    """Return the verdict in the question's words: what can happen, or what holds."""
     base = result.question.protocol.machine.base
     words = (verdict_sentence(result), *_counts(result))
     if result.base is Base.SAME and base is not None:
@@ -47,7 +46,6 @@ def headline(result: CheckResult) -> str:
 
 
 def verdict_sentence(result: CheckResult) -> str:
-    """Return the verdict alone, as one sentence."""
     worst, doubt = gravest(result), ""
     if worst is not None:
         return violation(result.question.properties, worst.name, _size(worst))
@@ -74,7 +72,6 @@ def verdict_sentence(result: CheckResult) -> str:
 
 
 def violation(properties: Iterable[Property], name: str, how: str) -> str:
-    """Return a violation as a sentence on what can happen, and how."""
     consequence = next((text for prop, text in CONSEQUENCES.items() if prop.name == name and prop in properties), "")
     return f"{consequence}: `{name}`, {how}." if consequence else f"`{name}` is violated: {how}."
 
@@ -96,7 +93,6 @@ def _counts(result: CheckResult) -> Iterator[str]:
 
 
 def share(violated: Sequence[Any], guarantees: Sequence[Any], question: Question) -> str:
-    """Return the number of violated guarantees."""
     are = "is" if len(violated) == 1 else "are"
     return f"{len(violated)} of {len(guarantees)} {_word(question)} {are} violated"
 
@@ -106,7 +102,6 @@ def _everything(guarantees: Sequence[PropertyResult], word: str) -> str:
 
 
 def _because(result: CheckResult) -> Iterator[str]:
-    """Yield the findings whose repair prevents the shortest traces of violations."""
     found = repaired_by(result.question, result, normalize=result.normalize)
     explained = {finding: names for finding, names in found.items() if finding}
     many = len(result.violated)
@@ -143,12 +138,10 @@ def plain_notes(result: CheckResult) -> list[str]:
 
 
 def print_screen(console: Console, result: CheckResult, *, hint: bool) -> None:
-    """Print the violated and the holding properties, the constants, and the reach of the search."""
     print_answer(console, _facts(result), hint="sentences, notes, statistics, and every trace in full" if hint else "")
 
 
 def print_answer(console: Console, facts: Iterable[tuple[str, Text | str]], *, hint: str) -> None:
-    """Print the labelled facts of a first screen, and the hint about `-v`."""
     console.print()
     print_facts(console, facts)
     if hint:
@@ -188,7 +181,6 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
 
 
 def some(names: Sequence[str], most: int = NAMES) -> str:
-    """Return names as a paragraph, the first of many."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
@@ -227,7 +219,6 @@ def constants_text(machine: Machine, constants: Constants, version: str, name: s
 
 
 def reached(result: CheckResult) -> str:
-    """Return the reach of the search: states, whether it is complete, and the bounds that ended it."""
     if not result.distinct:
         return "no state"
     words = f"{counted(result.distinct, 'state')}, depth {result.depth}, "
@@ -252,7 +243,6 @@ def reached(result: CheckResult) -> str:
 def print_steps(
     console: Console, texts: Sequence[str], title: str, *, loop: int | None = None, culprit: str = ""
 ) -> None:
-    """Print the last steps of a trace, each on one line."""
     first = max(0, len(texts) - STEPS)
     console.print()
     print_lines(console, title, style="bold")
