@@ -24,7 +24,7 @@ from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, u32s
 OWNERS = 32
 OWNER_BITS, OWNER_SHIFT = 5, 59
 AHEAD = 8
-"""How many successors ahead the state that one may equal is prefetched."""
+"""How many successors ahead the state that one may equal is prefetched, or a key is looked up."""
 FAR = 16
 """How many successors ahead the table is prefetched, and the successor itself."""
 FARTHEST = 48
@@ -151,7 +151,13 @@ def home_of(bits, size, slots):
 def whole(entry, slot, size, slots, width):
     """Return all bits of the key at a place: the greatest key that may stand there and ends in these bits."""
     most = ((np.uint64(min(slot + 1, slots)) << np.uint64(32)) + np.uint64(slots - 1)) // np.uint64(slots)
-    most = (most << np.uint64(size - 32)) - np.uint64(1)
+    return greatest(entry, most, size, width)
+
+
+@helper
+def greatest(entry, first, size, width):
+    """Return the greatest key that ends in these bits and is less than any key whose first 32 bits are `first`."""
+    most = (first << np.uint64(size - 32)) - np.uint64(1)
     return most - ((most - entry) & ones(width - 1))
 
 
@@ -204,6 +210,21 @@ def enter(part, bits, slot, number):
 
 
 @helper
+def is_new(part, key):
+    """Return whether a key is not in the table, and then prefetch where its number will stand."""
+    slots, size, width = part[SLOTS], part[SIZE], part[WIDTH]
+    table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
+    bits = placed(key, part[LEFTS], part[RIGHTS], part[FIRST_LEFTS], part[FIRST_RIGHTS])
+    slot = sought(table, bits, size, slots, width)
+    if is_at(table, bits, slot, width):
+        return 0
+    word = slot * part[NUMBER_BITS] >> 6
+    prefetch(numbers, word)
+    prefetch(numbers, word + 8)
+    return 1
+
+
+@helper
 def put_keys(words, keys, parents, size, part, queue):
     """Insert lined-up successors, known by their keys; return whether all were inserted."""
     position, known, base, limit = part[DONE], part[KNOWN], part[BASE], part[LIMIT]
@@ -217,26 +238,31 @@ def put_keys(words, keys, parents, size, part, queue):
     ancestors = u32s(part[ANCESTORS], part[ROOM])
     for ahead in range(position, min(position + FARTHEST, size)):
         prefetch(keys, queue[RING + ahead])
+    for ahead in range(position, min(position + AHEAD, size)):
+        queue[ahead % RING] = is_new(part, keys[queue[RING + ahead]])
     for at in range(position, size):
         if at + FARTHEST < size:
             prefetch(keys, queue[RING + at + FARTHEST])
         if at + FAR < size:
             far = placed(keys[queue[RING + at + FAR]], lefts, rights, first_lefts, first_rights)
             prefetch(table, home_of(far, bits, slots) * width >> 6)
-        n = queue[RING + at]
-        key = placed(keys[n], lefts, rights, first_lefts, first_rights)
-        slot = sought(table, key, bits, slots, width)
-        if not is_at(table, key, slot, width):
-            if known >= limit or not enter(part, key, slot, known):
-                part[KNOWN] = known
-                part[LIMIT] = known
-                part[DONE] = at
-                part[LEFT] = size - at
-                return False
-            for word in range(words.shape[1]):
-                stored[known - base, word] = words[n, word]
-            ancestors[known] = parents[n]
-            known += 1
+        if at + AHEAD < size:
+            queue[(at + AHEAD) % RING] = is_new(part, keys[queue[RING + at + AHEAD]])
+        if queue[at % RING] != 0:
+            n = queue[RING + at]
+            key = placed(keys[n], lefts, rights, first_lefts, first_rights)
+            slot = sought(table, key, bits, slots, width)
+            if not is_at(table, key, slot, width):  # it may have come in the meantime
+                if known >= limit or not enter(part, key, slot, known):
+                    part[KNOWN] = known
+                    part[LIMIT] = known
+                    part[DONE] = at
+                    part[LEFT] = size - at
+                    return False
+                for word in range(words.shape[1]):
+                    stored[known - base, word] = words[n, word]
+                ancestors[known] = parents[n]
+                known += 1
     part[KNOWN] = known
     part[DONE] = 0
     return True
@@ -253,10 +279,20 @@ def widen(old: I64s, new: I64s) -> I64:
     new_slots, new_size, new_width = new[SLOTS], new[SIZE], new[WIDTH]
     wide, names = u64s(new[TABLE], 0), u64s(new[NUMBERS], 0)
     free = np.int64(0)
+    # (slot + 1) * 2**32 / slots, by which `whole` opens an entry: a division for each slot would take longest
+    all_slots, whole_part, rest = np.uint64(slots), np.uint64(0), np.uint64(0)
+    each = (np.uint64(1) << np.uint64(32)) // all_slots
+    each_rest = (np.uint64(1) << np.uint64(32)) - each * all_slots
     for slot in range(slots + REACH):
+        if slot < slots:
+            whole_part += each
+            rest += each_rest
+            if rest >= all_slots:
+                rest -= all_slots
+                whole_part += np.uint64(1)
         entry = field(table, slot * width, width)
         if entry != np.uint64(0):
-            bits = whole(entry, slot, size, slots, width)
+            bits = greatest(entry, whole_part + np.uint64(rest != np.uint64(0)), size, width)
             if size != new_size:
                 key = unplaced(bits, old[LEFTS], old[RIGHTS], old[FIRST_LEFTS], old[FIRST_RIGHTS])
                 bits = placed(key, new[LEFTS], new[RIGHTS], new[FIRST_LEFTS], new[FIRST_RIGHTS])
