@@ -187,7 +187,6 @@ class _Checker:
         self.open = [item for item in search.properties if item.name not in stored.decided]
 
     def check(self, states: Sequence[Any]) -> None:
-        """Compare these states. The compiled code expands them as one batch, the plain semantics one at a time."""
         for first in range(0, len(states), self.search.batch):
             self._check(states[first : first + self.search.batch])
 
@@ -224,7 +223,6 @@ class _Checker:
         self._require(+Counter(refused) == refusals, states[0], f"{several} a guard's refusals differently")
 
     def _steps(self, key: Key, refusals: Counter[tuple[str, int]]) -> list[Transition]:
-        """Return a state's steps under the plain semantics, and count the refusals by action and guard."""
         found = []
         for item in self.search.machine.actions:
             for _, outcome in self.plain.attempts(item, key):

@@ -39,7 +39,6 @@ class Loaded(NamedTuple):
 
 
 def load(path: Path) -> Loaded:
-    """Run a model file. Errors that it raises are passed on."""
     path = path.resolve()
     neighbours = _Neighbours(path.parent, f"{USER_MODULE}{next(_NUMBERS)}")
     stem = path.stem.encode("utf-8", "backslashreplace").decode().replace(".", "_")
@@ -56,7 +55,6 @@ def load(path: Path) -> Loaded:
 
 
 def load_sent(files: Files) -> ModuleType:
-    """Run a model whose files were sent from another machine, in a new folder."""
     folder = Path(tempfile.mkdtemp(prefix="fencepost-"))
     for name, text in files:
         file = folder / name
@@ -77,7 +75,6 @@ class _AsRead(SourceFileLoader):
         raise OSError(path)
 
     def get_data(self, path: str) -> bytes:
-        """Read a file once and remember its content."""
         data = _in_archive(Path(path)).read_bytes()
         if path == self.path:
             self.owner.texts[path] = data
@@ -93,7 +90,6 @@ class _AsRead(SourceFileLoader):
 
 
 def _in_archive(path: Path) -> Path | zipfile.Path:
-    """Return a path inside a zip file as a `zipfile.Path`, and any other path unchanged."""
     archive = next((item for item in (path, *path.parents) if item.exists()), path)
     if archive.is_dir() or not zipfile.is_zipfile(archive):
         return path
@@ -118,7 +114,6 @@ class _Neighbours(MetaPathFinder):
         """Python's module path, which the model may extend."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return the spec of a module in the folder, or in one of its packages."""
         *_, leaf = name.split(".")
         if name == self.package:
             return self._namespace(name, self.root)
@@ -186,7 +181,6 @@ class _Neighbours(MetaPathFinder):
         return decode_source(self.texts[path])
 
     def files(self) -> Files:
-        """Return the files that were read, the model's own first."""
         for place in (self.folder, *self.folder.parents)[: len(self.inside)]:  # the packages that the model is in
             init = place / "__init__.py"
             self.texts.setdefault(str(init), init.read_bytes())

@@ -17,14 +17,12 @@ from fencepost.model.language.records import Key, Nested, Record, Scalar, Schema
 
 
 def holds_at_end(plain: Interpreter, prop: Property, states: Sequence[Key], last: Transition | None) -> bool | None:
-    """Return whether a property holds of a path's last state or last step; None if it lacks that step."""
     if not prop.over_steps:
         return plain.holds(prop, states[-1])
     return None if last is None else plain.holds_step(prop, states[-2], last)
 
 
 def values_of(schema: Schema, domain: Domain) -> range:
-    """Return a parameter's values: its domain without NONE."""
     _, high = schema.bounds(domain)
     return range(First(domain).value(schema.constants.values), high + 1)
 

@@ -61,7 +61,6 @@ class PlainSearch(Stoppable):
         self.graph: dict[Key, list[Transition]] | None = None
 
     def run(self) -> verdict.Result:
-        """Search until every state is reached or a limit stops the search; return the result."""
         began = time.perf_counter()
         try:
             with Signals(self.ask):
@@ -80,7 +79,6 @@ class PlainSearch(Stoppable):
         return self.result(why, time.perf_counter() - began)
 
     def levels_from(self, level: list[Key], began: float) -> str:
-        """Visit one level after another; return why the search stopped, or an empty string."""
         self.generated = len(level)
         self.parents = dict.fromkeys(level)
         why = ""
@@ -102,7 +100,6 @@ class PlainSearch(Stoppable):
         return why
 
     def expand(self, level: list[Key], began: float) -> tuple[list[Key], str]:
-        """Return the states of the next level, and why the search must stop (an empty string if it need not)."""
         reached: list[Key] = []
         self.counting = {name for name in self.guards.declared if self.reached[name] < ENOUGH}
         for state in level:
@@ -124,7 +121,6 @@ class PlainSearch(Stoppable):
         return reached, ""
 
     def transitions(self, state: Key) -> Iterator[Transition]:
-        """Yield the transitions from a state. Count each refusal by its guard, and the bounds reached."""
         self.at = state
         reached: set[str] = set()
         for item in self.machine.actions:
@@ -143,7 +139,6 @@ class PlainSearch(Stoppable):
         self.reached.update(reached & self.counting)
 
     def judge(self, state: Key) -> None:
-        """Evaluate the state properties that are still undecided."""
         self.at = state
         for item in self.properties:
             undecided = not item.over_steps and item.name not in self.decided
@@ -151,7 +146,6 @@ class PlainSearch(Stoppable):
                 self.decided[item.name] = (state, None)
 
     def judge_step(self, before: Key, transition: Transition) -> None:
-        """Evaluate the step properties that are still undecided."""
         for item in self.properties:
             if item.over_steps and item.name not in self.decided:
                 applies = item.on is None or item.on.name == transition.step.action.name
@@ -162,11 +156,9 @@ class PlainSearch(Stoppable):
         return any(item.name in self.decided and item.kind is not Kind.SOMETIMES for item in self.properties)
 
     def limit(self, seconds: float) -> str:
-        """Return why the search must stop, or an empty string."""
         return self.stop_asked or self.options.limit(seconds, len(self.parents), peak_memory())
 
     def path(self, state: Key, prop: Property | None) -> Path:
-        """Return the path to a state that decides a property."""
         chain: list[Key] = []
         at: Key | None = state
         while at is not None:
@@ -177,7 +169,6 @@ class PlainSearch(Stoppable):
         return path if prop is None else with_late_faults(self.plain.exact, self.plain.decided(path, prop), prop)
 
     def behaviour(self, prop: Property) -> verdict.PropertyResult:
-        """Judge a property of behaviours, once every state is known."""
         from fencepost.explorers.liveness.reference import judge
 
         if self.graph is None:

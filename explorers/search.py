@@ -86,7 +86,6 @@ def search(
 
 
 def digested(made: Search, result: Result, summed: Summed | None) -> Result:
-    """Return the result of a search, with its digest if it is complete and one is requested."""
     names = summed(result) if summed and result.complete else None
     if names is None:
         return result
@@ -108,7 +107,6 @@ def _cross_checked(made: Search, result: Result, judged: Result) -> Result:
 
 
 def source_of(name: str, values: Mapping[str, int], properties: tuple[str, ...], *, normalize: bool) -> Source:
-    """Return the generated module of a named protocol."""
     found = protocol(name)
     constants = found.machine.set_constants(values)
     return generate(found.machine, constants, found.compiled_with(found.select(properties)), normalize=normalize)

@@ -185,17 +185,14 @@ def deep_enough(limit: int) -> Reason:
 
 
 def extended(why: str, more: str) -> str:
-    """Return a reason with words appended and the same cause."""
     return why.on(more) if isinstance(why, Reason) else f"{why}{more}"
 
 
 def cause_of(why: str) -> Cause | None:
-    """Return the cause of a reason. Return None if nothing stopped, or if the text has no cause."""
     return why.cause if isinstance(why, Reason) else None
 
 
 def ended_by_signal(why: str) -> bool:
-    """Return whether a signal or the caller ended the search."""
     return cause_of(why) in (Cause.SIGNAL, Cause.CANCELLED)
 
 
@@ -249,7 +246,6 @@ EVERY = 1 << 62
 
 
 def judged(item: Property, path: Path | None, *, complete: bool) -> PropertyResult:
-    """Return the result of a property, given the path that decides it."""
     found, not_found = Verdict.VIOLATED, Verdict.HOLDS
     if item.kind is Kind.SOMETIMES:
         found, not_found = Verdict.HOLDS, Verdict.UNREACHED
@@ -258,7 +254,6 @@ def judged(item: Property, path: Path | None, *, complete: bool) -> PropertyResu
 
 
 def undetermined(item: Property) -> PropertyResult:
-    """Return the result of a property that was not decided."""
     return judged(item, None, complete=False)
 
 
@@ -271,7 +266,6 @@ class CrossCheck:
 
     @property
     def whole(self) -> bool:
-        """Whether every expanded state was checked."""
         return self.states == self.of
 
     @property
@@ -349,7 +343,6 @@ class Result:
 
     @property
     def model_error(self) -> DomainError | None:
-        """The model error that ended the search after a violation, or None."""
         return next((item.error for item in self.problems if isinstance(item.error, DomainError)), None)
 
     def of(self, name: str) -> PropertyResult:
@@ -361,7 +354,6 @@ Summed = Callable[[Result], tuple[str, ...] | None]
 
 
 def require_no_error(result: Result) -> Result:
-    """Return the result; raise the model error that ended the search, if any."""
     if result.model_error is not None:
         raise result.model_error
     return result
@@ -378,13 +370,11 @@ def refuse_behaviours(properties: tuple[Property, ...], why: str) -> None:
 
 
 def refuse_symmetric_behaviours(properties: tuple[Property, ...], options: "Options") -> None:
-    """Raise UsageError for a property of whole behaviours in a search with symmetry."""
     if options.symmetry:
         refuse_behaviours(properties, "with `symmetry=True`, a promise to one thing seems to be kept by another")
 
 
 def refuse_replacing(folder: object) -> NoReturn:
-    """Raise UsageError because the folder already contains a search, which a new search would overwrite."""
     raise UsageError(
         f"{folder} contains the checkpoint of a search: write `resume=True` to continue it, or name an empty folder."
     )
@@ -415,7 +405,6 @@ class Options:
     "allows."""
 
     def __post_init__(self) -> None:
-        """Raise UsageError for an option that is not a number or is too small."""
         for name in ("workers", "max_depth", "max_states", "budget", "memory", "cross_check"):
             least = 1 if name.startswith("max_") else 0
             require_number(name, getattr(self, name), least, fractions=name in ("budget", "memory"))

@@ -32,11 +32,9 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """The setting in the command line's notation, such as `elr=on`."""
         return self.condition
 
     def values(self, constants: Constants) -> dict[str, int]:
-        """Return the values of all constants under this setting."""
         return {**constants.values, self.constant: self.value}
 
 
@@ -44,7 +42,6 @@ Row = Guard | Setting
 
 
 def rows_of(machine: Machine, constants: Constants, more: Mapping[str, tuple[int, ...]]) -> tuple[Row, ...]:
-    """Return the rows: every guard, every turned switch, every other choice, and the constants' values in `more`."""
     return (*guards(machine), *settings(constants, more))
 
 
@@ -135,7 +132,6 @@ class Ablation(Stoppable):
         return self.base
 
     def explore(self, row: Row) -> RowOutcome:
-        """Search without one guard, or with one setting, in a single worker."""
         guard = row if isinstance(row, Guard) else None
         constants, kernels = self.constants, self.kernels
         if not isinstance(row, Guard):
@@ -163,7 +159,6 @@ class Ablation(Stoppable):
         return RowOutcome(row, purpose, result, broken, None, grown, why=result.why_stopped)
 
     def ask(self, why: str) -> bool:
-        """Ask all searches to stop; return whether this is the first request."""
         for search in self.running:
             search.ask(why)
         return super().ask(why)
@@ -191,7 +186,6 @@ class Ablation(Stoppable):
         return RowOutcome(guard, purpose, result, broken, search.departure(), grown, refused, alone, result.why_stopped)
 
     def _kernels_for(self, constants: Constants) -> Kernels:
-        """Return kernels that are large enough for these constants; compile new ones if the existing ones are not."""
         if self.kernels.serve(constants):
             return self.kernels
         source = self.kernels.source

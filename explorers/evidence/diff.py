@@ -56,7 +56,6 @@ class Difference:
 
 
 def compare(spaces: tuple[Space, Space], sights: tuple[Array, Array], most_pairs: int) -> Difference:
-    """Compare two searched machines by an observation of each state."""
     _, numbered = np.unique(np.concatenate(sights), return_inverse=True)
     cut = spaces[0].states
     seen = numbered[:cut], numbered[cut:]
@@ -94,7 +93,6 @@ def _chain(space: Space, state: int) -> Array:
 
 
 def path_to(space: Space, state: int) -> Path:
-    """Return the path by which the search reached a state, confirmed by the plain semantics."""
     return space.search.way_to(space.number(state))
 
 
@@ -158,7 +156,6 @@ class _Watch:
         waiting: deque[tuple[tuple[Array, Array], tuple[int, ...]]],
         known: set[tuple[bytes, ...]],
     ) -> OnlyOne | None:
-        """Continue with each observation of both machines; return a behaviour that only one of them continues."""
         for side, other in ((0, 1), (1, 0)):
             for sight in sorted(set(sides[side]) - set(sides[other])):
                 return self._shown(side, (*behaviour, sight))
@@ -191,7 +188,6 @@ class _Watch:
         return found
 
     def _shown(self, side: int, behaviour: tuple[int, ...]) -> OnlyOne:
-        """Return one machine's shortest path with this behaviour."""
         space, seen, (offsets, targets) = self.spaces[side], self.seen[side], self.steps[side]
         before: dict[tuple[int, int], tuple[int, int] | None] = {
             (int(state), 0): None for state in np.flatnonzero(space.firsts) if seen[state] == behaviour[0]
@@ -277,6 +273,5 @@ def _conditions(machine: Machine) -> dict[str, list[str]]:
 
 
 def _effect(item: Action) -> list[str]:
-    """Return an action's statements without its docstring and its guards."""
     kept = [text for text in map(ast.unparse, definition_of(item.function).body) if not text.startswith("require(")]
     return kept[1:] if inspect.getdoc(item.function) else kept

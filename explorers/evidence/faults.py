@@ -61,12 +61,10 @@ class Tolerance:
 
     @property
     def least(self) -> int | None:
-        """The lowest cost of faults that violate the property; None if no faults do."""
         return self.front[0].cost if self.front else None
 
     @property
     def interrupted(self) -> bool:
-        """Whether a signal ended the searches."""
         return any(ended_by_signal(why) for _, why in self.unknown)
 
 
@@ -121,7 +119,6 @@ def _why_not(machine: Machine, name: str, ends: Mapping[str, Linear]) -> str:
 
 
 def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -> tuple[str, ...]:
-    """Return the kinds to count: the named ones, or all that the constants allow."""
     ends = _ends(machine)
     wanted = tuple(dict.fromkeys(name.replace("-", "_") for name in named))
     for name in wanted:
@@ -230,7 +227,6 @@ def _tolerated(result: Result, prop: Property) -> bool:
 
 
 def natively(machine: Machine, prop: Property, kernels: Kernels) -> Look:
-    """Return a function that searches with the native engine."""
     return lambda constants, options: search(machine, constants, (prop,), options, kernels=kernels)
 
 
@@ -241,7 +237,6 @@ def _searched(constants: Constants, prop: Property, options: Options, look: Look
 
 
 def spent(machine: Machine, schema: Schema, path: Path) -> dict[str, int]:
-    """Return how many faults of each kind a path's steps used up."""
     left = [getattr(schema.restore(key), BUDGET) for key in path.states]
     found = {
         name: sum(max(0, getattr(before, name) - getattr(after, name)) for before, after in pairwise(left))
@@ -251,7 +246,6 @@ def spent(machine: Machine, schema: Schema, path: Path) -> dict[str, int]:
 
 
 def in_order(most: Faults, costs: tuple[int, ...]) -> list[Faults]:
-    """Return all combinations of faults up to `most`, cheapest first."""
     everything = product(*(range(count + 1) for count in most))
     return sorted(everything, key=lambda faults: (_cost(faults, costs), sum(faults), faults))
 

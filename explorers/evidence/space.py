@@ -80,7 +80,6 @@ class Space:
         return found
 
     def _expanded(self, checks: Array, c: Array) -> Iterator[tuple[Array, Array, Array]]:
-        """Yield the steps of each batch of states: their sources, and their targets as rows of words and as hashes."""
         search = self.search
         worker, buffers = replace(search._worker(), checks=checks), search._buffers
         for first in range(0, self.states, search.batch):
@@ -92,13 +91,11 @@ class Space:
             )
 
     def _sorted(self) -> tuple[Array, Array]:
-        """Return the states ordered by hash, and their hashes."""
         hashes = np.concatenate([part.all_hashes() for part in self.search.partitions])
         order = np.argsort(hashes, kind="stable")
         return order, hashes[order]
 
     def _found(self, order: Array, hashes: Array, words: Array, wanted: Array) -> Array:
-        """Return the numbers of states, given their rows and hashes."""
         place = np.searchsorted(hashes, wanted)
         known = self.rows.view(np.uint64).reshape(self.states, -1)
         found = order[np.minimum(place, self.states - 1)]
@@ -126,7 +123,6 @@ def everything(state: type[Record]) -> tuple[str, ...]:
 
 
 def lengths_of(state: type[Record], values: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the length of every array under these constants, in field order."""
     return tuple(kind.length.value(values) for kind in every_field(state) if isinstance(kind, ArrayOf))
 
 
@@ -162,7 +158,6 @@ def leaves_of(record: type[Record], above: str = "") -> Iterator[str]:
 
 
 def observe_fields(space: Space, paths: tuple[str, ...]) -> Array:
-    """Return the observed fields of each state as one byte string."""
     columns = []
     states = space.search.layout.unpack(space.rows)
     for path in paths:
@@ -174,7 +169,6 @@ def observe_fields(space: Space, paths: tuple[str, ...]) -> Array:
 
 
 def _bytes(column: Array) -> Array:
-    """Return a column as a matrix of bytes, a row per state."""
     flat = np.ascontiguousarray(column)
     return flat.view(np.uint8).reshape(len(column), -1) if len(column) else np.zeros((0, 1), np.uint8)
 
@@ -185,7 +179,6 @@ def _joined(columns: list[Array], states: int) -> Array:
 
 
 def observe_views(space: Space, views: tuple[Property, ...]) -> Array:
-    """Return the results of functions on each state as one byte string."""
     search = space.search
     module = Module(translate(search.machine, views), layout_of(search.machine.state, search.constants))
     write_look(module, views)

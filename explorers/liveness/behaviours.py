@@ -169,7 +169,6 @@ class Analysis:
         return state, tuple(reversed(edges))
 
     def lasso(self, fair: Array, inside: Array, best: int | None) -> FairAnswer:
-        """Return the shortest path to a fair part, and a loop in it."""
         distance, via = self.stems(inside)
         states = np.flatnonzero(fair >= 0)
         stopping = states[~self.enabled[states].any(axis=1)]
@@ -202,7 +201,6 @@ class Analysis:
         return tuple(loop)
 
     def step(self, part: Array, at: int, goal: int, pending: Array, via: Array, loop: list[int]) -> tuple[Array, int]:
-        """Extend a loop until it fulfils a pending promise or reaches the goal; return the loop's last state."""
         last = calls.walk(self.graph, self.fairness, part, (at, goal), pending, via)
         assert last >= 0, "a component is not connected"
         _, edges = self.chain(via, self.rows.source(last))

@@ -62,7 +62,6 @@ class TransitionIds:
     """The smallest number of each action."""
 
     def value(self, build: Builder, module: Module, action: Action, values: Mapping[Slot, Value]) -> Value:
-        """Return the compiled code's number of a step, computed from the action's parameters."""
         slots = {slot.name: slot for slot in module.program.of(action).parameters}
         found = number(0)
         for part in self.parts[action.name]:
@@ -116,7 +115,6 @@ def _parts(machine: Machine, name: str, domain: Domain | InFlight, layout: Layou
 
 
 def transition_ids_of(machine: Machine, properties: tuple[Property, ...], layout: Layout) -> TransitionIds:
-    """Return a numbering of a machine's steps that distinguishes everything these properties need."""
     parts: dict[str, tuple[Part, ...]] = {}
     first: dict[str, int] = {}
     total = 0
@@ -154,7 +152,6 @@ def transition_ids_of(machine: Machine, properties: tuple[Property, ...], layout
 
 
 def _inner(build: Builder, value: Value, place: int) -> tuple[str, Memory]:
-    """Return the address and type of a part of a message, by its position."""
     if isinstance(value.type, Struct):
         return build.field(value, list(value.type.fields)[place])
     return build.element(value, number(place))

@@ -59,7 +59,6 @@ class Engine(Stoppable):
 
     @property
     def compile_seconds(self) -> float:
-        """Seconds spent on compiling."""
         return self.compiled.seconds if hasattr(self, "compiled") else 0.0
 
     def prepare(self) -> None:
@@ -84,7 +83,6 @@ class Engine(Stoppable):
         return summary(prop, self.search.constants, findings)
 
     def finding(self, number: int, prop: Property, terms: Terms, args: tuple[int, ...]) -> BehaviourFinding:
-        """Return the verdict for one combination of a property's parameters."""
         self.pause()
         marks = self.marks(number, prop, args)
         whens = self.parents == -1 if prop.behaviour.when is None else marks & WHEN != 0
@@ -100,7 +98,6 @@ class Engine(Stoppable):
         return BehaviourFinding(args, answer.reach, answer.worst, answer.best, path, not whens.any(), answer.near)
 
     def predicate(self, name: str) -> tuple[Any, Array]:
-        """Return a kernel of the properties, and a new check array for it."""
         kernels = self.compiled.predicates
         return getattr(kernels.module, name), kernels.checks(self.search.constants)
 
@@ -123,14 +120,12 @@ class Engine(Stoppable):
         self.search.plain.says(prop, prop.behaviour.then, key, args)
 
     def depth(self, wanted: Array) -> Array:
-        """Return the number of steps from an initial state to each of these states."""
         calls.depths(self.parents, wanted, self.depths)
         return self.depths
 
     # -- questions
 
     def terms(self, number: int, prop: Property) -> Terms:
-        """Return for each class of edges whether they are fair and allowed, and what they cost."""
         about, plain = prop.behaviour, self.search.plain
         gone = {item.name for item in about.without}
         numbers: dict[tuple[int, tuple[Any, ...]], int] = {}
@@ -183,13 +178,11 @@ class Engine(Stoppable):
         return before, self.graph.gather(self.rows.targets[edges].astype(np.int64))
 
     def check_failed(self, number: int, edge: int) -> int:
-        """Return the check that fails while an edge's cost is computed, or 0."""
         cost, checks = self.predicate(f"cost_{number}")
         cost(checks, *self.both_sides(np.array([edge])), 1, self.c, np.empty(1, np.int64))
         return int(checks[0])
 
     def refuse(self, number: int, prop: Property, edge: int) -> None:
-        """Raise the plain semantics' error for a cost that is negative or cannot be computed."""
         key = self.graph.state(self.rows.source(edge))
         gone = {item.name for item in prop.behaviour.without}
         for transition in self.search.plain.transitions(key):
@@ -200,7 +193,6 @@ class Engine(Stoppable):
     # -- what is shown
 
     def path(self, prop: Property, args: tuple[int, ...], answer: FairAnswer) -> Path:
-        """Return the loop as a path that the plain semantics has confirmed."""
         prefix = self.search.way_to(self.graph.in_search(answer.begin))
         steps, states = list(prefix.steps), list(prefix.states)
         for edge in (*answer.stem, *answer.loop):
@@ -232,7 +224,6 @@ class Engine(Stoppable):
             raise Stopped(out_of_time(budget))
 
     def _limit_memory(self) -> None:
-        """Stop before the work starts if the graph will not fit in memory."""
         search = self.search
         edges = search.generated - search.position.initial
         needed = search.store_bytes + PER_EDGE * edges + PER_STATE * search.distinct

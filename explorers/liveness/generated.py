@@ -66,7 +66,6 @@ _WRITTEN: Shapes[tuple[Source, Source, TransitionIds]] = Shapes()
 def sources(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool
 ) -> tuple[Source, Source, TransitionIds]:
-    """Return the two modules needed to judge these properties, and the numbering of steps."""
     properties = family(machine, properties)
 
     def write() -> tuple[Source, Source, TransitionIds]:
@@ -99,7 +98,6 @@ def compiled(
     normalize: bool,
     searched: float = math.inf,
 ) -> Compiled:
-    """Return the code that judges these properties, cached or compiled now. `searched` are the search's seconds."""
     began = time.perf_counter()
     steps, predicates, codes = sources(machine, constants, properties, normalize=normalize)
     return Compiled(begin(steps, searched), begin(predicates, searched), codes, time.perf_counter() - began)
@@ -174,7 +172,6 @@ class Graph:
         self._count[batch] = count
 
     def _append(self, batch: int, owner: int, first: int, last: int) -> None:
-        """Add the successors of a batch, sorted by state."""
         count = self._count[batch]
         degrees, place = self._degrees[: last - first], self._place[:count]
         parents = self.search._buffers.parents[batch, :count] // np.uint32(self.search.owners)
@@ -267,7 +264,6 @@ def digest_of(
 
 
 def _numbered(machine: Machine, constants: Constants, *, normalize: bool) -> Kernels:
-    """Return the machine's compiled steps, numbered with all of their arguments."""
     layout, program = layout_of(machine.state, constants), translate(machine, ())
     module = Module(program, layout)
     ids = hashed_ids_of(machine, layout)

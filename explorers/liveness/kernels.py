@@ -210,7 +210,6 @@ def promises(graph: I64s, judging: I64s, nodes: I32s, component: I32s, group: I3
 
 @helper
 def total(cost, rest):
-    """Return the sum of two costs, capped at MOST_COST."""
     return MOST_COST if cost > MOST_COST - rest else cost + rest
 
 
@@ -377,7 +376,6 @@ def dear_way(graph: I64s, component: I32s, worst: I64s, start: I64, via: I64s, q
 
 @helper
 def push(spent, states, count, cost, state):
-    """Push a state onto a heap of `count`, ordered by cost."""
     at = count
     while at > 0 and spent[(at - 1) >> 1] > cost:
         spent[at] = spent[(at - 1) >> 1]
@@ -389,7 +387,6 @@ def push(spent, states, count, cost, state):
 
 @helper
 def pop(spent, states, count):
-    """Pop the first state of a heap of `count`; the last one takes its place and sinks."""
     cost, state = spent[count - 1], states[count - 1]
     at, below = 0, 1
     while below < count - 1:

@@ -42,7 +42,6 @@ class Region:
     enabled: dict[Key, frozenset[Instance]] = field(default_factory=dict)
 
     def components(self, states: set[Key] | None = None) -> list[set[Key]]:
-        """Return the strongly connected components of the steps between these states, or between all states."""
         from networkx import DiGraph, strongly_connected_components
 
         found: DiGraph[Key] = DiGraph()
@@ -159,7 +158,6 @@ class Reference:
             yield stems[entry].around(self.around(part, entry))
 
     def around(self, part: set[Key], entry: Key) -> tuple[Step, ...]:
-        """Return steps from a state back to it that together fulfil every promise."""
         open_promises = frozenset().union(*(self.region.enabled[key] for key in part))
         loop: list[Step] = []
         at = entry
@@ -222,7 +220,6 @@ class Reference:
         return found
 
     def dearest(self, worst: Mapping[Key, int], most: int) -> Way:
-        """Return, among the most expensive paths, the one with the fewest steps."""
         prefixes = self.prefixes
         begin = min((key for key in self.region.begins if worst[key] == most), key=lambda key: len(prefixes[key]))
         ways: dict[Key, tuple[Step, ...]] = {begin: ()}
@@ -240,7 +237,6 @@ class Reference:
 
     @cached_property
     def prefixes(self) -> dict[Key, Way]:
-        """The fewest steps from an initial state to each state."""
         found = {key: Way(key) for key in self.starts}
         waiting = list(found)
         for key in waiting:
@@ -269,7 +265,6 @@ class Reference:
 
 
 def judge(plain: Interpreter, graph: Graph, starts: list[Key], prop: Property) -> PropertyResult:
-    """Return the verdict on a leads-to or at-most property, given all reachable states and steps."""
     return summary(
         prop, plain.constants, [Reference(plain, graph, starts, prop, args).run() for args in plain.arguments(prop)]
     )

@@ -62,7 +62,6 @@ def of_which(plain: Interpreter, fair: Fairness, values: tuple[Any, ...]) -> str
 
 
 def _domain_with(plain: Interpreter, fair: Fairness, item: str, value: Any) -> Domain | InFlight:
-    """Return the domain of a parameter or field in the first of a group's actions that has the value."""
     found = [_domain_of(plain, action, item) for action in fair.actions]
     for domain in found:
         if isinstance(domain, InFlight):
@@ -74,7 +73,6 @@ def _domain_with(plain: Interpreter, fair: Fairness, item: str, value: Any) -> D
 
 
 def _domain_of(plain: Interpreter, action: Action, item: str) -> Domain | InFlight:
-    """Return the domain of a parameter or message field that distinguishes promises."""
     param, _, field = item.partition(".")
     domain = dict(action.params)[param]
     if not field:
@@ -149,7 +147,6 @@ def _costs(plain: Interpreter, prop: Property, path: Path, first: int) -> Iterat
 
 
 def retrace(plain: Interpreter, start: Key, steps: Iterable[Step], loop: int | None) -> Path:
-    """Return the path that these steps take on the plain semantics."""
     states, taken = [start], tuple(steps)
     for step in taken:
         states.append(plain.apply(states[-1], step).after)

@@ -41,7 +41,6 @@ OURS = re.compile(r"\d{1,9}-(rows|fresh|parents|hashes)\.bin")
 
 
 def save(search: Expansion) -> Path:
-    """Write a checkpoint of a search between two rounds; return its folder."""
     folder = _folder(search)
     position = asdict(search.settle())
     if search.before_judging is not None:
@@ -80,7 +79,6 @@ def save(search: Expansion) -> Path:
 
 
 def discard(folder: Path) -> None:
-    """Remove a checkpoint that is no longer needed, and its folder if nothing else is in it."""
     (folder / MANIFEST).unlink(missing_ok=True)
     for name in SLOTS:
         _remove(folder / name)
@@ -186,7 +184,6 @@ def require_question(
 
 
 def refuse_other_question(folder: Path | str, stored: dict[str, Any], asked: dict[str, Any]) -> None:
-    """Raise UsageError for the first part in which a checkpoint's question differs from this one."""
     for name, here in asked.items():
         there = stored.get(name, False if name == "symmetry" else None)
         if there != here:
@@ -216,7 +213,6 @@ def _differing(name: str, there: Any, here: Any) -> str:
 
 
 def question(search: Expansion) -> dict[str, Any]:
-    """Return the question of a checkpoint, which cannot be used for any other."""
     return {
         **_question(search.machine, search.constants, search.properties, search.options),
         **model_of(search.kernels.source, search.plain),
@@ -237,7 +233,6 @@ def _question(
 
 
 def model_of(source: Source, plain: Interpreter) -> dict[str, str]:
-    """Return digests of a machine under the constants of an interpreter: of the module, and of the initial states."""
     parts = {"model": source.question(plain.constants), "initial states": repr(plain.initial_states())}
     return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
 
@@ -266,7 +261,6 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def _slot_in_use(folder: Path) -> str:
-    """Return the folder that the checkpoint uses; an empty string unless one can be resumed."""
     try:
         return str(_manifest(folder)["slot"])
     except UsageError:
@@ -296,7 +290,6 @@ def _read(path: Path, entry: dict[str, Any], dtype: np.dtype[Any], count: int) -
 
 
 def _remove(slot: Path) -> None:
-    """Remove the files of a checkpoint, and their folder if nothing else is in it."""
     if slot.is_dir():
         _empty(slot)
         with suppress(OSError):

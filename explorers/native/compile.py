@@ -74,7 +74,6 @@ class Source:
         return self.unit.text
 
     def question(self, constants: Constants) -> str:
-        """Return the whole model of a run: the module, and the ends of domains and sizes."""
         layout = self.layout.at(evaluated(self.layout.depends, constants.values))
         return f"{self.text}\n{evaluated(self.shape.depends, constants.values)}\n{layout.leaves}"
 
@@ -82,7 +81,6 @@ class Source:
 def lowered(
     program: Program, constants: Constants, *, normalize: bool, masked: bool = False, symmetry: Symmetry | None = None
 ) -> Source:
-    """Return the module for a typed program in the shape of these constants."""
     layout = layout_of(program.machine.state, constants)
     module = Module(with_switches(program) if masked else program, layout)
     masks = Masks(module) if masked else None
@@ -98,7 +96,6 @@ def lowered(
 def source_of(
     module: Module, properties: tuple[Property, ...] = (), masks: Masks | None = None, bounds: Bounds | None = None
 ) -> Source:
-    """Return the module with the data that its caller needs."""
     return Source(
         module.lowered(),
         module.layout,
@@ -219,15 +216,12 @@ class Kernels:
 
     @property
     def tier(self) -> str:
-        """The level of optimization, in words."""
         return "cheap" if self.level == CHEAP else "optimized"
 
     def under(self, constants: Constants) -> Run:
-        """Return the arguments of kernels in a run with these constants."""
         return Run(self.layout(constants), self.constants(constants), self.checks(constants))
 
     def constants(self, constants: Constants) -> np.ndarray[Any, Any]:
-        """Return the constants as the array that the kernels take."""
         return np.array([int(value) for value in constants.values.values()], np.int64)
 
     def checks(self, constants: Constants) -> np.ndarray[Any, Any]:
@@ -238,7 +232,6 @@ class Kernels:
         return found
 
     def serve(self, constants: Constants) -> bool:
-        """Return whether these constants fit the compiled code."""
         rooms = self.source.layout.rooms
         return all(int(value) <= rooms[name] for name, value in constants.values.items())
 
@@ -282,7 +275,6 @@ class Shapes(Generic[Made]):
         flags: tuple[int, ...],
         make: Callable[[], Made],
     ) -> Made:
-        """Return the cached code for this shape, or the result of `make`."""
         asked = (id(machine), tuple(map(id, properties)), tuple(constants.rooms.items()), flags)
         if asked not in self._kept:
             made = make()
@@ -328,7 +320,6 @@ def shared() -> dict[str, Kernel]:
 
 
 def is_cached(source: Source) -> bool:
-    """Return whether this module was compiled before, by this back end."""
     return is_kept(source.unit)
 
 
@@ -340,12 +331,10 @@ def compiled(
     normalize: bool = True,
     masked: bool = False,
 ) -> Kernels:
-    """Return the kernels of a machine, from the cache or compiled now; `masked`: its guards can be turned off."""
     return load(generate(machine, constants, properties, normalize=normalize, masked=masked))
 
 
 def load(source: Source, level: int = LEVEL) -> Kernels:
-    """Return the kernels of a generated module, from the cache or compiled now."""
     return bound(source, library(source.unit, level)[0], level)
 
 
@@ -371,7 +360,6 @@ def forced() -> Tier | None:
 
 
 def is_ready(source: Source) -> bool:
-    """Return whether a search can begin without compiling."""
     tier = forced()
     cheap = tier is not Tier.OPTIMIZED and is_kept(source.unit, CHEAP)
     return cheap or (tier is not Tier.CHEAP and is_cached(source))
@@ -395,15 +383,11 @@ def seconds_to_optimize(source: Source) -> float:
 class Watching(Protocol):
     """An observer of compilations, each of which takes seconds."""
 
-    def compiling(self, name: str) -> AbstractContextManager[None]:
-        """Record what is being compiled while it takes."""
-        ...
+    def compiling(self, name: str) -> AbstractContextManager[None]: ...
 
     def compiled(self, name: str, seconds: float) -> None: ...
 
-    def optimized(self, name: str, seconds: float) -> None:
-        """Record how long optimizing took while the search ran."""
-        ...
+    def optimized(self, name: str, seconds: float) -> None: ...
 
 
 def compile_watched(

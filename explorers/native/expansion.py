@@ -154,7 +154,6 @@ def _serve(asked: SimpleQueue[Callable[[], None] | None], ended: SimpleQueue[Bas
 
 
 def processors() -> int:
-    """Return the number of processors that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
@@ -226,7 +225,6 @@ class Expansion:
         self.position.levels = [self.distinct]
 
     def open_level(self) -> None:
-        """Make the newest states the level to expand."""
         position = self.position
         position.starts = position.ends or [0] * self.owners
         position.ends = [part.count for part in self.partitions]
@@ -242,16 +240,13 @@ class Expansion:
         self.count_bounds(still_counted(self.kernels.source, self.refused()))
 
     def new_trees(self, states: int) -> Trees | None:
-        """Return trees if this many states are stored as keys; rows of one word have no tree."""
         large = states >= self.large and not self.options.compact and self.layout.words > 1
         return Trees(self.module, self.layout.words) if large else None
 
     def pack(self, trees: Trees, owner: int) -> None:
-        """Store the states of an owner as keys from now on."""
         self.partitions[owner].pack(trees, self.position.starts[owner], self.position.ends[owner])
 
     def use(self, trees: Trees) -> None:
-        """Have all partitions use these trees, and make room for their keys."""
         self.trees = trees
         tables = [part.keys for part in self.partitions if part.keys is not None]
         self.pool.share(len(tables), lambda _, place: tables[place].fit(), self.distinct)
@@ -274,7 +269,6 @@ class Expansion:
         return [pieces[first : first + self.batches] for first in range(0, len(pieces), self.batches)]
 
     def round(self, pieces: np.ndarray[Any, Any]) -> None:
-        """Expand some pieces of a level and insert the successors."""
         before = replace(self.settle())
         steps = self.kernels.source.step_properties
         waiting = self._open(steps)
@@ -306,7 +300,6 @@ class Expansion:
             raise
 
     def _add_nodes(self, trees: Trees, batches: int) -> None:
-        """Add the missing nodes of successors, in order, and make room for their keys."""
         buffers, before = self._buffers, trees.bits
         for words, keys, starts in zip(buffers.words[:batches], buffers.hashes, buffers.starts, strict=False):
             count = int(starts[-1])
@@ -340,7 +333,6 @@ class Expansion:
         return made
 
     def _room(self, worker: Worker) -> tuple[Any, ...]:
-        """Return the trees, if there are any, and room for a worker to open keys in."""
         if self.trees is None:
             return np.empty((0, TREE), np.int64), np.empty((0, 3), np.int64), 0, np.empty((0, 0), np.uint64)
         if worker.opened is None:
@@ -363,7 +355,6 @@ class Expansion:
         """Handle a watched place of the check array after a piece of an owner."""
 
     def _blame(self, worker: Worker, piece: np.ndarray[Any, Any]) -> None:
-        """Raise the error of a check that failed in a piece of the level."""
         first = int(piece[NUMBER])
         begin = int(piece[FIRST])
         part = self.partitions[first % self.owners]
@@ -372,7 +363,6 @@ class Expansion:
         blame(self, int(next(code for code in worker.checks[self.fatal] if code)))
 
     def _take_ends(self, pieces: np.ndarray[Any, Any]) -> None:
-        """Count the states without a successor and keep the first; pieces are ordered by owner and number."""
         self.position.deadlocks += int(pieces[:, DEAD].sum())
         if self.position.deadlock < 0:
             first = pieces[np.flatnonzero(pieces[:, DEAD])[0]]
@@ -387,7 +377,6 @@ class Expansion:
     # -- properties
 
     def judge(self) -> None:
-        """Evaluate the state properties on every new state."""
         state_properties = self.kernels.source.state_properties
         waiting = self._open(state_properties)
         results = np.tile(waiting, (self.owners, 1))
@@ -420,7 +409,6 @@ class Expansion:
             failed.append((number, worker))
 
     def _open(self, properties: tuple[Property, ...]) -> np.ndarray[Any, Any]:
-        """Return UNDECIDED for each property, or -1 if it is not judged or was decided by an earlier state."""
         waiting = {item.name for item in self.properties} - set(self.position.found)
         return np.array([UNDECIDED if item.name in waiting else -1 for item in properties] or [-1], np.int64)
 
@@ -433,7 +421,6 @@ class Expansion:
     # -- histories
 
     def trail(self, state: int) -> list[Any]:
-        """Return the path to a state, from the initial one on, in the form of `seen`."""
         chain: list[int] = []
         while state != NO_PARENT:
             chain.append(state)
@@ -447,14 +434,12 @@ class Expansion:
 
     @property
     def seen(self) -> Callable[[Key], object] | None:
-        """The part of a state that the search keeps: its fingerprint, or None for the whole state."""
         return self._fingerprint if self.options.compact else None
 
     def _fingerprint(self, key: Key) -> Any:
         return hash_rows(self.module, self.layout.encode([key]))[0]
 
     def way_to(self, state: int, prop: Property | None = None) -> Path:
-        """Return the path to a state, or the history in which it decides a property, in the plain semantics."""
         path = self.plain.retrace(self.trail(state), self.seen)
         return path if prop is None else with_late_faults(self.plain.exact, self.plain.decided(path, prop), prop)
 
@@ -476,7 +461,6 @@ class Expansion:
 
     @property
     def store_bytes(self) -> int:
-        """Bytes of all partitions, those in files too."""
         return sum(part.bytes for part in self.partitions) + (self.trees.bytes if self.trees else 0)
 
     @property
@@ -484,7 +468,6 @@ class Expansion:
         return sum(part.spilled_bytes for part in self.partitions)
 
     def fired(self) -> list[int]:
-        """How often each action happened."""
         earlier = self.position.fired or [0] * len(self.machine.actions)
         return [first + sum(int(w.fired[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
 
@@ -494,11 +477,9 @@ class Expansion:
         return [first + sum(int(w.refused[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
 
     def deadlocks(self) -> int:
-        """States without a successor."""
         return self.position.deadlocks
 
     def settle(self) -> Position:
-        """Move the workers' counts into the position and return it, for a checkpoint."""
         position = self.position
         position.fired, position.refused = self.fired(), self.refused()
         for worker in self.pool.workers:
@@ -507,7 +488,6 @@ class Expansion:
         return position
 
     def progress(self, seconds: float, share: float) -> Progress:
-        """Return how far the search is, after a share of the level."""
         frontier, levels = self.position.levels[-1], self.position.levels
         expanded = int(frontier * share)
         return Progress(self.distinct, self.generated, self.position.depth, frontier, expanded, seconds, levels)
@@ -528,7 +508,6 @@ def hash_rows(module: Any, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def insert(part: Partition, buffers: Buffers, batches: int, owner: int) -> None:
-    """Insert an owner's share of the first `batches` buffers' successors into its partition, growing as needed."""
     arrays, parts = buffers.flat(), part.facts.reshape(1, FACTS)
     place, shared = np.array([owner, batches]), np.ones(1, np.int64)
     while part.kernels.module.insert(*arrays, parts, owner, place, shared, buffers.queue, part.compact) >= 0:
@@ -536,7 +515,6 @@ def insert(part: Partition, buffers: Buffers, batches: int, owner: int) -> None:
 
 
 def still_counted(source: Source, counters: Sequence[int]) -> int:
-    """Return the bounds that the next level counts, as bits: bounds not yet reached in enough states."""
     states = counters[len(source.guards) : len(source.guards) + len(source.bounds)]
     return sum(1 << place for place, count in enumerate(states) if count < ENOUGH)
 

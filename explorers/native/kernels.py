@@ -59,7 +59,6 @@ def order_by_owner(hashes: U64s, count: I64, starts: I64s, order: U32s) -> None:
 
 @helper
 def count_ends(alive, first, last, ends, at):
-    """Count the states first..last-1 without a successor in `ends`: how many, and the first of them."""
     for row in range(last - first):
         if alive[row] == 0:
             ends[at] += 1

@@ -52,7 +52,6 @@ class Trees:
 
     @property
     def bits(self) -> tuple[int, int]:
-        """The bits of the two numbers that a key is made of."""
         left, right = (max(LEAST_BITS, int(count).bit_length()) for count in self.facts[:, NODE_COUNT])
         return left, right
 
@@ -69,19 +68,16 @@ class Trees:
                     self._grow(half)
 
     def keys(self, words: Array) -> Array:
-        """Return the keys of rows, MISSING for a row with an unknown node."""
         keys = missing(len(words))
         self._key(words, keys, 0, adds=False)
         return keys
 
     def rows(self, keys: Array) -> Array:
-        """Return the rows of keys as words, (n, words)."""
         words = np.empty((len(keys), self.words), np.uint64)
         self.module.open_keys(self.facts, self.steps, keys, address_of(words), self.room())
         return words
 
     def remembered(self, owner: object, count: int, listed: Callable[[int], Array]) -> Array:
-        """Return the cached keys of an owner's `count` states, or list them now."""
         for kept, many, keys in self._listed:
             if kept is owner and many == count:
                 return keys
@@ -143,13 +139,11 @@ class KeyTable:
         return int(self.table.nbytes + self.numbers.nbytes)
 
     def listed(self, count: int) -> Array:
-        """Return the key of each state by its number."""
         keys = np.empty(count, np.uint64)
         self.module.list_keys(self.facts, keys)
         return keys
 
     def find(self, keys: Array) -> Array:
-        """Return the numbers of the states with these keys, -1 for a state that is not stored."""
         found = np.empty(len(keys), np.int64)
         self.module.find_keys(self.facts, keys, found)
         return found
@@ -162,7 +156,6 @@ class KeyTable:
             self.grow()
 
     def fit(self) -> None:
-        """Make room for keys of the trees' present size."""
         if (self.facts[packed.LEFTS], self.facts[packed.RIGHTS]) != self._bits():
             self._widen(int(self.facts[packed.SLOTS]))
 

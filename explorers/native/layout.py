@@ -92,14 +92,12 @@ class Layout:
         return field_of(kind, self.rooms, self.lows)
 
     def extent(self, size: Linear | int) -> int:
-        """Return the number of elements that an array of this length has room for."""
         return room_of(size, self.rooms, self.lows)
 
     # -- kept
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
-        """Every number of a state, in the order of memory; unused ones are always 0."""
         found, ends = [], self.numbers
         for spot in self.spots:
             used = all(index < ends[length] for index, length in spot.limits)
@@ -125,7 +123,6 @@ class Layout:
 
     @cached_property
     def _places(self) -> Any:
-        """The bits of every leaf in use, nested like a key."""
         firsts = np.cumsum([0, *(leaf.bits for leaf in self.leaves)]).tolist()
         spots = [_Place(at, leaf.low, (1 << leaf.bits) - 1) for at, leaf in zip(firsts, self.leaves, strict=False)]
         return self._placed(self.shape, spots)
@@ -140,7 +137,6 @@ class Layout:
         return tuple(self._placed(item, spots) for item in shape)
 
     def encode(self, keys: list[Key]) -> np.ndarray[Any, Any]:
-        """Return rows of shape (len(keys),) that hold these states."""
         rows = np.zeros(len(keys), self.dtype)
         for row, key in zip(rows, keys, strict=True):
             number = _gathered(key, self._places)
@@ -188,7 +184,6 @@ class _Place(NamedTuple):
 
 
 def _lengths(shape: Any) -> Iterator[int]:
-    """Yield the places of array lengths among the numbers that depend on constants."""
     if isinstance(shape, ArraySpots):
         yield shape.length
         shape = shape.elements
@@ -220,7 +215,6 @@ def packing_size(layout: Layout) -> int:
 
 
 def entries(layout: Layout) -> list[Entry]:
-    """Return the storage of a state's words, without the words that have no bits."""
     masks: dict[int, list[int]] = {}
     for leaf in layout.leaves:
         if not leaf.bits:
@@ -365,7 +359,6 @@ class Spots:
 
 
 def state_of(state: type[Record], rooms: Mapping[str, int], lows: Mapping[str, int]) -> np.dtype[Any]:
-    """Return a state in memory, padded to whole words."""
     wide = np.dtype(_describe(state, rooms, lows), align=True)
     padding = -wide.itemsize % WORD
     if padding or not wide.itemsize:
@@ -402,7 +395,6 @@ def _described(field: FieldType, rooms: Mapping[str, int], lows: Mapping[str, in
 
 
 def extent(value: Linear | int, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[int, int]:
-    """Return the least and the greatest value of a sum for any constants of this shape."""
     return linear(value).span(lows, rooms)
 
 
@@ -413,7 +405,6 @@ def room_of(size: Linear | int, rooms: Mapping[str, int], lows: Mapping[str, int
 def ends_of(
     domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]
 ) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the least and greatest low bound of a domain, and the least and greatest high bound."""
     if isinstance(domain, Range):
         return extent(domain.low, rooms, lows), extent(domain.high, rooms, lows)
     if isinstance(domain, BitSet):

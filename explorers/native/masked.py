@@ -82,7 +82,6 @@ class MaskedSearch(Search):
         checks[[masks.first, masks.times]] = 0
 
     def departure(self) -> Departure | None:
-        """Return the first step that left a domain; None if none did."""
         if self.left == NOWHERE:
             return None
         path = self.way_to(self.left)
@@ -133,7 +132,6 @@ class MaskedSearch(Search):
 
 
 def _numbers(kernels: Kernels) -> dict[tuple[str, int], int]:
-    """Return the place of each guard among the counters of a module, by action and number in it."""
     found: dict[tuple[str, int], int] = {}
     seen: dict[str, int] = {}
     for place, (action, _) in enumerate(kernels.source.guards):
@@ -144,7 +142,6 @@ def _numbers(kernels: Kernels) -> dict[tuple[str, int], int]:
 
 
 def same_states(one: Search, other: Search) -> bool:
-    """Return whether two complete, exact searches of one machine reached the same states."""
     here, there = one.layout, other.layout
     if one.distinct != other.distinct:
         return False

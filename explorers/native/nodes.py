@@ -42,7 +42,6 @@ def node_of(tree, value, adds):
 
 @helper
 def prefetch_node(tree, value):
-    """Prefetch the place of the index where a node is sought first."""
     slots = np.uint64(tree[INDEX_SLOTS])
     prefetch(u32s(tree[INDEX], tree[INDEX_SLOTS]), ((node_hash(value) >> np.uint64(32)) * slots) >> np.uint64(32))
 
@@ -56,7 +55,6 @@ def node_hash(value):
 
 @helper
 def width_of(steps):
-    """Return the words of a row."""
     return (steps.shape[0] + 2) >> 1
 
 
@@ -84,7 +82,6 @@ def open_rows(trees, steps, keys, first, last, words, opened):
 
 @helper
 def top_left(steps):
-    """Return the last step of the left tree."""
     return 2 * (width_of(steps) >> 1) - 2
 
 
@@ -223,7 +220,6 @@ def key_rows(
 
 @kernel
 def index_nodes(tree: I64s) -> None:
-    """Enter all nodes of a tree into its empty index."""
     nodes, index = u64s(tree[NODES], tree[NODE_ROOM]), u32s(tree[INDEX], tree[INDEX_SLOTS])
     slots, bits = np.uint64(tree[INDEX_SLOTS]), np.uint64(tree[NODE_BITS])
     for number in range(tree[NODE_COUNT]):

@@ -62,7 +62,6 @@ def ones(bits):
 
 @helper
 def field(words, at, bits):
-    """Return the number of this many bits that begins at a bit of packed words."""
     word, shift = at >> 6, at & 63
     above = (words[word + 1] << np.uint64(1)) << np.uint64(63 - shift)
     return ((words[word] >> np.uint64(shift)) | above) & ones(bits)
@@ -180,7 +179,6 @@ def sought(table, bits, size, slots, width):
 
 @helper
 def is_at(table, bits, slot, width):
-    """Return whether a key is at the place that `sought` returned for it."""
     entry = field(table, slot * width, width)
     return entry != np.uint64(0) and (entry ^ bits) << np.uint64(65 - width) == np.uint64(0)
 
@@ -226,7 +224,6 @@ def is_new(part, key):
 
 @helper
 def put_keys(words, keys, parents, size, part, queue):
-    """Insert lined-up successors, known by their keys; return whether all were inserted."""
     position, known, base, limit = part[DONE], part[KNOWN], part[BASE], part[LIMIT]
     part[LEFT] = size - position
     if known + size - position > part[ROOM] or known - base + size - position > part[KEPT]:
@@ -310,7 +307,6 @@ def widen(old: I64s, new: I64s) -> I64:
 
 @kernel
 def list_keys(part: I64s, keys: U64s) -> None:
-    """Write the key of each state by number."""
     slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
     table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
     for slot in range(slots + REACH):

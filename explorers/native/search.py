@@ -52,7 +52,6 @@ class Search(Stoppable, Expansion):
     # -- the search
 
     def run(self) -> verdict.Result:
-        """Search until all states are reached, or until a limit; return the result."""
         if self.options.resume:
             from fencepost.explorers.native.checkpoint import load
 
@@ -86,7 +85,6 @@ class Search(Stoppable, Expansion):
         return self.keep(result) if why else result
 
     def keep(self, result: verdict.Result) -> verdict.Result:
-        """Write a checkpoint if requested; return the result with whether it was written, or why not."""
         if not self.options.checkpoint:
             return result
         from fencepost.explorers.native.checkpoint import save
@@ -147,7 +145,6 @@ class Search(Stoppable, Expansion):
         return bool(bad & set(self.position.found))
 
     def _is_enough(self) -> bool:
-        """Return whether the violations suffice to stop the search."""
         return self._violated()
 
     def limit(self, seconds: float, distinct: int) -> str:
@@ -162,7 +159,6 @@ class Search(Stoppable, Expansion):
         return tuple(verdict.Compiled(item.tier, item.seconds, item.memory) for item in self.tiers.used)
 
     def _result(self, why: str) -> verdict.Result:
-        """Return the result, and why the search stopped, if it did."""
         complete = not why
         deadlock = None
         if self.options.deadlock and self.position.deadlock >= 0:
@@ -192,7 +188,6 @@ class Search(Stoppable, Expansion):
         )
 
     def answer(self, why: str, fired: Sequence[int], refused: Sequence[int], **found: Any) -> verdict.Result:
-        """Return the result of a search with this module; `refused` has all refusal counters."""
         source = self.kernels.source
         return verdict.Result(
             protocol=self.machine.name,
@@ -214,7 +209,6 @@ class Search(Stoppable, Expansion):
 
 
 def bounds_reached(source: Source, constants: Constants, counters: Sequence[int]) -> tuple[verdict.BoundCount, ...]:
-    """Return the counts of bounds, from all refusal counters."""
     first, many = len(source.guards), len(source.bounds)
     states = dict(zip(source.bounds, counters[first : first + many], strict=True))
     together = {name for name, count in zip(source.bounds, counters[first + many :], strict=True) if count}

@@ -114,7 +114,6 @@ class Buffers:
         self.starts = np.zeros((batches, packed.OWNERS + 1), np.int64)
 
     def flat(self) -> tuple[np.ndarray[Any, Any], ...]:
-        """Return words, hashes and parents of all batches as one, with the arrays that give their owners."""
         words = self.words.reshape(-1, self.words.shape[2])
         return words, self.hashes.reshape(-1), self.parents.reshape(-1), self.order, self.starts
 
@@ -123,7 +122,6 @@ class Buffers:
 
     @cached_property
     def queue(self) -> np.ndarray[Any, Any]:
-        """The same room for a single worker."""
         return self.new_queue()
 
 
@@ -169,7 +167,6 @@ class Partition:
 
     @property
     def fresh_base(self) -> int:
-        """Number of the first row in the array of new states."""
         return int(self.facts[packed.BASE])
 
     @property
@@ -206,14 +203,12 @@ class Partition:
         return self.fresh[number - self.fresh_base] if number >= self.fresh_base else self.rows[number - self.base]
 
     def all_keys(self) -> np.ndarray[Any, Any]:
-        """Return the keys of all states by number; the keys of the last partition used are cached."""
         assert self.keys is not None
         if self.trees is None:
             return self.keys.listed(self.count)
         return self.trees.remembered(self, self.count, self.keys.listed)
 
     def all_hashes(self) -> np.ndarray[Any, Any]:
-        """Return the hashes of all states, stored or computed."""
         if self.compact:
             return self.all_keys() | np.uint64(self.owner << packed.OWNER_SHIFT)
         rows, hashes = self.read(), np.empty(self.count, np.uint64)
@@ -241,7 +236,6 @@ class Partition:
         unload(self.parents)
 
     def make_room(self) -> None:
-        """Make room for the successors that are not yet inserted."""
         if self.count >= (MOST_KEYS if self.keys else MOST_STATES):
             raise TooManyStates("more states than a search on one machine can number")
         if self.count >= self.facts[packed.LIMIT]:
@@ -264,7 +258,6 @@ class Partition:
         self._bind()
 
     def content(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return the data of a checkpoint, of the form in `shapes`."""
         parents = self.parents[: self.count]
         if not self.compact:
             return {"parents": parents, "rows": self.read()}
@@ -272,7 +265,6 @@ class Partition:
         return {"parents": parents, "hashes": self.all_hashes(), "rows": rows, "fresh": fresh}
 
     def shapes(self, count: int, base: int, fresh_base: int) -> dict[str, tuple[np.dtype[Any], int]]:
-        """Return the type and length of each array of a checkpoint with these counts."""
         parents = self.parents.dtype, count
         if not self.compact:
             return {"parents": parents, "rows": (self.dtype, count)}
@@ -297,13 +289,11 @@ class Partition:
             self.rebuild(0)
 
     def rebuild(self, slots: int) -> None:
-        """Make a table of rows for the present states."""
         self.table = np.zeros(max(slots, int(self.count / FILL * GROWTH), FIRST_SLOTS), np.uint32)
         self.kernels.module.rebuild(self.table, self.all_hashes(), self.count)
         self._bind()
 
     def _reserve(self, more: int) -> None:
-        """Reserve memory for `more` states; it costs nothing until it is written."""
         wanted = self.count + more
         if wanted > len(self.parents):
             self.parents = self._grown(self.parents, wanted, self.count)

@@ -137,7 +137,6 @@ class _Optimizer:
             return None
 
     def _collected(self) -> tuple[Lowered, Library] | None:
-        """Store and return the code that the process has compiled; None if nothing is ready."""
         if self._running is None:
             return None
         unit, process = self._running
@@ -175,7 +174,6 @@ def _end() -> None:
 
 
 def _forget() -> None:
-    """Leave the process to the parent that this one was forked from."""
     global _optimizer  # noqa: PLW0603 (of this process)
     _optimizer = _Optimizer()
 

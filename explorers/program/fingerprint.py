@@ -96,7 +96,6 @@ def plain_texts(function: object) -> list[str]:
 
 
 def _reads(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield the objects that a function reads by name: defaults, enclosing names, globals, and modules' attributes."""
     yield from ((f"default {number}", value) for number, value in enumerate(function.__defaults__ or ()))
     yield from (function.__kwdefaults__ or {}).items()
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -121,7 +120,6 @@ def _source(function: FunctionType) -> str:
 
 
 def _value(item: Any) -> str:
-    """Return a class by name, an enum with its members, a collection item by item, anything else by `repr`."""
     if isinstance(item, type):
         return f"{_named(item)} {getattr(item, '__members__', '')}"
     if isinstance(item, FunctionType):

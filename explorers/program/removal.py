@@ -72,7 +72,6 @@ def _guards(machine: Machine) -> tuple[Guard, ...]:
 
 
 def parts(condition: ast.expr) -> list[ast.expr]:
-    """Return the conjuncts of a condition: `a and b`, or `all(a and b for ...)`."""
     if isinstance(condition, ast.Call) and ast.unparse(condition.func) == "all" and condition.args:
         inner = condition.args[0]
         condition = inner.elt if isinstance(inner, ast.GeneratorExp) else condition
@@ -92,7 +91,6 @@ def find_guard(machine: Machine, name: str) -> Guard:
 
 
 def without(machine: Machine, guard: Guard) -> Machine:
-    """Return the machine without one guard, or a part of one, and otherwise unchanged."""
     old = machine.action(guard.action)
     new = replace(old, function=_without(old, guard))
     return replace(machine, actions=tuple(new if item is old else item for item in machine.actions))

@@ -122,13 +122,11 @@ def read_file(path: Path) -> bytes:
 
 
 def read_named(path: Path, most: int = MOST) -> bytes:
-    """Return the content of a file that a user named. Raise OSError if it cannot be read or exceeds `most` bytes."""
     with path.open("rb") as file:
         return read_all(file, most)
 
 
 def read_all(file: Any, most: int) -> bytes:
-    """Return the content of an open file. Raise OSError if it exceeds `most` bytes."""
     size = os.fstat(file.fileno()).st_size
     text: bytes = file.read(most + 1) if size <= most else b""
     if max(size, len(text)) > most:

@@ -46,7 +46,6 @@ def cancelled_by(cancel: Callable[[], bool] | None) -> Iterator[None]:
 
 
 def stop_if_cancelled(doing: str = "") -> None:
-    """Raise Stopped if the caller has cancelled."""
     cancel = _CANCEL.get()
     if cancel is not None and cancel():
         raise Stopped(_during(CANCELLED, doing))
@@ -62,7 +61,6 @@ class Stoppable:
     stop_asked = ""
 
     def ask(self, why: str) -> bool:
-        """Ask to stop; return whether this is the first request."""
         first = not self.stop_asked
         self.stop_asked = self.stop_asked or why
         return first
@@ -193,7 +191,6 @@ def peak_memory() -> int:
 
 
 def default_memory() -> int:
-    """Return how many bytes a search may use by default: a share of the available memory."""
     import psutil
 
     available = int(psutil.virtual_memory().available)

@@ -25,7 +25,6 @@ def checksum(data: Any) -> str:
 
 
 def seal(data: dict[str, Any]) -> bytes:
-    """Return data with its digest, as JSON."""
     return json.dumps({**data, SUM: checksum(data)}, allow_nan=False).encode()
 
 
@@ -76,7 +75,6 @@ def require_format(found: dict[str, Any], where: object, number: int) -> None:
 
 
 def damaged(where: object) -> DamagedError:
-    """Return the error for a checkpoint file that is missing or damaged."""
     return DamagedError(
         f"{where}: this file of the checkpoint is missing or damaged. Start again without `resume=True`."
     )

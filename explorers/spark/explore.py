@@ -226,8 +226,6 @@ def _require_kinds(properties: tuple[Property, ...]) -> None:
 
 
 def _clean(context: SparkContext, run: str) -> None:
-    """Remove a search's mapped partitions from every host that can be reached."""
-
     def clean(numbers: Iterator[int]) -> Iterator[Any]:
         del numbers
         shutil.rmtree(tasks.partition_folders(run), ignore_errors=True)
@@ -361,7 +359,6 @@ class _Trails:
         self.block = block
 
     def to(self, state: State) -> list[Key]:
-        """Return the states on the path to a state, starting with the initial one."""
         level, partition, number = state
         keys: list[Key] = []
         while True:
@@ -375,7 +372,6 @@ class _Trails:
             level = max(self.base, level - 1)
 
     def _holding(self, level: int, partition: int, number: int) -> tuple[int, Block]:
-        """Return the block that contains the states of `level`, possibly together with other levels."""
         for candidate in range(level, self.base - 1, -1):
             block = self.block(candidate, partition)
             owner, local = number % len(block.firsts), number // len(block.firsts)

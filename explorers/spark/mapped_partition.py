@@ -81,7 +81,6 @@ class MappedPartition:
         self.mark(dirty=True)
 
     def mark(self, *, dirty: bool) -> None:
-        """Write the state of the mapped partition to its folder atomically."""
         state = {
             "level": self.level,
             "counts": self._history,
@@ -92,7 +91,6 @@ class MappedPartition:
         write_file(self.folder / STATE, json.dumps(state).encode(), lasting=False)
 
     def close_level(self, level: int) -> None:
-        """Record that the mapped partition contains all of `level`."""
         self.level = level
         self._history[level] = self.counts.tolist()
         self.mark(dirty=False)
@@ -147,7 +145,6 @@ class MappedPartition:
         return found
 
     def of(self, owner: int, first: int) -> np.ndarray[Any, Any]:
-        """Return the rows of an owner, from number `first` on."""
         return self.rows[owner, first : int(self.counts[owner])]
 
     def _stored(self, owner: int) -> np.ndarray[Any, Any]:

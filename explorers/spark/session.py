@@ -63,7 +63,6 @@ class Cluster:
 
     @property
     def shown(self) -> str:
-        """The master as it is shown to readers."""
         return self.master or ("of spark-submit" if "PYSPARK_GATEWAY_PORT" in os.environ else "local[*]")
 
     @property
@@ -73,7 +72,6 @@ class Cluster:
 
 
 def require_spark() -> None:
-    """Raise UsageError if Spark, or the library that sends rows to it, is not installed."""
     if not all(importlib.util.find_spec(name) for name in ("pyspark", "pyarrow")):
         raise UsageError('Spark is not installed: run `pip install "fencepost[spark]"`.')
 
@@ -146,7 +144,6 @@ def kept_aside() -> IO[str]:
 
 
 def require_java() -> None:
-    """Raise UsageError unless there is a Java that can run Spark."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
     wanted = f"Spark needs Java {OLDEST_JAVA} or newer"

@@ -59,11 +59,9 @@ class Block:
 
     @property
     def ends(self) -> list[int]:
-        """Each owner's number of states after this level."""
         return [first + share for first, share in zip(self.firsts, self.shares, strict=True)]
 
     def place(self, number: int) -> int:
-        """Return the position of a state in the block, given its number within the partition."""
         owner, local = number % len(self.shares), number // len(self.shares)
         return sum(self.shares[:owner]) + local - self.firsts[owner]
 
@@ -113,12 +111,10 @@ class Manifest:
 
     @property
     def generated(self) -> int:
-        """Number of initial states and computed successors, duplicates included."""
         return self.initial + sum(self.fired)
 
     @property
     def depth(self) -> int:
-        """Number of levels that contain states."""
         return sum(1 for count in self.levels if count)
 
 
@@ -174,7 +170,6 @@ class Store:
             raise self.damaged(level, partition) from None
 
     def read_head(self, level: int, partition: int) -> Head:
-        """Return a block's header; raise DamagedError if the file is missing or is not a block."""
         name = self.name(level, partition)
         try:
             with self._opened(name) as file:
@@ -198,7 +193,6 @@ class Store:
         return bool(self.system.type_name == "local")
 
     def write(self, name: str, text: bytes) -> None:
-        """Write a file under a temporary name, sync it, and rename it."""
         path = f"{self.path}/{name}"
         try:
             self.system.create_dir(path.rpartition("/")[0], recursive=True)
@@ -265,7 +259,6 @@ def save_manifest(store: Store, manifest: Manifest, native: Search) -> None:
 
 
 def refuse_another(store: Store) -> None:
-    """Raise UsageError if the folder already contains a search, which a new one would overwrite."""
     if store.exists(MANIFEST):
         refuse_replacing(store.url)
 

@@ -149,7 +149,6 @@ class Point:
 
 
 def below(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Return whether a setting is at most another on every axis and differs from it."""
     return tuple(one) != tuple(other) and all(a <= b for a, b in zip(one, other, strict=True))
 
 

@@ -79,7 +79,6 @@ def blocks_of(sweep: Sweep, walks: int) -> list[Block]:
 
 
 def question(sweep: Sweep) -> dict[str, Any]:
-    """Return the question that identifies a folder of walks."""
     names = {item.name for _, origin in sweep.origins for item in origin.protocol().select(origin.properties)}
     return {"seed": sweep.seed, "depth": sweep.depth, "weights": dict(sweep.weights), "properties": sorted(names)}
 
@@ -115,7 +114,6 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
 def _refuse_other(
     folder: str, earlier: dict[str, Any], asked: dict[str, Any], models: dict[str, dict[str, str]]
 ) -> None:
-    """Raise UsageError if a folder's walks belong to another question or another version of the model."""
     for name, value in asked.items():
         if earlier["question"].get(name) != value:
             raise UsageError(
@@ -248,7 +246,6 @@ def run(
 
 
 def wrong_walk(rows: DataFrame) -> tuple[str, int] | None:
-    """Return the cell and the number of the first walk that ends with an error of the model, or None."""
     found = rows.where(rows["ended"] == ERROR).orderBy("cell", "walk").select("cell", "walk").first()
     return None if found is None else (found["cell"], found["walk"])
 
@@ -303,7 +300,6 @@ def cell_of(constants: dict[str, Any]) -> str:
 
 @cache
 def walker_of(origin: Origin) -> Walker:
-    """Return the walker of a cell's machine, created once per process."""
     found = origin.protocol()
     kernels = origin.kernels()
     return Walker(
@@ -312,7 +308,6 @@ def walker_of(origin: Origin) -> Walker:
 
 
 def walk_blocks(sweep: Sweep, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Walk blocks, given as rows (cell, block, first, last); yield a row for each walk."""
     for batch in batches:
         for row in batch.to_pylist():
             walker = walker_of(sweep.by_cell[row["cell"]])

@@ -58,7 +58,6 @@ class Origin:
         return self.machine().set_constants(dict(self.values))
 
     def kernels(self) -> Kernels:
-        """Return the compiled machine, created once per process."""
         return _kernels(self)
 
 
@@ -155,7 +154,6 @@ Looked = tuple[list[tuple[bytes, int]], list[bool]]
 
 
 def targets(hashes: np.ndarray[Any, Any], partitions: int) -> np.ndarray[Any, Any]:
-    """Return the partition of each hash, (n,) of int64."""
     return (((hashes >> _PARTITION_SHIFT) & _PARTITION_MASK) % np.uint64(partitions)).astype(np.int64)
 
 
@@ -182,7 +180,6 @@ class _Outbox:
         self.counts = Expanded()
 
     def add(self, buffers: Buffers, count: int) -> Iterator[tuple[int, bytes]]:
-        """Sort successors by receiver; yield each block that is large enough to send."""
         to = targets(buffers.hashes[0, :count], len(self.boxes))
         buffers.order[0, :count] = np.argsort(
             to.astype(np.uint16 if len(self.boxes) < 1 << 16 else np.uint32), kind="stable"
@@ -254,7 +251,6 @@ def _least(one: int, other: int) -> int:
 
 
 def receive(work: Work, number: int, blocks: list[bytes]) -> bytes:
-    """Receive the successors of one partition, store the new ones as its block of the next level, and judge them."""
     try:
         return pickle.dumps(_receive(work, number, blocks))
     except UsageError as error:
@@ -301,7 +297,6 @@ def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
 
 
 def look(work: Work, asks: Sequence[Ask], number: int) -> Looked:
-    """Return the requested states of one partition with their ancestors, and which rows are stored."""
     states, wanted = asks[number]
     kernels = work.origin.kernels()
     layout, store = kernels.layout(work.origin.constants()), Store(work.store)
@@ -330,7 +325,6 @@ def look(work: Work, asks: Sequence[Ask], number: int) -> Looked:
 
 
 def digest(work: Work, names: tuple[str, ...], number: int) -> int:
-    """Return the digest of a partition's states and of their steps by these actions."""
     kernels, constants = work.origin.kernels(), work.origin.constants()
     layout, store, machine = kernels.layout(constants), Store(work.store), work.origin.machine()
     levels = (_block(work, layout, store, level, number).rows for level in range(work.base, work.level + 1))
@@ -391,6 +385,5 @@ def _own(folder: Path) -> None:
 
 
 def partition_folders(run: str) -> Path:
-    """Return the folder of a search's mapped partitions on this host, inside Spark's scratch folder."""
     named = os.environ.get("LOCAL_DIRS") or os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
     return Path(named.split(",")[0]) / f"fencepost-{run}"

@@ -33,7 +33,6 @@ def canonical(bag: Bag) -> Flag:
 
 
 def not_after(one: Rec, other: Rec) -> Flag:
-    """Return the condition that a message equals another or comes before it."""
     found: Flag = True
     for a, b in reversed(list(zip(_leaves(one), _leaves(other), strict=True))):
         earlier = terms.both(terms.negate(a), b) if terms.is_flag(a) and terms.is_flag(b) else terms.less(a, b)
@@ -59,7 +58,6 @@ def _leaves(place: Any) -> Iterator[Any]:
 
 
 def is_full(bag: Bag) -> Flag:
-    """Return the condition that the bag has no room for another message."""
     if len(bag.slots) == bag.room and all(flag is False for flag in bag.removed):
         return bag.present[-1] if bag.room else True
     return terms.at_most(bag.room, terms.total(bag.present))
@@ -105,14 +103,12 @@ def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
 
 
 def _take(bag: Bag, place: int, where: Flag) -> None:
-    """Remove the message of a slot if a condition holds and the message is present."""
     where = terms.both(where, bag.present[place])
     bag.removed[place] = terms.either(bag.removed[place], where)
     bag.present[place] = terms.both(bag.present[place], terms.negate(where))
 
 
 def _is_untouched(bag: Bag, place: int) -> bool:
-    """Return whether a message is unchanged since the walk began."""
     return place < len(bag.first) and _same(bag.slots[place], bag.first[place])
 
 
@@ -130,7 +126,6 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def settle(bag: Bag) -> Bag:
-    """Return the bag as it is in the state after a step."""
     room = range(bag.room)
     touched = [bag.ordered and not _is_untouched(bag, place) for place in room]
     if len(bag.slots) == bag.room and not any(touched) and all(flag is False for flag in bag.removed):
@@ -177,7 +172,6 @@ def _inserted(bag: Bag, slots: Slots, on: Flag, message: Rec) -> Slots:
 
 
 def _either_of(flag: Flag, one: Rec, other: Rec) -> Rec:
-    """Return one message's content if a flag holds, else another's."""
     found: Rec = one if flag is True else other if flag is False else _chosen(flag, one, other)
     return found
 

@@ -42,7 +42,6 @@ def cached(
 
 
 def _kept(file: Path) -> Proof | None:
-    """Return the proof in a file. Discard a damaged file, with a note."""
     try:
         text = read_cached(file)
     except OSError:
@@ -64,7 +63,6 @@ _ASKED = "k", "depth", "everywhere", "explain", "havoc_loops"
 def digest(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings, *, engine: str
 ) -> str:
-    """Return the fingerprint of everything that a proof depends on; `engine` is the version of the engine."""
     parts = [
         *texts(machine, properties),
         repr(sorted(constants.values.items())),

@@ -44,7 +44,6 @@ _COMPARISONS: dict[Order, Callable[[Any, Any], Flag]] = {
 
 
 def value(run: Walking, frame: Frame, node: nodes.Expression) -> Any:
-    """Return the value of an expression: a number or a reference."""
     return _VALUES[type(node)](run, frame, node)
 
 
@@ -52,7 +51,6 @@ def value(run: Walking, frame: Frame, node: nodes.Expression) -> Any:
 
 
 def place(run: Walking, frame: Frame, node: nodes.Field | nodes.Element) -> Refs:
-    """Return the place that an assignment to `record.field` or `array[index]` writes."""
     if isinstance(node, nodes.Field):
         return part(value(run, frame, node.owner), node.name)
     owner = value(run, frame, node.array)
@@ -64,7 +62,6 @@ def part(owner: Refs, name: str) -> Refs:
 
 
 def element(run: Walking, frame: Frame, owner: Refs, index: Value) -> Refs:
-    """Return an array's element, and check the index."""
     label, length = owner.first.label, owner.first.length
     run.check(
         frame, terms.both(terms.at_most(0, index), terms.less(index, length)), f"{label}: an index is outside the array"
@@ -125,7 +122,6 @@ def _extreme(run: Walking, frame: Frame, node: nodes.Extreme) -> Value:
 
 
 def _logic(run: Walking, frame: Frame, node: nodes.Logic) -> Value:
-    """Evaluate `and` and `or`, skipping the operands that Python would skip; the result is the last one evaluated."""
     entry = frame.live
     parts: list[tuple[Flag, Value]] = []
     for item in node.values:

@@ -26,7 +26,6 @@ class Refs:
 
 
 def merge(condition: Flag, one: Any, other: Any) -> Any:
-    """Return `one` if the condition holds, else `other`. Both are numbers or references."""
     if not isinstance(one, Refs):
         return choose(condition, one, other)
     if condition is True:
@@ -46,7 +45,6 @@ def read(refs: Refs) -> Value:
 
 
 def asked(refs: Refs, of: Callable[[Any], Value]) -> Value:
-    """Return the value of `of` at the referenced place."""
     *others, (_, last) = refs.options
     found = of(last)
     for on, place in reversed(others):
@@ -88,7 +86,6 @@ class Check:
         return either(negate(self.where), self.holds)
 
     def for_all(self, variable: Num) -> "Check":
-        """Return the check for every value of a variable."""
         return Check(True, for_all(variable, self.passes), self.what)
 
 
@@ -133,7 +130,6 @@ class Walking(ABC):
         self.forgotten: dict[str, None] = {}
 
     def fresh_name(self) -> str:
-        """Return a variable name that is new in this walk."""
         self.variables += 1
         return f"{self.prefix}some.{self.variables}"
 
@@ -143,7 +139,6 @@ class Walking(ABC):
         self.checks.append(Check(both(self.assumed, frame.where), holds, what))
 
     def refuse(self, frame: Frame, node: nodes.Node, what: str, instead: str) -> NoReturn:
-        """Raise ModelError with a place in the model."""
         raise refusal(frame.made.python, node.at, what, instead)
 
     @abstractmethod

@@ -36,7 +36,6 @@ class MoveAnswer:
 
 
 def state_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:
-    """Return the predicates over states that must always hold. Induction proves their conjunction."""
     return tuple(item for item in properties if item.kind is Kind.ALWAYS)
 
 
@@ -46,7 +45,6 @@ def step_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:
 
 
 def initiation(system: System, timeout: float) -> list[MoveAnswer]:
-    """Ask for every initial state whether the predicates hold in it."""
     found = []
     for happened in system.starts():
         goals = {item.name: system.holds(item, happened.after) for item in state_properties(system.properties)}
@@ -55,7 +53,6 @@ def initiation(system: System, timeout: float) -> list[MoveAnswer]:
 
 
 def consecution(system: System, move: Move, timeout: float, *, explain: bool = True) -> MoveAnswer:
-    """Ask whether a move preserves the predicates, from any state in which all of them hold."""
     before, hypothesis = system.kept()
     happened = system.happening(before, move, "a.")
     goals = {item.name: system.holds(item, happened.after) for item in state_properties(system.properties)}

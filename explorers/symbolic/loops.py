@@ -133,7 +133,6 @@ def _any_value(run: Walking, shape: Shape) -> Value:
 
 
 def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Shape:
-    """Return the possible values of a name that an iteration changes."""
     values = (before, after)
     if any(isinstance(item, Refs | Members) for item in values):
         what = "this loop is unbounded, and it changes what a name refers to"
@@ -176,7 +175,6 @@ class Quantified(NamedTuple):
 
 
 def held_by(item: Any) -> Any:
-    """Return the value that a loop's variable stands for: a number or a reference."""
     return read(item) if isinstance(item, Refs) and isinstance(item.first, Cell | Slot) else item
 
 
@@ -210,7 +208,6 @@ class _Fold:
         return terms.both(self.entry, where, *(item if self.is_all else terms.negate(item) for item in self.found))
 
     def visit(self, clauses: tuple[Clause, ...], where: Flag) -> None:
-        """Visit the items of the first clause, or evaluate the element if there is no clause left."""
         run, frame = self.run, self.frame
         frame.live = self.reached(where)
         if frame.live is False:
@@ -243,7 +240,6 @@ class _Fold:
             run.refuse(frame, node, what, "leave its size bounded")
 
     def enter(self, clauses: tuple[Clause, ...], inner: Flag, item: Any) -> None:
-        """Bind one item of the first clause, and continue with the other clauses if the conditions hold."""
         frame = self.frame
         frame.slots[clauses[0].slot.number] = held_by(item)
         for test in clauses[0].tests:

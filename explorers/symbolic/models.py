@@ -97,7 +97,6 @@ def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = Tru
 
 
 def _wishes(cell: Any, start: Any) -> Iterator[Flag]:
-    """Yield the conditions that values equal the initial ones."""
     if isinstance(cell, places.Cell):
         yield terms.equal(cell.value, start.value)
     elif isinstance(cell, places.Bag):
@@ -114,14 +113,12 @@ def strict(system: System, place: places.Rec) -> Flag:
 
 
 def strict_constants(system: System) -> list[Flag]:
-    """Return the condition that the lifted constants are in their ranges."""
     declared = system.constants.declared()
     values = system.lifting.values.items()
     return [terms.at_most(item, int(declared[name].high)) for name, item in values if isinstance(item, Num)]
 
 
 def strict_arguments(system: System, happened: Happening) -> Iterator[Any]:
-    """Yield the conditions that a step's arguments are in the domains given by the lifted constants, without NONE."""
     params = happened.move.action.params if happened.move.action else ()
     for (_, domain), value in zip(params, happened.args, strict=True):
         if isinstance(domain, Range):
@@ -132,7 +129,6 @@ def strict_arguments(system: System, happened: Happening) -> Iterator[Any]:
 
 
 def _between(system: System, domain: Range, value: Value) -> Iterator[Flag]:
-    """Yield the conditions that a number is in a domain given by the lifted constants."""
     if system.lifting.is_lifted(domain.low):
         yield terms.at_most(places.length_of(system.lifting, linear(domain.low)), value)
     if system.lifting.is_lifted(domain.high):
@@ -210,7 +206,6 @@ def _is_value(found: Any) -> bool:
 
 
 def _closed(found: Any) -> Any:
-    """Return the only value of a term without unknowns."""
     value = z3.FreshConst(found.sort())
     for solver in (z3.Solver(), z3.Then("simplify", "qe", "smt").solver()):
         solver.set("timeout", OPEN)
@@ -223,12 +218,10 @@ def _closed(found: Any) -> Any:
 
 
 def number_under(model: Any) -> Callable[[Value], int]:
-    """Return a function from an engine's value to its plain number in a model."""
     return lambda value: places.plain(value, value_under(model))
 
 
 def arguments(model: Any, before: places.Rec, happened: Happening) -> tuple[Any, ...]:
-    """Return a step's arguments as plain values: numbers, and messages by their content."""
     value_of, number_of = value_under(model), number_under(model)
     action = happened.move.action
     found: list[Any] = []

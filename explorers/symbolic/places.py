@@ -82,7 +82,6 @@ class Kind(NamedTuple):
         return value if low is not None and high is not None and low > high else Num(value.term, low, high)
 
     def domain(self, term: Value) -> Flag:
-        """Return the condition that a variable is in the domain given by its bounds."""
         if not isinstance(term, Num):
             return True
         return terms.both(self.low is None or term.term >= self.low, self.high is None or term.term <= self.high)
@@ -126,7 +125,6 @@ class Arr:
         return len(self.items)
 
     def options(self, index: Value) -> Iterator[tuple[Flag, Any]]:
-        """Yield (condition, element) for each element that an index may refer to."""
         low, high = terms.bounds(index)
         last = len(self.items) - 1
         for place in range(max(low or 0, 0), min(last if high is None else high, last) + 1):
@@ -162,12 +160,10 @@ class Endless:
             self.facts[path] = z3.ForAll([everywhere], terms.boolean(fact))
 
     def chosen(self, flag: Flag, other: "Endless") -> "Endless":
-        """Return this array's content if a flag holds, else that of another array of its kind."""
         pairs = {path: zip(terms, other.terms[path], strict=True) for path, terms in self.terms.items()}
         return replace(self, terms={path: tuple(z3.If(flag, a, b) for a, b in items) for path, items in pairs.items()})
 
     def options(self, index: Value) -> Iterator[tuple[Flag, Any]]:
-        """Yield the one element that an index refers to."""
         yield True, (View if isinstance(self.element, Nested) else Slot)(self, terms.as_term(index), "")
 
 
@@ -220,7 +216,6 @@ class Slot:
 
     @property
     def kind(self) -> Kind:
-        """The values that the slot may hold."""
         return self.array.kinds[self.path]
 
     def get(self) -> Value:
@@ -243,7 +238,6 @@ class Slot:
 
 
 def _leaves_of(kind: Kind, value: Value) -> Iterator[Any]:
-    """Yield the terms by which an unbounded array stores a value."""
     if kind.bits:
         yield from (terms.boolean(flag) for flag in value.bits)
     elif kind.endless:
@@ -308,7 +302,6 @@ def clone(place: Any) -> Any:
 
 
 def agree(one: Any, other: Any) -> Flag:
-    """Return the condition that two places of the same shape are equal."""
     if isinstance(one, Rec):
         return terms.both(*(agree(part, other.parts[name]) for name, part in one.parts.items()))
     if isinstance(one, Arr):
@@ -337,7 +330,6 @@ class Lifting:
                 self.values[name] = bool(value) if declared[name].kind is bool else int(value)
 
     def domain(self) -> Flag:
-        """Return the condition that every lifted constant is in its range."""
         lifted = [(name, item) for name, item in self.values.items() if isinstance(item, Num)]
         return terms.both(*(Kind(name, item.lo, item.hi).domain(item) for name, item in lifted))
 
@@ -354,7 +346,6 @@ class Lifting:
         return any(name in self.names for name in found.terms)
 
     def bound(self, value: Linear | int) -> int | None:
-        """Return the value of a sum of constants, or None if it is not fixed."""
         return None if self.is_lifted(value) else linear(value).value(self.constants.values)
 
     def top(self, value: Linear | int) -> int | None:
@@ -371,7 +362,6 @@ class Lifting:
         return total
 
     def kind(self, label: str, domain: Domain) -> Kind:
-        """Return the values of a cell with this domain."""
         if isinstance(domain, FlagDomain):
             return Kind(label, 0, 1, flag=True)
         if isinstance(domain, BitSet) and self.is_lifted(domain.count):
@@ -465,7 +455,6 @@ def length_of(lifting: Lifting, length: Linear) -> Value:
 
 
 def scalars(field: FieldType, path: str, label: str) -> Iterator[tuple[str, str, Domain]]:
-    """Yield the scalars in an element of an unbounded array: the path in the element, the label and the domain."""
     if isinstance(field, Scalar):
         yield path, label, field.domain
     elif isinstance(field, Nested):
@@ -479,13 +468,11 @@ def scalars(field: FieldType, path: str, label: str) -> Iterator[tuple[str, str,
 
 
 def fresh(lifting: Lifting, record: type[Record], prefix: str) -> tuple[Rec, Flag]:
-    """Return a record of variables, and the condition that they are in their domains."""
     made = build(lifting, record, lambda path, kind: kind.fresh(prefix + path), "")
     return made, in_domain(made)
 
 
 def in_domain(place: Any) -> Flag:
-    """Return the condition that all variables in a place are in their domains."""
     found = []
     for _, item in cells(place):
         if isinstance(item, Cell):
@@ -502,7 +489,6 @@ def zero(lifting: Lifting, record: type[Record]) -> Rec:
 
 
 def inner(place: Any, length: int) -> Iterable[Any]:
-    """Return the places in a record or an array; `length` is the length of an unbounded array."""
     if isinstance(place, Rec):
         return place.parts.values()
     if isinstance(place, View):

@@ -306,7 +306,6 @@ def _everywhere(system: System, settings: Settings) -> Proof:
 
 
 def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[str, int, float]], None]) -> None:
-    """Return whether each property can fail, with the number of questions and the seconds so far."""
     state = system.state("s.")
     asking = Asking(settings.timeout)
     goals = [system.holds(item, state) for item in system.properties]
@@ -362,7 +361,6 @@ def _replayed(system: System, reached: Reached, known: tuple[PropertyFailure, ..
 
 
 def _with_constants(system: System, history: History | None, error: DomainError) -> DomainError:
-    """Return a run's error together with the constants that differ from the given ones."""
     given = system.constants.values
     values = history.constants if history else {}
     others = [f"{name}={value}" for name, value in values.items() if value != given[name]]
@@ -379,7 +377,6 @@ def said_of(error: DomainError) -> str:
 
 
 def _of_runs(system: System, reached: Reached, method: str) -> Proof:
-    """Return the findings on the properties, from runs that start in an initial state."""
     failures = {item.name: item for item in reached.failures}
     far = f"no violation within {_steps(reached.depth)} of an initial state"
 

@@ -102,7 +102,6 @@ def _names_in(name: str) -> list[str]:
 
 
 def domains_of(machine: Machine) -> dict[str, list[str]]:
-    """Return the constants that bound each named domain of a machine's state, by the domain's name in lower case."""
     found: dict[str, list[str]] = {}
     module = sys.modules.get(machine.state.__module__)
     for alias, item in vars(module).items() if module else ():

@@ -78,7 +78,6 @@ class Happening:
 
     @property
     def passes(self) -> Flag:
-        """Return the condition that the move stays within all bounds."""
         return both(*(item.passes for item in self.checks))
 
     @property
@@ -117,11 +116,9 @@ class System:
         self._before: tuple[Rec, Flag] | None = None
 
     def about(self, properties: tuple[Property, ...]) -> "System":
-        """Return this machine under the same constants, with other properties."""
         return System(self.machine, self.constants, properties, self.lifting.names, havoc_loops=self.havoc_loops)
 
     def unlifted(self) -> "System":
-        """Return this machine under the given constants, with the same properties."""
         return System(self.machine, self.constants, self.properties)
 
     def _moves(self) -> Iterator[Move]:
@@ -158,7 +155,6 @@ class System:
     # -- states
 
     def state(self, prefix: str) -> Rec:
-        """Return a state of variables whose names begin with `prefix`."""
         made = fresh(self.lifting, self.machine.state, prefix)[0]
         for part in made.parts.values():
             if isinstance(part, Bag):
@@ -179,18 +175,15 @@ class System:
         return self._before
 
     def typed(self, state: Rec) -> Flag:
-        """Return the condition that a state's variables and the lifted constants are in their domains."""
         return both(in_domain(state), self.lifting.domain())
 
     def initial(self) -> Iterator[Happening]:
-        """Yield the initial action on the zero state, with every choice of its parameters."""
         item = self.machine.initial
         before = zero(self.lifting, self.machine.state)
         for move in self._ways_of(item):
             yield self.happening(before, move, "initial.")
 
     def starts(self) -> list[Happening]:
-        """Return the initial states of the plain semantics, normalized."""
         return [self.normalized(found, "initial.") for found in self.initial()]
 
     def normalized(self, found: Happening, prefix: str) -> Happening:
@@ -293,7 +286,6 @@ class System:
 
 
 def settle_all(state: Rec) -> None:
-    """Sort the bags of a state into canonical order."""
     for name, part in state.parts.items():
         if isinstance(part, Bag):
             state.parts[name] = settle(part)

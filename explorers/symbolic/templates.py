@@ -187,7 +187,6 @@ def lemma_{number}(s, c):
 
 
 def candidates(machine: Machine, taken: Container[str] = ()) -> tuple[Property, ...]:
-    """Return the candidates as properties with unused names, whose sentences are their texts."""
     free = (number for number in count() if f"lemma-{number}" not in taken)
     found = dict(zip(dict.fromkeys(conditions(machine)), free))  # noqa: B905 (numbers have no end)
     text = _HEAD.format(name=machine.name)
@@ -205,7 +204,6 @@ def candidates(machine: Machine, taken: Container[str] = ()) -> tuple[Property, 
 def not_refuted(
     machine: Machine, constants: Constants, candidates: tuple[Property, ...], states: Iterable[Key]
 ) -> tuple[Property, ...]:
-    """Return the candidates that hold in all of these states."""
     plain = Interpreter(machine, constants)
     left = list(candidates)
     for key in states:

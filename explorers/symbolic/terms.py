@@ -117,7 +117,6 @@ def negate(flag: Flag) -> Flag:
 
 
 def implies(condition: Flag, flag: Flag) -> Flag:
-    """Return the condition that `flag` holds whenever `condition` does."""
     return either(negate(condition), flag)
 
 
@@ -203,7 +202,6 @@ def as_term(value: Value) -> Any:
 
 
 def bounds(value: int | Num) -> tuple[int | None, int | None]:
-    """Return (low, high) of a number, with None for an unbounded end."""
     return (value, value) if isinstance(value, int) else (value.lo, value.hi)
 
 
@@ -211,7 +209,6 @@ def bounds(value: int | Num) -> tuple[int | None, int | None]:
 
 
 def _as_flag(value: Value) -> Flag | None:
-    """Return a value that is 0 or 1 as a flag, and None for any other value."""
     return value if is_flag(value) else bool(value) if isinstance(value, int) and value in (0, 1) else None
 
 
@@ -226,7 +223,6 @@ def _bits_of(one: Value, other: Value) -> tuple[Mask, Mask, list[tuple[Flag, Fla
 
 
 def choose(flag: Flag, one: Value, other: Value) -> Value:
-    """Return `one` if the flag holds, else `other`."""
     if flag is True or one is other:
         return one
     if flag is False:
@@ -305,7 +301,6 @@ def quotient(one: Value, divisor: int) -> int | Num:
 
 
 def modulo(one: Value, divisor: int) -> int | Num:
-    """Return the remainder by a positive number, which is never negative."""
     a = number(one)
     return a % divisor if isinstance(a, int) else Num(a.term % divisor, 0, divisor - 1)
 
@@ -378,7 +373,6 @@ def shift_left(value: Value, count: Value) -> Value:
 
 
 def shift_right(value: Value, count: Value) -> Value:
-    """Return a number shifted right. A negative count, which the walk reports, does not shift."""
     by = number(count)
     if isinstance(by, int):
         by = max(by, 0)
@@ -465,12 +459,10 @@ def member(members: Value, item: Value) -> Flag:
 
 
 def for_all(variable: Num, flag: Flag) -> Flag:
-    """Return the condition that a flag holds for every value of a variable."""
     return flag if isinstance(flag, bool) else z3.ForAll([variable.term], flag)
 
 
 def exists(variable: Num, flag: Flag) -> Flag:
-    """Return the condition that a flag holds for some value of a variable."""
     return flag if isinstance(flag, bool) else z3.Exists([variable.term], flag)
 
 

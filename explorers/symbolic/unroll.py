@@ -106,7 +106,6 @@ class Chain:
         return error
 
     def _choose(self, choice: Any, ways: list[Happening], after: Rec) -> None:
-        """Assume that one of several moves is taken and leads to a state."""
         self.asking.add(choice >= 0, choice < len(ways))
         for index, item in enumerate(ways):
             limit = implies(self.inside, both(*models.strict_arguments(self.system, item)))
@@ -121,7 +120,6 @@ class Chain:
         return None
 
     def ask_inside(self, *flags: Flag) -> Any:
-        """Return z3's answer for constants that a run may have."""
         return models.ask_allowed(self.system, self.asking, *flags, inside=self.inside)
 
     def _limit(self, state: Rec) -> None:
@@ -149,7 +147,6 @@ class Chain:
         return self.walked[number]
 
     def fails(self, number: int) -> dict[str, Flag]:
-        """Return for each property the condition that it fails in a state, or of the step that leads there."""
         state = self.states[number]
         found = {item.name: negate(self.system.holds(item, state)) for item in state_properties(self.system.properties)}
         for item in step_properties(self.system.properties):
@@ -169,7 +166,6 @@ class Chain:
         return both(*(self.system.holds(item, state) for item in state_properties(self.system.properties)))
 
     def failure(self, name: str, flag: Flag, number: int) -> PropertyFailure | str:
-        """Return how a property can fail in a state, or z3's answer (unsat or unknown)."""
         said = self.ask_inside(flag)
         if said == z3.sat:
             try:
@@ -182,7 +178,6 @@ class Chain:
         return PropertyFailure(name, number, None) if said == z3.sat else str(said)
 
     def history(self, model: Any, length: int, last: Happening | None = None) -> History:
-        """Return a model's first `length` states, followed by one more step if it is given."""
         value_of, number_of = models.value_under(model), models.number_under(model)
         chosen = [self.steps[number][value_of(self.choices[number])] for number in range(length - 1)]
         steps = []
@@ -235,7 +230,6 @@ def _until_stopped(first: Reached, ask: Callable[[Callable[[Reached], None]], Re
 
 
 def _deeper(system: System, depth: int, timeout: float, tell: Callable[[Reached], None]) -> Reached:
-    """Examine one more step at a time, and report progress."""
     chain = Chain(system, Asking(timeout))
     found = Reached(-1, error=chain.begin(initially=True))
     failures: dict[str, PropertyFailure] = {}

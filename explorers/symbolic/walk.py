@@ -133,7 +133,6 @@ class Walk(Walking):
         self._copy(frame, places, source, places.first.record)
 
     def branch(self, frame: Frame, node: nodes.If) -> None:
-        """Follow both sides of an `if`, each under its condition."""
         test = terms.truth(self.value(frame, node.test))
         if isinstance(test, bool):
             self.block(frame, node.then if test else node.other)
@@ -178,7 +177,6 @@ class Walk(Walking):
         frame.breaks, frame.continues = outer
 
     def source(self, frame: Frame, node: nodes.Source) -> Numbers | Refs:
-        """Return the range of a loop or a fold, which is evaluated once."""
         if isinstance(node, nodes.Numbers):
             start = self.value(frame, node.start)
             return Numbers(start, self.value(frame, node.stop))
@@ -201,7 +199,6 @@ class Walk(Walking):
                 yield from [(terms.both(condition, on), Refs(((True, item),))) for on, item in messages]
 
     def numbers(self, frame: Frame, node: nodes.Source, source: Numbers) -> Iterator[tuple[Flag, int]]:
-        """Yield (condition, number) for every possible number of a `range`."""
         low, high = source.low, source.high
         if low is None or high is None:
             havoc = ", or add `havoc_loops=True`: what it writes is then arbitrary"
@@ -220,7 +217,6 @@ class Walk(Walking):
     # -- stores
 
     def put(self, frame: Frame, cell: Any, value: Value, condition: Flag) -> None:
-        """Store a value in a cell under a condition, and check that it is in the domain."""
         where = terms.both(frame.where, condition)
         if where is False:
             return

@@ -25,7 +25,6 @@ def mix(z):
 
 @helper
 def below(z, count):
-    """Return a number from 0 to count - 1, computed from the upper half of a random number."""
     return np.int64(((z >> np.uint64(32)) * np.uint64(count)) >> np.uint64(32))
 
 

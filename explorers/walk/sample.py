@@ -134,7 +134,6 @@ class _Tally:
 
 
 def nothing(machine: Machine, constants: Constants, properties: tuple[Property, ...], plan: Plan, why: str) -> Sample:
-    """Return the empty sample of walks that ended before the first one started, and why."""
     found = tuple(Sampled(PropertyResult(item.name, item.kind, Verdict.NOT_FOUND)) for item in properties)
     fired = {item.label: 0 for item in machine.actions}
     return Sample(machine.name, constants.shown, plan, plan.workers, 0, 0, 0.0, why, found, fired)
@@ -210,7 +209,6 @@ class _Sampling(Stoppable):
 
     @property
     def violated_in(self) -> int | None:
-        """The first batch with a violation, if a violation ends the run."""
         return min(self.violating.copy(), default=None)
 
     @property
@@ -219,7 +217,6 @@ class _Sampling(Stoppable):
         return min(self.failed.copy(), default=self.plan.walks)
 
     def limit(self) -> str:
-        """Return why no further batch is started, or an empty string."""
         if not self.stop_asked and self.violated_in is not None:
             return VIOLATED
         if self.failed:
@@ -263,7 +260,6 @@ class _Sampling(Stoppable):
         return total
 
     def sampled(self, item: Property, number: int, total: _Tally) -> Sampled:
-        """Return the result of one property, with its path confirmed by the plain semantics."""
         steps, walk = map(int, total.first[number])
         if steps == NEVER:
             return Sampled(PropertyResult(item.name, item.kind, Verdict.NOT_FOUND))

@@ -153,11 +153,9 @@ class Walker:
         return [self.layout.decode(row) for row in rows[: taken + 1]]
 
     def confirm(self, way: list[Key], prop: Property) -> Path:
-        """Return the path along these states up to the decision of a property, confirmed by the plain semantics."""
         return self.plain.decided(self.plain.retrace(way), prop)
 
     def weights(self, given: Mapping[str, int]) -> tuple[int, ...]:
-        """Return the weight of each action; raise UsageError for an unknown one."""
         return weights_of(self.machine, given)
 
     # -- the kernel's arguments
@@ -214,7 +212,6 @@ class Walker:
         return made, way
 
     def error(self, walks: Walks) -> DomainError:
-        """Return the error that ended the last of these walks: in a step, or in a property that was still undecided."""
         decided = {item.name for item, at in zip(self.properties, walks.decided[-1], strict=True) if at >= 0}
         try:
             explain(self, walks.finals[-1:], decided)
@@ -223,7 +220,6 @@ class Walker:
             return error
 
     def _whole(self, walks: Walks) -> Walks:
-        """Return the walks; raise the error that ended the last one, if any."""
         if walks.code:
             raise self.error(walks)
         return walks
@@ -233,7 +229,6 @@ class Walker:
         return faults_used(self.machine, self.states(made.finals), self.states(self.initial[made.begins]))
 
     def states(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return rows as states in memory, whose fields can be read by name."""
         return self.layout.unpack(rows)
 
     def _words(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -27,7 +27,6 @@ _here = _there = 0
 
 
 def compiled_somewhere(unit: Unit | Lowered, level: int = LEVEL) -> Object:
-    """Return the object of a unit, compiled in this process or in another."""
     global _here  # noqa: PLW0603 (of this process)
     with _lock:
         if _here < MOST:
@@ -86,7 +85,6 @@ class Meanwhile:
 
 
 def _forget() -> None:
-    """Leave the other process to the parent after a fork."""
     global _process, _lock
     _process, _lock = None, threading.Lock()
 
@@ -110,7 +108,6 @@ def _send(pipe: Any, content: object) -> None:
 
 
 def _received(pipe: Any) -> Any:
-    """Return the message of the other process, None at the end of the pipe."""
     head = pipe.read(_LENGTH.size)
     return pickle.loads(pipe.read(*_LENGTH.unpack(head))) if head else None  # noqa: S301 (from our own process)
 

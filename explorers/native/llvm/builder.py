@@ -86,7 +86,6 @@ class Builder:
         self.lines.append("  " + line)
 
     def value(self, instruction: str) -> str:
-        """Write an instruction and return the register of its value."""
         self._count += 1
         register = f"%r{self._count}"
         self.lines.append(f"  {register} = {instruction}")
@@ -119,7 +118,6 @@ class Builder:
         self.at = None
 
     def phi(self, ways: Sequence[tuple[Value, str]]) -> Value:
-        """Return the value that belongs to the block that control came from."""
         first = ways[0][0]
         if all(value.text == first.text for value, _ in ways):
             return first
@@ -153,7 +151,6 @@ class Builder:
     def either(
         self, decide: Callable[[str, str], None], then: Callable[[], None], other: Callable[[], None] | None
     ) -> None:
-        """Write one or two blocks of statements; `decide` ends the current block with a branch to them."""
         yes, no, end = self.label(), self.label(), self.label()
         decide(yes, no if other else end)
         goes_on = other is None
@@ -170,13 +167,11 @@ class Builder:
     # -- locals that change
 
     def slot(self, kind: Type) -> str:
-        """Return a stack slot for a value; optimizing turns it into a register."""
         register = self.register()
         self.slots.append(f"  {register} = alloca {spelled(kind)}")
         return register
 
     def room(self, size: int) -> str:
-        """Return the address of this many bytes on the stack."""
         register = self.register()
         self.slots.append(f"  {register} = alloca [{size} x i8], align 16")
         return register
@@ -199,14 +194,12 @@ class Builder:
         return Value(text, Sort.NUMBER, low, high)
 
     def store(self, address: str, cell: Cell, value: Value) -> None:
-        """Store a number in memory; a number that does not fit loses its upper bits."""
         bits, text = 8 * cell.bytes, self.number(value).text
         if bits < WORD_BITS:
             text = self.value(f"trunc i64 {text} to i{bits}")
         self.emit(f"store i{bits} {text}, ptr {address}, align 1")
 
     def read(self, address: str, memory: Memory) -> Value:
-        """Return the value at an address: a number, or the record or array itself."""
         return self.load(address, memory) if isinstance(memory, Cell) else Value(address, memory)
 
     def write(self, address: str, memory: Memory, value: Value) -> None:
@@ -241,7 +234,6 @@ class Builder:
         return self.value(f"getelementptr i8, ptr {address}, i64 {count}") if count else address
 
     def element(self, array: Value, index: Value) -> tuple[str, Memory]:
-        """Return the address and the type of an element of an array inside a record; the index is inside."""
         assert isinstance(array.type, Vector)
         return self.scaled(array.text, array.type.element, index), array.type.element
 
@@ -249,7 +241,6 @@ class Builder:
         return self.value(f"getelementptr [{element.bytes} x i8], ptr {address}, i64 {index.text}")
 
     def cell_of(self, view: Value, indices: Sequence[Value]) -> tuple[str, Memory]:
-        """Return the address and the type of an element of a view, with as many indices as it has lengths."""
         assert isinstance(view.type, View)
         place = indices[0]
         for index, length in zip(indices[1:], view.lengths[1:], strict=True):
@@ -257,7 +248,6 @@ class Builder:
         return self.scaled(view.text, view.type.element, place), view.type.element
 
     def part(self, view: Value, index: Value) -> Value:
-        """Return `view[index]` of a view with several lengths."""
         assert isinstance(view.type, View)
         size = index
         for length in view.lengths[1:]:
@@ -273,7 +263,6 @@ class Builder:
     # -- numbers and flags
 
     def number(self, value: Value) -> Value:
-        """Return a flag as 0 or 1, and a number or a word unchanged."""
         if value.type is not Sort.FLAG:
             return value
         if value.text in ("true", "false"):
@@ -281,7 +270,6 @@ class Builder:
         return Value(self.value(f"zext i1 {value.text} to i64"), Sort.NUMBER, 0, 1)
 
     def flag(self, value: Value) -> Value:
-        """Return whether a number is not 0, and a flag unchanged."""
         if value.type is Sort.FLAG:
             return value
         if value.low == value.high:
@@ -292,11 +280,9 @@ class Builder:
         return Value(self.value(f"xor i1 {self.flag(value).text}, true"), Sort.FLAG)
 
     def joined(self, sign: str, one: Value, other: Value) -> Value:
-        """Return `one & other` or `one | other` of two evaluated flags."""
         return Value(self.value(f"{BITWISE[sign]} i1 {one.text}, {other.text}"), Sort.FLAG)
 
     def both(self, one: Value, other: Value) -> Value:
-        """Return `one and other` of two evaluated flags."""
         return self.joined("&", one, other)
 
     def alike(self, left: Value, right: Value) -> tuple[Value, Value, bool]:
@@ -317,7 +303,6 @@ class Builder:
         return Value(text, Sort.FLAG)
 
     def wrapped(self, sign: str, left: Value, right: Value) -> Value:
-        """Return a sum, a difference or a product modulo 2**64."""
         left, right, unsigned = self.alike(left, right)
         low, high = (LEAST, GREATEST) if unsigned else ends(sign, left, right)
         if low == high:
@@ -407,7 +392,6 @@ class Builder:
     # -- calls
 
     def call(self, name: str, result: Type, values: Sequence[Value]) -> Value:
-        """Call a function of this module, or one whose address is in a register."""
         given = []
         for value in values:
             given.append(f"{spelled(value.type)} {value.text}")
@@ -427,7 +411,6 @@ class Builder:
 
 
 def ends(sign: str, left: Value, right: Value) -> tuple[int, int]:
-    """Return the least and the greatest value that an exact sum, difference or product may have."""
     if sign == "+":
         return left.low + right.low, left.high + right.high
     if sign == "-":
@@ -456,7 +439,6 @@ def counted(build: Builder, first: Value, last: Value) -> Iterator[Round]:
 
 @contextmanager
 def counted_down(build: Builder, first: Value, last: Value) -> Iterator[Round]:
-    """Run the block's code for each number from `first` down to above `last`; both are computed before."""
     with _loop(build, first, last, up=False) as found:
         yield found
 
@@ -484,7 +466,6 @@ def _loop(build: Builder, first: Value, last: Value, *, up: bool) -> Iterator[Ro
 
 @contextmanager
 def only_if(build: Builder, condition: Value, hint: str = "") -> Iterator[None]:
-    """Run the block's code if a flag is set."""
     yes, end = build.label(), build.label()
     build.branch(condition, yes, end, hint)
     build.begin(yes)

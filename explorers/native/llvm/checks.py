@@ -81,7 +81,6 @@ def right_shift(build: Builder, e: Value, value: Value, count: Value) -> Value:
 
 
 def magnitude(build: Builder, e: Value, value: Value) -> Value:
-    """Return the absolute value; note SUM if it does not fit."""
     value = build.number(value)
     if value.low >= 0:
         return value

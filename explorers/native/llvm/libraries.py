@@ -56,7 +56,6 @@ def is_kept(unit: Unit | Lowered, level: int = LEVEL) -> bool:
 
 
 def take(unit: Unit | Lowered, level: int, made: Object) -> "Library":
-    """Cache an object that was compiled elsewhere, and load it."""
     name = digest(unit, level=level)
     write(cache_folder(), name, made)
     with _lock:
@@ -87,7 +86,6 @@ def file_of(folder: Path, digest: str) -> Path:
 
 
 def read(folder: Path, digest: str) -> Object | None:
-    """Return a cached object, None without a usable one."""
     path = file_of(folder, digest)
     try:
         head, _, code = read_cached(path).partition(b"\n")
@@ -146,7 +144,6 @@ def spilled(count: int, dtype: np.dtype[Any] | type[Any], folder: Path) -> np.me
 
 
 def unload(array: np.ndarray[Any, Any]) -> None:
-    """Release the pages of a spilled array from this process; they are read again when needed."""
     if isinstance(array, np.memmap):  # backed by a file: other arrays would lose their pages
         mapping = getattr(array, "_mmap")  # noqa: B009 (numpy has no other way to it)
         mapping.madvise(mmap.MADV_DONTNEED)
@@ -255,7 +252,6 @@ class Symbol(NamedTuple):
 
 
 def symbols(code: bytes) -> Iterator[Symbol]:
-    """Yield the functions of an ELF file for 64 bits; none of another file."""
     if not code.startswith(_ELF64):
         return
     (heads,) = struct.unpack_from("<Q", code, 0x28)

@@ -45,7 +45,6 @@ class Object:
 
 @cache
 def native() -> Target:
-    """Return the baseline processor of the architecture that this process runs on."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return Target(llvm.get_process_triple())
@@ -53,7 +52,6 @@ def native() -> Target:
 
 @cache
 def version() -> str:
-    """Return what compiled code depends on besides its unit: this back end, llvmlite and LLVM."""
     own = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         own.update(path.read_bytes())
@@ -61,7 +59,6 @@ def version() -> str:
 
 
 def digest(unit: Unit | Lowered, target: Target | None = None, level: int = LEVEL) -> str:
-    """Return the name of a unit's object: the same for the same content, back end and level."""
     return hashlib.sha256(f"{version()}\n{target or native()}\n{level}\n{unit.content}".encode()).hexdigest()[:32]
 
 
@@ -83,7 +80,6 @@ def has_fast_bits() -> bool:
 
 
 def translated(unit: Unit | Lowered, target: Target) -> tuple[str, dict[str, Export]]:
-    """Return a unit as unoptimized LLVM IR, and its kernels."""
     if isinstance(unit, Lowered):
         return unit.text + (unit.on_x86 if is_x86(target) else unit.elsewhere), dict(unit.exports)
     module = Module(unit)

@@ -63,7 +63,6 @@ class Module:
         return "\n".join([checks.PREAMBLE, *self.texts, checks.EPILOGUE])
 
     def function(self, name: str, types: tuple[Type, ...], exported: str = "") -> Builder:
-        """Return a function as translated for arguments of these types."""
         key = (name, types)
         if key not in self.made:
             node = self.functions[name]
@@ -107,7 +106,6 @@ class Module:
 
 
 def literal(node: ast.expr) -> int | None:
-    """Return the number of a literal or of `1 << 12`, None for any other expression."""
     match node:
         case ast.Constant(value=int(value)):
             return value
@@ -223,7 +221,6 @@ class Function:
         self.put(target, self.expression(node))
 
     def put(self, target: ast.expr, value: Value) -> None:
-        """Write a value to a local or to memory."""
         if isinstance(target, ast.Name):
             self.bind(target.id, value)
         else:
@@ -257,7 +254,6 @@ class Function:
         build.begin(end)
 
     def count(self, node: ast.For) -> None:
-        """Translate `for name in range(...)`: the range is fixed before the first round."""
         assert isinstance(node.iter, ast.Call)
         assert isinstance(node.target, ast.Name)
         build = self.build
@@ -274,7 +270,6 @@ class Function:
             self.direct = outside
 
     def fill(self, view: Value, value: Value) -> None:
-        """Write one number to every element of a view."""
         assert isinstance(view.type, View)
         build = self.build
         top, body, end = build.label(), build.label(), build.label()
@@ -291,7 +286,6 @@ class Function:
         build.begin(end)
 
     def place(self, node: ast.expr) -> tuple[str, Memory]:
-        """Return the address and the type of the memory that an expression names."""
         assert isinstance(node, ast.Subscript), ast.dump(node)
         return self.element(node)
 
@@ -332,13 +326,11 @@ class Function:
         raise AssertionError(ast.dump(node))
 
     def number(self, node: ast.expr) -> Value:
-        """Return the value of an expression as a number; flags become 0 and 1."""
         return self.build.number(self.expression(node))
 
     # -- conditions
 
     def decide(self, node: ast.expr, yes: str, no: str) -> None:
-        """End the current block by a condition, evaluating only as much as needed."""
         if isinstance(node, ast.BoolOp):
             for item in node.values[:-1]:
                 following = self.build.label()
@@ -393,7 +385,6 @@ class Function:
     # -- places
 
     def subscript(self, node: ast.Subscript) -> Value:
-        """Return the target of an index: an element, a length, or a part of a view."""
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
             assert isinstance(node.slice, ast.Constant)
             return self.expression(node.value.value).lengths[int(node.slice.value)]  # type: ignore[arg-type]
@@ -403,7 +394,6 @@ class Function:
         return self.build.read(*self.element(node, owner))
 
     def element(self, node: ast.Subscript, owner: Value | None = None) -> tuple[str, Memory]:
-        """Return the address and the type of an element."""
         owner = owner or self.expression(node.value)
         indices = [
             self.expression(item) for item in (node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])
@@ -464,7 +454,6 @@ class Function:
 
 
 def _bound(node: ast.FunctionDef) -> list[str]:
-    """Return the names that statements of a function bind, with repetition."""
     found: list[str] = []
     for item in ast.walk(node):
         if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):

@@ -108,7 +108,6 @@ def number(value: int) -> Value:
 
 
 def word(value: int) -> Value:
-    """Return a known unsigned number; LLVM writes it as a signed one."""
     return Value(str(value - (1 << WORD_BITS) if value > GREATEST else value), Sort.WORD, value, value)
 
 
@@ -117,7 +116,6 @@ def flag(value: bool) -> Value:  # noqa: FBT001 (a literal)
 
 
 def spelled(kind: Type) -> str:
-    """Return LLVM's name of a register's type."""
     if isinstance(kind, Sort):
         return "i64" if kind is Sort.WORD else kind.value
     return "ptr"
@@ -147,7 +145,6 @@ class Records:
 
 
 def described(dtype: Any) -> Any:
-    """Return a numpy dtype as a plain description, which can be compared, hashed and sent."""
     if dtype.subdtype is not None:
         element, (count,) = dtype.subdtype
         return ("array", described(element), count)
@@ -239,7 +236,6 @@ class Unit(Digested):
     """Types of functions called by address: name, parameters, result."""
 
     def types(self) -> dict[str, Type]:
-        """Return the types that annotations of this unit name, without those of plain arrays."""
         number = CELLS["i64"]
         found: dict[str, Type] = {
             "I64": Sort.NUMBER,

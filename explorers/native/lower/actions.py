@@ -128,7 +128,6 @@ class Acting(Sifted):
                 self.step(place + max(1, len(several)), following, effect)
 
     def plain_guards(self, place: int) -> list[Guarded]:
-        """Return consecutive guards that are cheap to evaluate at once."""
         found: list[Guarded] = []
         for item in self.nest.steps[place:]:
             if not isinstance(item, Guarded) or self.wanted.masks is not None or item.unchosen:
@@ -200,7 +199,6 @@ class Acting(Sifted):
     # -- the new state
 
     def fire(self, effect: str) -> None:
-        """Run the effect on a copy of the state, judge the step, keep the new state."""
         build, module = self.build, self.module
         build.write(self.target.text, module.state, self.state)
         values = [self.values[slot] for slot in self.made.parameters[1:]]
@@ -262,7 +260,6 @@ class Acting(Sifted):
         )
 
     def decides(self, item: Judged) -> Value:
-        """Return whether the step violates a property or is its witness."""
         extra = [self.values[slot] for slot in self.made.parameters[1:]] if item.prop.on is not None else []
         given = {"e": self.e, "c": self.c}
         holds = self.module.predicate(self.build, given, item.function, [self.state, self.target, *extra])
@@ -272,7 +269,6 @@ class Acting(Sifted):
         self.build.write(*self.build.element(self.given["found"], number(item.place)), self.row)
 
     def keep(self) -> None:
-        """Merge the new state with equivalent states, and keep it."""
         self.merge()
         self.take()
 
@@ -285,7 +281,6 @@ class Acting(Sifted):
             self.build.call(f"@{self.wanted.canonical}", Sort.NOTHING, [self.e, self.target])
 
     def take(self) -> None:
-        """Write the new state as a row, with its hash, its parent, and the step's number if steps are numbered."""
         build, rows, given = self.build, self.module.rows, self.given
         n = build.kept(self.count, Sort.NUMBER)
         row = rows.row(build, self.e, given["out"], n)

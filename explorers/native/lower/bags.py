@@ -65,7 +65,6 @@ class Bags:
     def _call(
         self, build: Builder, name: str, kind: object, values: Sequence[Value], result: Sort = Sort.NOTHING
     ) -> Value:
-        """Call a function for one type, writing it if it is new."""
         assert isinstance(kind, Struct)
         key = (name, id(kind))
         if key not in self.names:
@@ -202,7 +201,6 @@ def _items(bag: Value) -> Vector:
 
 
 def _each(build: Builder, memory: Memory, values: Sequence[Value], visit: Callable[..., None]) -> None:
-    """Visit every number in records of one type, side by side, in the order of the schema."""
     if isinstance(memory, Cell):
         visit(memory, *(value.text for value in values))
     elif isinstance(memory, Struct):

@@ -47,7 +47,6 @@ class Bounds:
         self.module.note(build, e, self.dropped, build.bitwise("|", before, number(self.mask([bound]))))
 
     def note(self, build: Builder, e: Value, refused: Value, at: Value, found: Value, among: int) -> None:
-        """Record that bounds were reached in a state, each once; `among` are the possible ones."""
         cell = self.of_state(build, e, at)
         before = build.read(*cell)
         wanted = build.bitwise("&", found, self.module.cell(build, e, self.counting))
@@ -99,7 +98,6 @@ class Trying(Choosing):
         return self.name
 
     def states_that_wait(self) -> None:
-        """Examine each state of the block in which a guard for a bound refused."""
         build = self.build
         with counted(build, number(0), self.size) as item:
             begin, waits = build.label(), build.label()
@@ -114,7 +112,6 @@ class Trying(Choosing):
             self.step(0, item.following, None)
 
     def step(self, place: int, following: str, refusing: str | None) -> None:
-        """Write the loop nest from one of its steps inwards; `refusing` is the slot of the refusing bounds, if any."""
         build = self.build
         if place == len(self.nest.steps):
             self.note(refusing, following)
@@ -132,7 +129,6 @@ class Trying(Choosing):
                 self.guard(place, guarded, following, refusing)
 
     def round(self, place: int, following: str, refusing: str | None) -> None:
-        """Write the body of a loop for one value of its parameter; skip it at run time if nothing new can be found."""
         if refusing is not None:
             inside = self.build.label()
             self.worth(self.build.kept(refusing, Sort.NUMBER), self.later(place), inside, following)
@@ -168,7 +164,6 @@ class Trying(Choosing):
         self.step(place + 1, following, more)
 
     def later(self, place: int) -> int:
-        """Return the bounds of the guards after a step of the nest."""
         found = 0
         for bits in self.order[place + 1 :]:
             found |= bits
@@ -226,7 +221,6 @@ class Trying(Choosing):
         build.begin(well)
 
     def note(self, refusing: str | None, following: str) -> None:
-        """Record which bounds refuse the current step: one alone, or several together."""
         build, bounds = self.build, self.bounds
         assert refusing is not None, "an action without a bound is not tried"
         found = build.kept(refusing, Sort.NUMBER)

@@ -42,7 +42,6 @@ class Canonical:
         self.first = min(module.shape.reserve(Linear({}, value)) for line in lines for value in line)
 
     def write(self) -> str:
-        """Write the function that replaces a state by its canonical form; return its name."""
         self.module.texts.append("declare i64 @llvm.bswap.i64(i64)\n")
         self._write_renamed()
         self._write_less()
@@ -71,7 +70,6 @@ class Canonical:
         return NAME
 
     def _try(self, build: Builder, place: int, given: tuple[Value, Value], best: Value, found: str) -> None:
-        """Keep a permuted state if it is the first or the least so far."""
         e, state = given
         other = self.module.scratch(build)
         table = Value(build.offset(e.text, WORD * (self.first + place * self.width)), CHECKS)
@@ -142,7 +140,6 @@ class Canonical:
         return build.bitwise("^", swapped, word(signs))
 
     def _at_most(self, build: Builder, ours: list[Value], theirs: list[Value]) -> Value:
-        """Return whether one thing's values are at most another's."""
         found = flag(value=True)
         for one, other in reversed(list(zip(ours, theirs, strict=True))):
             before, same = build.compared("<", one, other), build.compared("==", one, other)
@@ -150,7 +147,6 @@ class Canonical:
         return found
 
     def _write_less(self) -> None:
-        """Write `less`: compare two permutations of a state with sorted things."""
         state = self.module.state
         build = Builder(LESS, [state, state], attributes=PLAIN)
         build.result = Sort.FLAG
@@ -163,7 +159,6 @@ class Canonical:
     # -- renaming
 
     def _write_renamed(self) -> None:
-        """Write `renamed`: rename the things of a state by a line of the check array."""
         state = self.module.state
         build = Builder(RENAMED, [CHECKS, state, state, CHECKS], attributes=PLAIN)
         e, source, target, table = build.arguments
@@ -172,7 +167,6 @@ class Canonical:
         self.module.finish(build)
 
     def _rename(self, build: Builder, given: tuple[Value, Value], kind: FieldType, both: tuple[Value, Value]) -> None:
-        """Write the renamed part of a state over its copy."""
         (e, table), (source, target) = given, both
         match kind:
             case Scalar():

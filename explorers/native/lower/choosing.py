@@ -47,13 +47,11 @@ class Choosing:
             build.begin(following)
 
     def bag(self, domain: InFlight) -> Value:
-        """Return the bag of the state from which messages are chosen."""
         address, memory = self.build.field(self.state, domain.bag)
         assert isinstance(memory, Struct)
         return Value(address, memory)
 
     def span(self, domain: Domain) -> tuple[Value, Value]:
-        """Return the first and the last value of a parameter, without NONE."""
         shape = self.module.shape
         return shape.first(self.build, self.e, domain), shape.bound(self.build, self.e, domain, high=True)
 
@@ -65,7 +63,6 @@ class Choosing:
         return build.wrapped("+", build.wrapped("-", last, first), number(1))
 
     def over(self, parameter: Parameter, inside: Callable[[str], None]) -> None:
-        """Run the code of `inside` for each value of a parameter."""
         build = self.build
         if isinstance(parameter.domain, InFlight):
             bag, bags = self.bag(parameter.domain), self.module.bags

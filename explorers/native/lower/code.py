@@ -59,7 +59,6 @@ class Code:
     # -- values
 
     def expression(self, node: Expression) -> Value:
-        """Return the value of an expression; a number has bounds."""
         value = self._expression(node)
         if node.type == INT and value.type is Sort.NUMBER:
             low, high = max(value.low, node.low), min(value.high, node.high)
@@ -67,7 +66,6 @@ class Code:
         return value
 
     def number(self, node: Expression) -> Value:
-        """Return the value of an expression as a number; flags become 0 and 1."""
         return self.build.number(self.expression(node))
 
     def _expression(self, node: Expression) -> Value:
@@ -105,7 +103,6 @@ class Code:
         return self.flag(node)
 
     def length(self, node: nodes.Length) -> Value:
-        """Return the number of an array's elements, or of a bag's messages."""
         owner = self.expression(node.of)
         if isinstance(node.of.type, Arr):
             return self.module.shape.size(self.build, self.e, node.of.type.field.length)
@@ -134,7 +131,6 @@ class Code:
         return self.kept(node, checks.right_shift(build, self.e, left, right))
 
     def sum(self, node: nodes.Unary | nodes.Binary | nodes.Fold, sign: str, left: Value, right: Value) -> Value:
-        """Return a sum, a difference or a product; note a result of more than 64 bits."""
         if Failure.NUMBER not in node.checks:
             return self.build.wrapped(sign, left, right)
         found, wrong = self.build.overflowing(sign, left, right)
@@ -144,7 +140,6 @@ class Code:
         return found
 
     def left_shift(self, node: nodes.Binary, value: Value, count: Value) -> Value:
-        """Return `value << count`; note SHIFT for a negative count, NUMBER for a result of more than 64 bits."""
         build = self.build
         if not node.checks:
             return build.shifted("<<", value, count)
@@ -180,7 +175,6 @@ class Code:
     # -- places
 
     def place(self, node: nodes.Field | nodes.Element) -> tuple[str, Memory]:
-        """Return the address and the type of a field or of an element."""
         if isinstance(node, nodes.Field):
             return self.build.field(self.expression(node.owner), node.name)
         array = self.expression(node.array)
@@ -246,7 +240,6 @@ class Code:
         return build.flag(self.expression(node))
 
     def compare(self, node: nodes.Compare, yes: str, no: str) -> None:
-        """End the current block by a chain of comparisons."""
         left = self.number(node.first)
         for place, (order, other) in enumerate(node.rest):
             right = self.number(other)
@@ -287,7 +280,6 @@ class Code:
     # -- loops
 
     def fold(self, node: nodes.Fold, yes: str, no: str) -> None:
-        """End the current block by `all` or `any`: the first deciding value ends the loops."""
         every = node.operator is nodes.FoldOp.ALL
         decided, otherwise = (no, yes) if every else (yes, no)
 
@@ -334,7 +326,6 @@ class Code:
         self.each(clause.slot, clause.source, body)
 
     def each(self, slot: Slot, source: Source, body: Callable[[], None]) -> None:
-        """Run a body for each item of a source, which is evaluated once."""
         build = self.build
         if isinstance(source, nodes.Numbers):
             start, stop = self.number(source.start), self.number(source.stop)
@@ -397,7 +388,6 @@ class Code:
                 raise AssertionError("a guard stands in an effect")
 
     def store(self, node: nodes.Store) -> None:
-        """Store a number, unless it is outside its domain."""
         value = self.number(node.value)
         address, memory = self.place(node.place)
         if Failure.VALUE not in node.checks:
@@ -410,7 +400,6 @@ class Code:
         self.build.begin(end)
 
     def within(self, value: Value, domain: Domain, otherwise: str) -> None:
-        """Continue if a value is in its domain; else note VALUE and jump to `otherwise`."""
         build, shape = self.build, self.module.shape
         low = shape.bound(build, self.e, domain, high=False)
         high = shape.bound(build, self.e, domain, high=True)
@@ -434,7 +423,6 @@ class Code:
             self.build.give(self.build.number(value) if isinstance(node.value.type, Int) else value)
 
     def add(self, node: nodes.Add) -> None:
-        """Add a message to a bag if there is room and its fields are in their domains."""
         assert isinstance(node.bag.type, BagRef)
         build, bags = self.build, self.module.bags
         bag = self.expression(node.bag)
@@ -464,7 +452,6 @@ class Code:
 
 
 def _is_flag(node: Expression) -> bool:
-    """Return whether an expression is always 0 or 1."""
     match node:
         case nodes.Compare() | nodes.Not() | nodes.Among() | nodes.Switch() | nodes.Fits():
             return True

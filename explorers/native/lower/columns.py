@@ -53,7 +53,6 @@ class Columns(Lanewise):
     # -- expressions
 
     def expression(self, node: Expression) -> Thing:
-        """Return an expression; a number has bounds."""
         found = self._expression(node)
         if node.type == INT and isinstance(found, Lanes):
             low, high = max(found.low, node.low), min(found.high, node.high)
@@ -91,11 +90,9 @@ class Columns(Lanewise):
         return self.flag(node)
 
     def number(self, node: Expression) -> Value | Lanes:
-        """Return the value of an expression as a number; flags become 0 and 1."""
         return self.as_number(self.expression(node))
 
     def length(self, node: nodes.Length) -> Thing:
-        """Return the number of an array's elements, or of a bag's messages."""
         found = self.expression(node.of)
         assert isinstance(found, Places)
         if isinstance(node.of.type, Arr):
@@ -223,7 +220,6 @@ class Columns(Lanewise):
         return Places(tuple(found), memory, offsets)
 
     def examined(self, index: Value | Lanes, length: Value) -> Value | Lanes:
-        """Return an index; if it is outside an array of this length, note INDEX and return a valid one."""
         if index.low >= 0 and index.high < length.low:
             return index
         wrong = self.either(self.compared("<", index, number(0)), self.compared(">=", index, length))
@@ -234,14 +230,12 @@ class Columns(Lanewise):
         return index
 
     def fail(self, wrong: Value | Mask, code: int) -> None:
-        """Record that a check fails in some of the evaluated lanes."""
         if self.inside is not None:
             wrong = self.both(self.inside, wrong)
         some = self.build.bitwise("&", self.bits(wrong), self.active)
         checks.note_if(self.build, self.e, self.build.compared("!=", some, number(0)), code)
 
     def read(self, place: Places) -> Thing:
-        """Return the numbers at places; for records and arrays the places themselves."""
         cell = place.memory
         if not isinstance(cell, Cell):
             return place
@@ -284,7 +278,6 @@ class Columns(Lanewise):
         return found
 
     def first(self, node: nodes.Logic) -> Value | Lanes:
-        """Return the operand of `and` or `or` that decides, if it may be a number other than 0 and 1."""
         found = self.number(node.values[0])
         for item in node.values[1:]:
             condition = self.as_flag(found)
@@ -304,7 +297,6 @@ class Columns(Lanewise):
 
     @contextmanager
     def where(self, condition: Value | Mask) -> Iterator[None]:
-        """Evaluate the block only in the lanes in which a condition holds."""
         before = self.inside
         inner = condition if before is None else self.both(before, condition)
         self.inside = self.mask(inner)
@@ -389,7 +381,6 @@ class Columns(Lanewise):
 
 
 def pairs(columns: Columns, one: Places, other: Places) -> Iterator[tuple[Lanes, Lanes]]:
-    """Yield the numbers of two records of one type, side by side."""
     memory = one.memory
     if isinstance(memory, Cell):
         a, b = columns.read(one), columns.read(other)

@@ -81,7 +81,6 @@ class Lanewise:
         return build.value(f"shufflevector {kind} {one}, {kind} zeroinitializer, <{LANES} x i32> zeroinitializer")
 
     def together(self, values: Sequence[Value | Lanes], low: int = 0, high: int = 0) -> tuple[int, list[str]]:
-        """Return numbers in lanes wide enough for all of them and for two bounds."""
         bits = width(min([low, *(item.low for item in values)]), max([high, *(item.high for item in values)]))
         return bits, [self.lanes(item, bits) for item in values]
 
@@ -126,7 +125,6 @@ class Lanewise:
         return found
 
     def moved(self, sign: str, value: Value | Lanes, count: Value) -> Thing:
-        """Return a shift by the same count in all lanes."""
         name, shift = ("shl", int.__lshift__) if sign == "<<" else ("ashr", int.__rshift__)
         shifts = [shift(end, by) for end in (value.low, value.high) for by in (count.low, count.high)]
         low, high = min(shifts), max(shifts)
@@ -136,7 +134,6 @@ class Lanewise:
         return Lanes(self.build.value(text), bits, low, high)
 
     def extreme(self, one: Value | Lanes, other: Value | Lanes, *, greatest: bool) -> Value | Lanes:
-        """Return the lesser or the greater of two numbers."""
         if isinstance(one, Value) and isinstance(other, Value):
             return self.build.greatest([one, other]) if greatest else self.build.least([one, other])
         return self.chosen(self.compared(">" if greatest else "<", one, other), one, other, greatest=greatest)
@@ -199,7 +196,6 @@ class Lanewise:
 
 
 def width(low: int, high: int) -> int:
-    """Return the bits of a lane for numbers between two bounds."""
     found = next((bits for bits in _WIDTHS if -(1 << (bits - 1)) <= low and high < 1 << (bits - 1)), None)
     if found is None:
         raise Unsuited

@@ -63,7 +63,6 @@ class Block(NamedTuple):
 
 @contextmanager
 def blocks(module: Module, build: Builder, given: dict[str, Value]) -> Iterator[Block]:
-    """Run the code inside for the states first..last-1, block by block."""
     e, first, last = given["e"], given["first"], given["last"]
     room = module.block * module.state.bytes
     states = Value(build.room(room), Vector(module.state, module.block))
@@ -89,12 +88,10 @@ def blocks(module: Module, build: Builder, given: dict[str, Value]) -> Iterator[
 
 
 def groups(build: Builder, states: Value) -> Value:
-    """Return the number of groups of states in columns."""
     return build.shifted(">>", build.wrapped("+", states, number(LANES - 1)), number(LANES.bit_length() - 1))
 
 
 def write_columns(module: Module, name: str) -> str:
-    """Write the function that moves the parts of a block that conditions read into columns; return its name."""
     used, module.columns = module.columns, set()
     if not used:
         return ""
@@ -209,7 +206,6 @@ def is_suited(module: Module, columns: Columns, prop: Property) -> bool:
 
 
 def judge_in_columns(module: Module, columns: Columns, prop: Property) -> Value:
-    """Return the states that decide a property, as bits."""
     function = module.program.functions[module.program.properties[prop.name]]
     columns.slots[function.parameters[0]] = columns.state()
     holds = columns.as_flag(columns.body(function.body))
@@ -275,7 +271,6 @@ def write_marks(module: Module, properties: Sequence[Property]) -> None:
 
 
 def write_cost(module: Module, name: str, function: int) -> None:
-    """Write a kernel that computes the cost of steps: from each state in `before` to the one in `rows`."""
     build, given = module.kernel(
         name,
         [("e", "Checks"), ("before", "Rows"), ("after", "Rows"), ("count", "I64"), ("c", "Constants"), ("out", "I64p")],

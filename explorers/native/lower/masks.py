@@ -29,7 +29,6 @@ class Masks:
         self.first, self.times, self.hard, self.unsure = reserve(), reserve(), reserve(), reserve()
 
     def leave(self, module: Module, build: Builder, e: Value, row: Value, times: Value) -> None:
-        """Record that steps from a state left a domain, which refused them."""
         code = module.cell(build, e, ERROR)
         with only_if(build, too_long(build, code), RARE):
             module.note(build, e, self.hard, code)
@@ -39,7 +38,6 @@ class Masks:
         module.note(build, e, self.times, build.wrapped("+", module.cell(build, e, self.times), times))
 
     def unevaluated(self, module: Module, build: Builder, e: Value) -> None:
-        """Record that a guard could not be evaluated because of a number that is too long."""
         code = module.cell(build, e, ERROR)
         with only_if(build, too_long(build, code), RARE):
             module.note(build, e, self.unsure, code)

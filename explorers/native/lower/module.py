@@ -88,7 +88,6 @@ class Module:
         self._plain = Plain(program.functions)
 
     def lowered(self) -> Lowered:
-        """Return the module as LLVM IR, with its kernels."""
         text = "\n".join([checks.PREAMBLE, self.rows.hashing(CHECKS), *self.texts, checks.EPILOGUE])
         on_x86, elsewhere = (self.rows.text(CHECKS, x86=x86) for x86 in (True, False))
         return Lowered(text, tuple(self.exports.items()), on_x86, elsewhere)
@@ -112,7 +111,6 @@ class Module:
         return self.shape.memory(kind.field)  # type: ignore[return-value]
 
     def function(self, number_: int) -> str:
-        """Return the name of a function, writing it if it is new."""
         if number_ not in self._written:
             made = self.program.functions[number_]
             self._written[number_] = symbol(made, f"function.{number_}")
@@ -136,18 +134,15 @@ class Module:
         self.texts.append(build.text())
 
     def switch(self, build: Builder, e: Value, node: nodes.Switch) -> Value:
-        """Return whether a guard, or a part of one, is turned off."""
         key = (node.guard, node.part)
         if key not in self.switches:
             self.switches[key] = self.shape.reserve()
         return build.flag(self.cell(build, e, self.switches[key]))
 
     def is_plain(self, node: nodes.Expression) -> bool:
-        """Return whether a condition is short and can be evaluated anywhere."""
         return self._plain.is_plain(node)
 
     def drop(self, build: Builder, e: Value, bound: str) -> None:
-        """Record that an effect omits a message because a bag is full, if that is counted."""
         if self.bounds is not None:
             self.bounds.drop(build, e, bound)
 
@@ -167,7 +162,6 @@ class Module:
     def kernel(
         self, name: str, parameters: Sequence[tuple[str, str]], result: str = "None"
     ) -> tuple[Builder, dict[str, Value]]:
-        """Start a kernel: parameters with the words that say how they are passed, as in `llvm.types`."""
         kinds = [self.passed(kind) for _, kind in parameters]
         build = Builder(name, kinds, exported=True, attributes=PLAIN)
         build.owned(0)
@@ -220,7 +214,6 @@ class Module:
             self.bags.sort(build, Value(address, memory))  # type: ignore[arg-type]
 
     def disordered(self, function: Function) -> list[str]:
-        """Return the bags of the state that a function may leave out of order."""
         return sorted(path for parameter, path in function.effects.disorders if parameter == 0)
 
 
@@ -244,7 +237,6 @@ class Plain:
         return size is not None and size <= MOST
 
     def size(self, node: Expression) -> int | None:
-        """Return the number of nodes of a plain expression, with those of its helpers; None if it is not plain."""
         if node not in self._sizes:
             self._sizes[node] = self._size(node)
         return self._sizes[node]

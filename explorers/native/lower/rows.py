@@ -29,7 +29,6 @@ class Rows:
         return self._number(build, e, self.WORDS)._replace(low=1, high=1 << 16)
 
     def row(self, build: Builder, e: Value, rows: Value, index: Value) -> Value:
-        """Return the address of a row in an array of rows."""
         place = build.wrapped("*", index, self.words(build, e))
         return Value(build.scaled(rows.text, _WORD, place), Vector(_WORD, 0))
 

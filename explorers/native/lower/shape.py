@@ -60,7 +60,6 @@ class Shape:
         return self.read(build, e, (tuple(total.terms.items()), total.offset), total, least, most)
 
     def first(self, build: Builder, e: Value, domain: Domain) -> Value:
-        """Return the first value of a domain, without NONE."""
         least, most = ends_of(domain, self.rooms, self.lows)[0]
         if least == most or not least <= NONE <= most:
             low = self.bound(build, e, domain, high=False)
@@ -69,30 +68,25 @@ class Shape:
         return self.read(build, e, (domain, "first"), First(domain), min(least, 0) if least < NONE else 0, max(most, 0))
 
     def read(self, build: Builder, e: Value, key: object, value: Depending, low: int, high: int) -> Value:
-        """Return a number that depends on the run's constants; one key has one slot."""
         if key not in self._slots:
             self._slots[key] = self.reserve(value)
         return build.read(*build.element(e, number(self._slots[key])))._replace(low=low, high=high)
 
     def reserve(self, value: Depending = NOTHING) -> int:
-        """Return a new slot that holds this value at the start of a run."""
         self.depends.append(value)
         return self.FIRST + len(self.depends) - 1
 
     def reserve_all(self, count: int) -> int:
-        """Return the first of this many consecutive slots, which the caller fills."""
         first = self.reserve()
         for _ in range(count - 1):
             self.reserve()
         return first
 
     def least(self, domain: Domain) -> int:
-        """Return the least number of values of a domain in this shape, without NONE."""
         ends = ends_of(domain, self.rooms, self.lows)
         low, high = ends[0][1], ends[1][0]
         return high - (0 if low == NONE else low) + 1
 
     def most(self, domain: Domain) -> int:
-        """Return the greatest number of values of a domain in this shape, without NONE."""
         (low, _), (_, high) = ends_of(domain, self.rooms, self.lows)
         return max(0, high - (0 if low == NONE else low) + 1)

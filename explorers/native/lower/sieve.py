@@ -105,7 +105,6 @@ class Sieve:
         return found
 
     def room(self) -> GroupSpace:
-        """Return cleared working space."""
         build = self.build
         bits, choices = (
             build.room(8 * LANES * self.words),
@@ -135,7 +134,6 @@ class Sieve:
         return self.step(0, active, kept, done)
 
     def where_there_are_values(self, active: Value) -> Value:
-        """Return the states in which every parameter has a value."""
         build, columns, shape = self.build, self.columns, self.module.shape
         for parameter in self.acting.nest.parameters:
             if isinstance(parameter.domain, InFlight):
@@ -154,7 +152,6 @@ class Sieve:
         self.build.begin(inside)
 
     def step(self, place: int, active: Value, kept: GroupSpace, following: str) -> bool:
-        """Write the loop nest from one of its steps inwards; return whether columns can evaluate a guard in it."""
         before = self.mark()
         self.columns.active = active
         if place < len(self.steps):
@@ -180,7 +177,6 @@ class Sieve:
         return False
 
     def guard(self, node: Guarded, active: Value) -> Value:
-        """Return the states in which a guard holds; count its refusals."""
         build = self.build
         condition = self.columns.bits(self.columns.flag(node.statement.condition))
         holds = build.bitwise("&", active, condition)
@@ -233,7 +229,6 @@ class Sieve:
         return build.bitwise("&", there, build.bitwise("^", build.wrapped("*", same, other), number(-1)))
 
     def keep(self, active: Value, kept: GroupSpace) -> None:
-        """Keep the current choice for the remaining states."""
         build = self.build
         build.keep(kept.states, build.bitwise("|", build.kept(kept.states, Sort.NUMBER), active))
         if not self.chosen:
@@ -260,7 +255,6 @@ class Sieve:
     # -- state by state
 
     def take(self, kept: GroupSpace, effect: str) -> None:
-        """Continue with each state and each of its surviving choices, in order."""
         build = self.build
         parameters = [item for item, _ in self.chosen]
         for lane in self.ones(build.kept(kept.states, Sort.NUMBER)):
@@ -295,7 +289,6 @@ class Sieve:
             self.acting.choose(parameter, value._replace(low=low.low, high=high.high))
 
     def finish(self, following: str, effect: str) -> None:
-        """Finish a state and a choice: guards that columns cannot evaluate, and the step."""
         if self.rest < len(self.steps):
             for item in self.steps[: self.rest]:
                 if isinstance(item, Compute):
@@ -305,7 +298,6 @@ class Sieve:
     # -- bits
 
     def ones(self, bits: Value) -> Iterator[Value]:
-        """Loop over the positions of the set bits, from the lowest."""
         build = self.build
         left, top, body, end = build.slot(Sort.NUMBER), build.label(), build.label(), build.label()
         build.keep(left, bits)

@@ -75,7 +75,6 @@ class Rounds:
     # -- writes and reads
 
     def is_own(self, node: Expression) -> bool:
-        """Return whether a place is the round's item, or a part of it."""
         match node:
             case Local():
                 return node.slot in self.own and node.slot.type != INT
@@ -116,7 +115,6 @@ class Rounds:
                     yield from (last(path) for _, path in self.functions[item.function].effects.writes)
 
     def _reads(self, block: Iterable[Node], written: set[str]) -> Iterator[tuple[Node, str]]:
-        """Yield reads of other items that a round may have written."""
         for item in block:
             match item:
                 case nodes.Add():
@@ -208,7 +206,6 @@ def mentions(node: Node, slot: Slot) -> bool:
 
 
 def breaks(block: Block) -> Iterator[Node]:
-    """Yield the points at which a loop with this body ends early."""
     for item in block:
         if isinstance(item, nodes.Break):
             yield item
@@ -235,7 +232,6 @@ def indices(node: Expression) -> Iterator[Expression]:
 
 
 def name_of(place: Expression) -> str:
-    """Return the name of the field that contains a place, or an empty string."""
     return (
         place.name
         if isinstance(place, nodes.Field)

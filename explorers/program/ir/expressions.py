@@ -42,7 +42,6 @@ def where(node: ast.AST) -> nodes.At:
 
 
 def kind_of_value(kind: SubsetType | Nothing) -> Type | None:
-    """Return the type of a value; None for nothing and for the constants."""
     if isinstance(kind, Queue):
         return Rec(kind.record)
     return kind if isinstance(kind, Int | Rec | Arr | BagRef) else None
@@ -70,7 +69,6 @@ class Expressions:
         return self.named[name, kind]
 
     def kind(self, node: ast.expr) -> Type:
-        """Return the type of an expression that has a value."""
         found = kind_of_value(self.made.types[node])
         assert found is not None, ast.unparse(node)
         return found
@@ -112,7 +110,6 @@ class Expressions:
         return lifted.Lifted(self.functions, self.made.python, where(node))
 
     def name(self, node: ast.Name) -> Expression:
-        """Return the meaning of a name: the innermost generator's variable, or the function's own."""
         inner = next((found[node.id] for found in reversed(self.bound) if node.id in found), None)
         if inner is not None:
             return inner
@@ -133,7 +130,6 @@ class Expressions:
         return nodes.Binary(found, left, right, at=where(node), checks=_CHECKS.get(found, frozenset()))
 
     def unary(self, node: ast.UnaryOp) -> Expression:
-        """Return an operator of one number; a plus changes nothing."""
         value = self.value(node.operand)
         match node.op:
             case ast.Not():
@@ -147,7 +143,6 @@ class Expressions:
         return value
 
     def compare(self, node: ast.Compare) -> Expression:
-        """Return a chain of comparisons, `==` of records, or `in`."""
         if isinstance(node.ops[0], ast.In | ast.NotIn):
             return self.among(node, negated=isinstance(node.ops[0], ast.NotIn))
         if self.made.types[node.left] != INT:
@@ -170,7 +165,6 @@ class Expressions:
         return nodes.Not(found, at=where(node)) if negated else found
 
     def same(self, node: ast.Compare) -> Expression:
-        """Return whether two records or arrays have the same content; one of the records may be written out."""
         left, right = node.left, node.comparators[0]
         if left in self.made.made or right in self.made.made:
             place, whole = (right, left) if left in self.made.made else (left, right)
@@ -242,7 +236,6 @@ class Expressions:
         return nodes.Fold(operator, tuple(clauses), value, at=where(node), checks=checks)
 
     def clause(self, clause: ast.comprehension) -> tuple[nodes.Slot, dict[str, Expression], Source]:
-        """Return the range of a clause, its slot, and the meanings of its variables."""
         make = lifted.Making(where(clause.target))
         if clause.iter not in self.made.views:
             assert isinstance(clause.target, ast.Name)
@@ -264,7 +257,6 @@ class Expressions:
 
 
 def named(target: ast.expr, items: Items) -> list[tuple[ast.Name, Expression]]:
-    """Return the variables of a loop with their values."""
     if isinstance(target, ast.Name):
         assert isinstance(items, Expression)
         return [(target, items)]

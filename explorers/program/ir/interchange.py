@@ -76,14 +76,12 @@ class Shown:
         return THING if self.things.is_thing(domain) else SET if self.things.is_set(domain) else SAME
 
     def root(self, number: int, domains: Iterable[Domain | InFlight]) -> None:
-        """Check a function called from outside, with states and with parameters of these domains."""
         function = self.program.functions[number]
         kinds = [REFERENCE if isinstance(item, InFlight) else self.kind_of(item) for item in domains]
         states = [REFERENCE] * (len(function.parameters) - len(kinds))
         self.call(number, (*states, *kinds))
 
     def call(self, number: int, kinds: tuple[Kind, ...]) -> Kind:
-        """Return the kind of a function's result; raise ModelError if it singles things out."""
         function = self.program.functions[number]
         if function.python is bits.size and kinds == (SET,):
             return SAME  # it takes out member after member, the least first, and counts them
@@ -180,7 +178,6 @@ class Look:
             raise Refused(node, f"{said(kind)} is stored in {into}")
 
     def loop(self, item: nodes.For) -> None:
-        """Check a loop: over things in any order, or over numbers in order."""
         before = dict(self.slots)
         unordered = self.bind(item, item.slot, item.source)
         try:
@@ -227,12 +224,10 @@ class Look:
             raise Refused(node, f"{said(kind)} is {what}")
 
     def value(self, node: Expression) -> Kind:
-        """Return the kind of a number; check a reference."""
         kind = self.part(node)
         return kind | COUNT if node.type == INT and kind & SAME and self.is_count(node) else kind
 
     def is_count(self, node: Expression) -> bool:
-        """Return whether a number is that of the things, as a sum of constants."""
         total = total_of(node)
         return total is not None and total == self.things.count
 
@@ -290,7 +285,6 @@ class Look:
         raise Refused(node, "this is not known to keep them alike")
 
     def place(self, node: nodes.Field | nodes.Element) -> Kind:
-        """Return the kind of a place, if it is a number."""
         if isinstance(node, nodes.Field):
             self.value(node.owner)
         else:

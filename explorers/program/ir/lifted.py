@@ -145,7 +145,6 @@ class _Moved:
         self.slots: dict[Slot, Slot] = {}
 
     def node(self, node: Any) -> Any:
-        """Return a node with the helper's slots."""
         if isinstance(node, nodes.Local):
             return replace(node, slot=self.slots[node.slot])
         if isinstance(node, nodes.Clause):
@@ -158,7 +157,6 @@ def element_of(kind: ArrayOf) -> nodes.Type:
 
 
 def among(lifted: Lifted, how: Among, item: Expression, others: list[Expression]) -> nodes.Call:
-    """Return whether a number is in a range, an array or a set."""
     at, wanted = lifted.at, lifted.given(item)
     rest = [lifted.given(other) for other in others]
     if how is Among.RANGE:
@@ -208,7 +206,6 @@ def over_values(
 
 
 def ends_of(domain: Domain, lifted: Lifted) -> tuple[Expression, Expression]:
-    """Return the least and the greatest value of a parameter, without NONE."""
     if isinstance(domain, BitSet):
         one, count = lifted.number(1), sum_of(domain.count, lifted)
         power = nodes.Binary(nodes.BinaryOp.LEFT, one, count, at=lifted.at, checks=SHIFT)
@@ -288,7 +285,6 @@ def _parts(lifted: Lifted, one: Slot, other: Slot, record: type[Record], path: t
 
 
 def _same_items(lifted: Lifted, one: Expression, other: Expression, kind: ArrayOf) -> Expression:
-    """Return whether two arrays have the same elements."""
     number = lifted.slot(INT)
     items = [lifted.element(array, lifted.read(number)) for array in (one, other)]
     if isinstance(kind.element, Nested):

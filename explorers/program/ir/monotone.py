@@ -106,7 +106,6 @@ class Place(NamedTuple):
 
 
 def _why_read(program: Program, place: Place, name: str) -> str:
-    """Return which function reads a budget or its constant other than to test and to spend it."""
     acting = {action.function for action in program.actions}
     for function in program.functions:
         allowed: set[Node] = set()
@@ -154,7 +153,6 @@ def _asked(function: Function, place: Place) -> tuple[set[Node], int]:
 
 
 def _conjuncts(condition: Expression) -> Iterator[Expression]:
-    """Yield the conjuncts of a condition."""
     if isinstance(condition, nodes.Logic) and condition.conjunction:
         for value in condition.values:
             yield from _conjuncts(value)
@@ -204,14 +202,12 @@ def _everything(program: Program) -> Iterable[Node]:
 
 
 def _is_from_zero(field: FieldType, name: str) -> bool:
-    """Return whether a number's domain is from 0 to a constant alone."""
     domain = field.domain if isinstance(field, Scalar) else None
     high = linear(getattr(domain, "high", 0))
     return getattr(domain, "low", None) == 0 and not high.offset and list(high.terms.items()) == [(name, 1)]
 
 
 def _times(field: FieldType, record: type[Record]) -> int:
-    """Return the number of fields that may hold a record, nested ones included."""
     match field:
         case Nested() | BagOf():
             inner = sum(_times(item, record) for _, item in fields(field.record))
@@ -222,7 +218,6 @@ def _times(field: FieldType, record: type[Record]) -> int:
 
 
 def _holds(kind: object, record: type[Record]) -> bool:
-    """Return whether a record is another one, or contains it."""
     if not isinstance(kind, Rec):
         return True
     return kind.record is record or any(_times(item, record) for _, item in fields(kind.record))
@@ -299,14 +294,12 @@ class Sent:
         return False
 
     def is_nothing(self, fold: nodes.Fold, names: Mapping[Slot, oversights.Where]) -> bool:
-        """Return whether a fold has no values, or only empty folds."""
         for clause in fold.clauses:
             if self.is_empty(clause.source, names) or any(self.is_missing(clause, test) for test in clause.tests):
                 return True
         return fold.operator is FoldOp.ALL and self.is_certain(fold.value, names)
 
     def is_empty(self, source: nodes.Source, names: Mapping[Slot, oversights.Where]) -> bool:
-        """Return whether a loop iterates over a bag that never had a message."""
         if not isinstance(source, nodes.Expression) or not isinstance(source.type, BagRef):
             return False
         where = oversights.path_of(source, names)
@@ -326,7 +319,6 @@ class Sent:
 
 
 def _compared(test: nodes.Expression) -> Iterator[tuple[nodes.Field, int]]:
-    """Yield each field that a test compares with a number, and the number."""
     if isinstance(test, nodes.Compare) and len(test.rest) == 1 and test.rest[0][0] is Order.EQUAL:
         for one, other in ((test.first, test.rest[0][1]), (test.rest[0][1], test.first)):
             if isinstance(one, nodes.Field) and isinstance(other, nodes.Literal):

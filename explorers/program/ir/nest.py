@@ -110,7 +110,6 @@ class Nesting:
                 order.append(local)
 
     def choose(self, slots: set[Slot]) -> None:
-        """Open the loops over the needed parameters, in the order of the action."""
         for item in self.action.parameters:
             if item.slot in slots and item not in self.chosen:
                 self.chosen.append(item)
@@ -122,6 +121,5 @@ class Nesting:
 
 
 def can_fail(program: Program, node: Node) -> bool:
-    """Return whether evaluating a node can fail, here or in a function that it calls."""
     every = inside([node])
     return any(item.checks or (isinstance(item, Call) and program.functions[item.function].can_fail) for item in every)

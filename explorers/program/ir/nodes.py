@@ -108,7 +108,6 @@ class Field(Expression):
 
     @property
     def kind(self) -> FieldType:
-        """The type that the record declares for this field."""
         assert isinstance(self.owner.type, Rec)
         return dict(fields(self.owner.type.record))[self.name]
 
@@ -122,13 +121,11 @@ class Element(Expression):
 
     @property
     def field(self) -> ArrayOf:
-        """The declaration of the array."""
         assert isinstance(self.array.type, Arr)
         return self.array.type.field
 
     @property
     def kind(self) -> FieldType:
-        """The declaration of the element."""
         return self.field.element
 
 

@@ -23,7 +23,6 @@ class ModelWarning(NamedTuple):
 
 
 def oversights(program: Program) -> tuple[ModelWarning, ...]:
-    """Return the warnings that follow from the text of a model."""
     return (*_initial(program.machine), *_without_none(program), *_unread(program), *_unspent(program))
 
 
@@ -98,7 +97,6 @@ def _unread(program: Program) -> Iterator[ModelWarning]:
 
 
 def sums_of_program(program: Program, *, schema: bool = True) -> Iterator[Linear | int]:
-    """Yield the sums of constants in the schema, in domains of parameters, and in properties of behaviours."""
     if schema:
         yield from sums_of_record(program.machine.state)
     for action in (program.initial, *program.actions):
@@ -116,7 +114,6 @@ def sums_of_program(program: Program, *, schema: bool = True) -> Iterator[Linear
 
 
 def sums_of_record(record: type[Record]) -> Iterator[Linear | int]:
-    """Yield the sums of constants in the domains and sizes of a record."""
     for field in every_field(record):
         match field:
             case Scalar():
@@ -128,7 +125,6 @@ def sums_of_record(record: type[Record]) -> Iterator[Linear | int]:
 
 
 def sums_of(domain: Domain | InFlight) -> Iterator[Linear | int]:
-    """Yield the sums of constants that a domain depends on."""
     for name in ("low", "high", "count"):
         value = getattr(domain, name, None)
         if isinstance(value, Linear):
@@ -278,7 +274,6 @@ def shrinking_in_domain(domain: Domain | InFlight) -> Iterator[str]:
 
 
 def _falling(total: Linear | int) -> Iterator[str]:
-    """Yield the constants whose larger values may make a sum smaller."""
     for name, factor in linear(total).terms.items():
         if isinstance(name, Extreme):
             for part in name.parts:
@@ -301,7 +296,6 @@ def is_read(program: Program, name: str) -> bool:
 
 
 def _apart(program: Program, found: Iterable[Node], name: str) -> Iterator[Node]:
-    """Yield these nodes and all nodes inside them, except comparisons of a bound with its constant."""
     for node in found:
         if isinstance(node, nodes.Require | nodes.Fits) and node.bound == name:
             yield from _apart(program, _others(program, node.condition, name), name)

@@ -129,12 +129,10 @@ class Program:
 
     @property
     def guards(self) -> tuple[Guard, ...]:
-        """The guards of all actions, indexed by their number."""
         return tuple(guard for action in self.actions for guard in action.guards)
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """The functions that are called from outside."""
         asked = [number for item in self.behaviours.values() for number in (item.when, item.then, item.cost)]
         acting = [item.function for item in (self.initial, *self.actions)]
         every = [*acting, self.normalize, *self.properties.values(), *asked]
@@ -152,7 +150,6 @@ _HOLDERS: dict[type[Node], tuple[str, ...]] = {}
 
 
 def _holders(kind: type[Node]) -> tuple[str, ...]:
-    """Return the names of the fields that may hold nodes."""
     if kind not in _HOLDERS:
         _HOLDERS[kind] = tuple(item.name for item in dataclasses.fields(kind) if item.name not in _COMMON)
     return _HOLDERS[kind]
@@ -212,12 +209,10 @@ def within(kind: records.FieldType) -> Iterator[records.FieldType]:
 
 
 def every_field(record: type[records.Record]) -> Iterator[records.FieldType]:
-    """Yield the fields of a record, with everything in them."""
     return (inner for _, kind in records.fields(record) for inner in within(kind))
 
 
 def text(program: Program) -> str:
-    """Return a program as text: its functions, then the machine's actions and properties."""
     lines = [f"program {program.machine.name}"]
     for function in program.functions:
         lines += ["", *_function(function)]

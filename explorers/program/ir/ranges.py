@@ -58,7 +58,6 @@ class Box:
         return end.span(self.lows, self.highs)[side]
 
     def at_most(self, one: End, other: End) -> bool:
-        """Return whether one end is at most the other for all constants."""
         if isinstance(one, int) and isinstance(other, int):
             return one <= other
         return self._extreme(linear(other) - one, 0) >= 0
@@ -70,7 +69,6 @@ class Box:
         return self.most(span.high)
 
     def within(self, span: Span, outer: Span) -> bool:
-        """Return whether a span is surely inside another."""
         if not (self.at_most(outer.low, span.low) and self.at_most(span.high, outer.high)):
             return False
         if outer.bits is None or (span.bits is not None and self.at_most(span.bits, outer.bits)):
@@ -81,7 +79,6 @@ class Box:
         return self.low(span) >= LEAST and self.high(span) <= MOST
 
     def clamped(self, span: Span) -> Span:
-        """Return the part of a span that fits 64 bits."""
         if self.fits(span):
             return span
         return Span(
@@ -99,7 +96,6 @@ class Box:
         return other if self.at_most(one, other) else max(self.most(one), self.most(other))
 
     def hull(self, one: Span, other: Span) -> Span:
-        """Return the smallest span known to cover both."""
         bits = None if one.bits is None or other.bits is None else self.highest(one.bits, other.bits)
         return Span(self.lowest(one.low, other.low), self.highest(one.high, other.high), bits)
 
@@ -111,7 +107,6 @@ class Box:
         return Span(*domain.bounds({}))
 
     def choices(self, domain: Domain) -> Span:
-        """Return a span that covers the values of a parameter, which are never NONE."""
         span = self.domain(domain)
         low = 0 if isinstance(span.low, int) and span.low == NONE else span.low
         if not isinstance(low, int) and not low.terms and low.offset == NONE:
@@ -153,7 +148,6 @@ class Ranges:
             self.given(prop)
 
     def given(self, prop: Any) -> None:
-        """Set the spans of the parameters of a property's functions."""
         if prop.eventual is not None:
             made = self.program.behaviours[prop.name]
             domains = [domain for _, domain in prop.eventual.params]
@@ -225,7 +219,6 @@ class Ranges:
                         self.of(inner)
 
     def assign(self, slot: Slot, value: nodes.Expression) -> bool:
-        """Extend a slot's span by a value; return whether the slot changed."""
         span = self.of(value)
         return slot.type == INT and self.grow(self.slots, slot, span)
 
@@ -248,7 +241,6 @@ class Ranges:
     # -- expressions
 
     def of(self, node: nodes.Expression) -> Span:
-        """Return the span of an expression, and record those of its parts."""
         span = self.span(node)
         self.known[node] = span
         return span
@@ -295,7 +287,6 @@ class Ranges:
         return FLAG
 
     def unary(self, operator: nodes.UnaryOp, value: Span) -> Span:
-        """Return the span of an operator of one number."""
         if operator is not nodes.UnaryOp.ABSOLUTE:
             start = 0 if operator is nodes.UnaryOp.NEGATE else -1
             return self.box.clamped(Span(minus(start, value.high), minus(start, value.low)))
@@ -305,7 +296,6 @@ class Ranges:
         return self.box.clamped(Span(max(0, -high), max(-low, high)))
 
     def binary(self, node: nodes.Binary, left: Span, right: Span) -> Span:
-        """Return the mathematical span of an operator of two numbers."""
         match node.operator:
             case nodes.BinaryOp.ADD:
                 return Span(left.low + right.low, left.high + right.high)
@@ -363,7 +353,6 @@ class Ranges:
         return found
 
     def fold(self, node: nodes.Fold) -> Span:
-        """Return the span of a fold: a sum has at most as many parts as its loops have rounds."""
         for clause in node.clauses:
             self.enter(clause.slot, clause.source)
             for test in clause.tests:
@@ -372,7 +361,6 @@ class Ranges:
         return self.box.clamped(self.total(node)) if node.operator is nodes.FoldOp.SUM else FLAG
 
     def total(self, node: nodes.Fold) -> Span:
-        """Return the mathematical span of a sum."""
         times = prod(self.rounds(clause.source) for clause in node.clauses)
         value = self.known[node.value]
         return Span(min(0, times * self.box.low(value)), max(0, times * self.box.high(value)))
@@ -410,7 +398,6 @@ class Ranges:
     # results
 
     def settled(self, node: Any) -> Any:
-        """Return a new node with its range and the checks that may fail."""
         values: dict[str, Any] = {}
         span = self.known.get(node) if isinstance(node, nodes.Expression) and node.type == INT else None
         if span is not None:
@@ -425,7 +412,6 @@ class Ranges:
         return replace(node) if made is node else made  # from here on, two places are two nodes
 
     def left(self, node: nodes.Node) -> Failures:
-        """Return the checks of a node that may fail."""
         match node:
             case nodes.Element():
                 inner = self.box.within(self.known[node.index], Span(0, minus(node.field.length, 1)))
@@ -447,7 +433,6 @@ class Ranges:
 
 
 def numeric(operator: nodes.BinaryOp, left: tuple[int, int], right: tuple[int, int]) -> Span:
-    """Return the span of an operator of two numbers with these bounds."""
     (a, b), (c, d) = left, right
     match operator:
         case nodes.BinaryOp.MULTIPLY:

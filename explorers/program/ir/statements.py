@@ -97,7 +97,6 @@ class Statements:
         )
 
     def effect(self, node: ast.Expr, call: ast.Call) -> Statement:
-        """Return a guard, a change of a bag, or a call of a helper."""
         if is_require(self.made.python, node):
             self.guards += 1
             return nodes.Require(
@@ -111,7 +110,6 @@ class Statements:
         return nodes.Evaluate(value, at=where(node))
 
     def bag(self, node: ast.stmt, call: ast.expr, slot: Slot | None) -> Statement | None:
-        """Return `add` or `remove` of a bag; None for any other call."""
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call in self.made.calls:
             return None
         kind = self.made.types.get(call.func.value)
@@ -175,7 +173,6 @@ class Statements:
     def fill(
         self, make: Making, place: Expression, values: Mapping[tuple[str, ...], Expression], path: tuple[str, ...]
     ) -> Iterator[Statement]:
-        """Yield stores of all fields of a record: the given values by path, else 0."""
         assert isinstance(place.type, Rec)
         for name, field in fields(place.type.record):
             inner, here = make.field(place, name), (*path, name)
@@ -196,7 +193,6 @@ class Statements:
         return nodes.For(slot, make.upto(nodes.Length(array, at=make.at)), body, at=make.at)
 
     def channel(self, node: ast.stmt, call: ast.expr, slot: Slot | None) -> list[Statement]:
-        """Return `add`, `popleft` or `clear` of a channel; an empty list for any other call."""
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call in self.made.calls:
             return []
         if not isinstance(self.made.types.get(call.func.value), Queue):
@@ -227,7 +223,6 @@ class Statements:
         return found if slot is None else [*found, nodes.Assign(slot, place, at=at)]
 
     def view(self, node: ast.For) -> list[Statement]:
-        """Return a loop over indices that sets its variables to the items there."""
         found: list[Statement] = []
         make = Making(where(node.iter))
 
@@ -261,7 +256,6 @@ class Statements:
         return found
 
     def store(self, node: ast.stmt, place: nodes.Field | nodes.Element, value: Expression) -> Statement:
-        """Return a store of a number, or a copy of a record."""
         kind = place.kind
         if isinstance(kind, Scalar):
             return nodes.Store(place, value, kind.domain, at=where(node), checks=VALUE)

@@ -117,7 +117,6 @@ class Translation:
 
 
 def with_guards(program: Program, texts: dict[str, list[str]]) -> Program:
-    """Return a program whose actions have their guards, numbered through all actions."""
     found = []
     first = 0
     for action in program.actions:
@@ -142,14 +141,12 @@ def with_guards(program: Program, texts: dict[str, list[str]]) -> Program:
 
 
 def parts_of(condition: Expression) -> tuple[Expression, ...]:
-    """Return the conjuncts of a condition: `a and b`, or `all(a and b for ...)`."""
     if isinstance(condition, nodes.Fold) and condition.operator is nodes.FoldOp.ALL:
         condition = condition.value
     return condition.values if isinstance(condition, nodes.Logic) and condition.conjunction else ()
 
 
 def with_effects(program: Program) -> Program:
-    """Return a program whose functions have their effects: calls, reads, writes, and whether they can fail."""
     made: list[Function] = []
     for function in program.functions:
         every = list(inside(function.body))
@@ -160,7 +157,6 @@ def with_effects(program: Program) -> Program:
 
 
 def reads_of(program: Program, function: Function, condition: Expression, before: Sequence[nodes.Node]) -> Paths:
-    """Return what a condition depends on: its own reads, and those of the locals that it reads."""
     needed: list[nodes.Node] = [condition]
     slots = locals_read(condition)
     for item in reversed(before):
@@ -193,7 +189,6 @@ class Walk:
         return Effects(*map(frozenset, (self.reads, self.writes, self.disorders, self.gives)))
 
     def note(self, block: Iterable[nodes.Node]) -> None:
-        """Record the effects of nodes and of everything inside them."""
         stored: set[nodes.Node] = set()
         for item in inside(block):
             if isinstance(item, nodes.Store):
@@ -244,14 +239,12 @@ class Walk:
                 self.disorders.add((of, bag))
 
     def call(self, node: nodes.Call) -> None:
-        """Add a helper's effects on the places that it is given."""
         effects = self.functions[node.function].effects
         self.reads |= self.carried(node, effects.reads)
         self.write(self.carried(node, effects.writes))
         self.disorders |= self.carried(node, effects.disorders)
 
     def carried(self, node: nodes.Call, paths: Paths) -> set[tuple[int, str]]:
-        """Return a helper's places as places of this function."""
         return {
             (of, joined(start, path))
             for given, path in paths
@@ -260,7 +253,6 @@ class Walk:
         }
 
     def places(self, node: Expression) -> set[tuple[int, str]]:
-        """Return the possible places of a node or a reference."""
         match node:
             case nodes.Local():
                 return self.slots.get(node.slot, set())
@@ -280,12 +272,10 @@ class Walk:
 
 
 def joined(start: str, path: str) -> str:
-    """Return a path that continues from another one."""
     return f"{start}.{path}" if start and path and not path.startswith("[") else start + path
 
 
 def leaves(record: type[Record]) -> Iterator[str]:
-    """Yield the paths of the scalars of a record, and of its bags."""
     for name, field in fields(record):
         yield from (joined(name, path) for path in _below(field))
 
@@ -304,7 +294,6 @@ def _below(field: FieldType) -> Iterator[str]:
 
 
 def bag_around(kind: Type, path: str) -> str | None:
-    """Return the path of the bag that contains a place, or None; bags are fields of the state itself."""
     name, inner, _ = path.partition("[]")
     known = dict(fields(kind.record)) if isinstance(kind, Rec) else {}
     return name if inner and isinstance(known.get(name), BagOf) else None

@@ -118,7 +118,6 @@ class Channels(Making):
         return self.store(self.end, value, self.end.kind.domain)
 
     def moved(self, last: Expression) -> nodes.Statement:
-        """Return a loop that moves all messages but the first one position forward."""
         slot = self.slot("", INT)
         here = self.read(slot)
         after = self.add(here, self.number(1))

@@ -38,7 +38,6 @@ class Expressions:
             self.refuse(node, f"the name {name!r} is taken by the language", "use another name")
 
     def rebind(self, name: ast.Name, kind: Type) -> None:
-        """Check that a name may get a value of this type."""
         if name.id in self.made.params:
             self.refuse(name, f"this rebinds the parameter {name.id!r}", "use another name")
         if name.id in self.made.drawn:
@@ -48,7 +47,6 @@ class Expressions:
             self.refuse(name, f"{name.id!r} held {say(before)} and now gets {say(kind)}", "use another name")
 
     def number(self, node: ast.expr) -> None:
-        """Check an expression that must be a number or a flag."""
         kind = self.value(node)
         if kind != INT:
             self.refuse(node, f"{say(kind)} stands where a number belongs", hints.part_of(node, kind))
@@ -163,14 +161,12 @@ class Expressions:
         return INT
 
     def fitting(self, node: ast.expr, found: int) -> int:
-        """Check that a number of the module is in the range of literals."""
         if abs(found) > MOST:
             shown = found if abs(found) < 10**30 else f"a number of {found.bit_length():,} bits"
             self.refuse(node, f"{ast.unparse(node)} is {shown}, which does not fit a number", f"use {-MOST} to {MOST}")
         return found
 
     def attribute(self, node: ast.Attribute) -> Type:
-        """Check `record.field`, `c.constant` or a global number."""
         root: ast.expr = node
         while isinstance(root, ast.Attribute):
             root = root.value
@@ -212,7 +208,6 @@ class Expressions:
         return Rec(owner.message) if isinstance(owner, Queue) else kind_of(owner.field.element)
 
     def literal(self, node: ast.expr) -> int | None:
-        """Return the number that an expression surely is, or None."""
         if isinstance(node, ast.Constant):
             return int(node.value) if isinstance(node.value, int) else None
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -233,7 +228,6 @@ class Expressions:
         return kind
 
     def compare(self, node: ast.Compare) -> Type:
-        """Check a comparison: of numbers, or `==` and `!=` of two records or arrays."""
         for operator in node.ops:
             if isinstance(operator, ast.Is | ast.IsNot):
                 sign = "==" if isinstance(operator, ast.Is) else "!="
@@ -258,7 +252,6 @@ class Expressions:
         return INT
 
     def helpers(self, called: ast.expr) -> list[str]:
-        """Return the names of possible helpers there, of the same module if one is named."""
         known = self.made.python.__globals__
         module = self.scope.global_of(called.value) if isinstance(called, ast.Attribute) else None
         prefix = ""
@@ -324,7 +317,6 @@ class Expressions:
         return callee.returns
 
     def in_order(self, items: list[ast.expr]) -> tuple[Type, ...]:
-        """Check expressions that are all evaluated before the first is used."""
         found: list[Type] = []
         for number, item in enumerate(items):
             before = zip(items[:number], found, strict=True)
@@ -333,7 +325,6 @@ class Expressions:
         return tuple(found)
 
     def fits(self, node: ast.Call) -> Type:
-        """Check a condition of an effect that omits something if it does not hold."""
         if len(node.args) != 1 or [item.arg for item in node.keywords] != ["bound"]:
             instead = "write fits(condition, bound=C.in_flight)"
             self.refuse(node, "`fits` takes one condition, and the constant whose room it is about", instead)
@@ -373,7 +364,6 @@ class Expressions:
         return INT
 
     def fold(self, node: ast.Call, name: str) -> Type:
-        """Check all(...), any(...), sum(...) over a generator."""
         extreme = name in ("min", "max")
         if len(node.args) != 1 or [item.arg for item in node.keywords] not in ([], ["default"] if extreme else []):
             self.refuse(node, f"{name}() is given something other than one generator", self.generated(node, name))
@@ -404,7 +394,6 @@ class Expressions:
         return INT
 
     def generator_of(self, node: ast.Call, name: str) -> ast.GeneratorExp:
-        """Return the generator over an array that is given directly to all, any, sum, min or max."""
         array = node.args[0]
         kind = self.value(array) if isinstance(array, ast.Name | ast.Attribute | ast.Subscript) else None
         if not isinstance(kind, Arr) or not isinstance(kind.field.element, Scalar):
@@ -416,7 +405,6 @@ class Expressions:
         return generator
 
     def generated(self, node: ast.Call, name: str) -> str:
-        """Return the replacement for a fold's argument that is not a generator."""
         what = "number" if name in ("min", "max", "sum") else "condition"
         given = node.args[0] if len(node.args) == 1 else None
         given = given.value if isinstance(given, ast.Starred) else given
@@ -434,7 +422,6 @@ class Expressions:
         return f"write {name}({what} for x in range(n))"
 
     def bag_call(self, node: ast.Call, owner: BagRef) -> Type:
-        """Check `s.bag.add(field=...)` and `s.bag.remove(m)`."""
         assert isinstance(node.func, ast.Attribute)
         self.made.writes = True
         bags = self.places.find(node.func.value)
@@ -462,7 +449,6 @@ class Expressions:
         )
 
     def channel_call(self, node: ast.Call, owner: Queue) -> Type:
-        """Check `s.channel[i].add(field=...)`, `.popleft()` and `.clear()`."""
         assert isinstance(node.func, ast.Attribute)
         self.made.writes = True
         places = self.places.find(node.func.value)

@@ -58,7 +58,6 @@ RANDOM = {"random": CHANCE, "secrets": CHANCE, "uuid": CHANCE, "time": CLOCK, "d
 
 
 def constant(value: object) -> str:
-    """Return the replacement for a constant that is not a number."""
     if value is None:
         return NONE
     if isinstance(value, str):
@@ -112,7 +111,6 @@ def name(node: ast.Name, found: Any) -> tuple[str, str]:
 
 
 def attribute(node: ast.Attribute, scope: Scope) -> tuple[str, str]:
-    """Return the meaning of a dotted name that is not a number, and its replacement."""
     owner = scope.global_of(node.value)
     text = ast.unparse(node)
     if isinstance(owner, type) and issubclass(owner, Constants) and node.attr in owner.declared():
@@ -135,12 +133,10 @@ def last(node: ast.expr) -> str:
 
 
 def named(record: type[Record]) -> str:
-    """Return the fields of a record as arguments: `to=..., kind=...`."""
     return ", ".join(f"{name}=..." for name, _ in fields(record))
 
 
 def part_of(node: ast.expr, kind: Type) -> str:
-    """Return which part to read of a value that is used as a number but is not one."""
     text = ast.unparse(node)
     match kind:
         case Several():
@@ -164,7 +160,6 @@ def is_of_python(found: types.FunctionType) -> bool:
 
 
 def index(node: ast.Subscript, literal: int) -> tuple[str, str]:
-    """Return the problem with a negative index, and the replacement."""
     array = ast.unparse(node.value)
     if isinstance(node.slice, ast.UnaryOp):
         back = f"len({array}) - {-literal}"
@@ -173,7 +168,6 @@ def index(node: ast.Subscript, literal: int) -> tuple[str, str]:
 
 
 def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
-    """Return the replacement for a call of `found`, which the language does not know."""
     owner = getattr(found, "__module__", "") or getattr(getattr(found, "__self__", None), "__module__", "")
     if owner in RANDOM:
         return RANDOM[owner]

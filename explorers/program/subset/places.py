@@ -33,7 +33,6 @@ class Scope:
         self.locals = made.locals
 
     def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
-        """Raise ModelError with place, line, caret, what is wrong, and what to write."""
         raise refusal(self.made.python, node, what, instead, whole=isinstance(node, ast.FunctionDef))
 
     def refuse_name(self, node: ast.AST, what: str, name: str, known: Iterable[str]) -> NoReturn:
@@ -47,7 +46,6 @@ class Scope:
         return any(item.function is self.made.python for item in (machine.initial, *machine.actions))
 
     def global_of(self, node: ast.expr) -> Any:
-        """Return the module-level object of a dotted name, or None."""
         match node:
             case ast.Name():
                 if node.id in self.env or node.id in self.locals:
@@ -60,7 +58,6 @@ class Scope:
         return None
 
     def static(self, node: ast.expr) -> int | None:
-        """Return the number of a global name, or None."""
         found = self.global_of(node)
         if not isinstance(found, int):
             return None
@@ -92,12 +89,10 @@ ADDED = "+"
 
 
 def head(place: str) -> str:
-    """Return the parameter at the start of a place."""
     return re.split(r"[.\[]", place, maxsplit=1)[0]
 
 
 def inside(place: str, outer: str) -> bool:
-    """Return whether a place is another one or a part of it."""
     return place == outer or place.startswith((f"{outer}.", f"{outer}["))
 
 
@@ -134,7 +129,6 @@ class Places:
         }
 
     def find(self, node: ast.expr) -> frozenset[str]:
-        """Return the possible places of a record, an array or a bag."""
         match node:
             case ast.Name():
                 return self.of.get(node.id, frozenset([node.id]))
@@ -153,7 +147,6 @@ class Places:
         return frozenset()
 
     def carried(self, node: ast.Call, callee: Function, places: Iterable[str]) -> frozenset[str]:
-        """Return a helper's places as places at a call of it."""
         given = dict(zip(callee.params, node.args, strict=True))
         return frozenset(
             found + place[len(head(place)) :]
@@ -184,7 +177,6 @@ class Places:
         del self.held[len(self.held) - len(nodes) :]
 
     def is_in_flight(self, place: str) -> bool:
-        """Return whether a place is a message in a bag, or part of one."""
         if isinstance(self.scope.made.params.get(head(place)), BagRef):
             return place.startswith(f"{head(place)}[]")
         return any(place.startswith(f"{head(place)}.{bag}[]") for bag in self.bags())
@@ -195,7 +187,6 @@ class Places:
     # effects on places
 
     def write(self, node: ast.expr, places: Iterable[str]) -> None:
-        """Record writes to fields of these records."""
         for place in places:
             if head(place) in self.received:
                 self.scope.refuse(node, "a message that was received is changed", "remove it and add another")
@@ -209,7 +200,6 @@ class Places:
             self.forget(place, what)
 
     def forget(self, place: str, what: str) -> None:
-        """Make stale the names that refer to a place or into it."""
         for name, places in self.of.items():
             if isinstance(self.scope.env.get(name), Rec | Arr) and any(inside(item, place) for item in places):
                 self.scope.stale[name] = what
@@ -253,13 +243,11 @@ class Places:
             self.scope.made.reads_gone |= self.gone & {head(place) for places in self.held for place in places}
 
     def may_be_messages(self) -> set[str]:
-        """Return the parameters that may be a message of a bag, or part of one."""
         state = Rec(self.scope.program.machine.state)
         params = self.scope.made.params
         return {name for name, kind in params.items() if isinstance(kind, Rec | Arr) and kind != state} - self.received
 
     def require_one_name(self, node: ast.Call, callee: Function) -> None:
-        """Require that a helper has only one name for a bag that it removes from."""
         for bag in sorted(callee.removes):
             for other in sorted(callee.bags - {bag}):
                 if self.carried(node, callee, [bag]) & self.carried(node, callee, [other]):
@@ -268,7 +256,6 @@ class Places:
         self.scope.made.bags |= self.carried(node, callee, callee.bags)
 
     def call(self, node: ast.Call, callee: Function) -> None:
-        """Add a helper's effects on the places that it is given."""
         what = ast.unparse(node)
         self.require_one_name(node, callee)
         self.write(node, self.carried(node, callee, callee.changes))

@@ -175,7 +175,6 @@ class Program:
         return made
 
     def _behaviour(self, item: Property) -> Behaviour:
-        """Check the predicates of a leads-to or at-most property, and that the machine has its actions."""
         about, state = item.behaviour, Rec(self.machine.state)
         costs = about.costs
         known = [action.label for action in self.machine.actions]
@@ -198,7 +197,6 @@ class Program:
 
 
 def _together(refused: Iterable[str]) -> list[str]:
-    """Return refusals with those of the same words merged, the other lines listed below."""
     found: dict[tuple[str, str], list[str]] = {}
     for text in refused:
         said, _, instead = text.partition("\n")
@@ -301,7 +299,6 @@ def _read(python: Callable[..., Any]) -> Function:
 
 
 def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
-    """Return the syntax tree of a function without its docstring, with the lines of its file."""
     try:
         lines, first = source_lines(python)
     except (OSError, TypeError):
@@ -373,7 +370,6 @@ def _check_guards(program: Program, made: Function) -> None:
 
 
 def _ghost_compared(made: Function, node: ast.AST) -> str:
-    """Return a ghost in the records that a comparison involves."""
     kind = made.types.get(node.left) if isinstance(node, ast.Compare) else None
     if isinstance(kind, Arr) and isinstance(kind.field.element, Nested):
         kind = Rec(kind.field.element.record)
@@ -390,7 +386,6 @@ def _ghost_in(record: type[Record]) -> str:
 
 
 def is_require(python: Callable[..., Any], statement: ast.stmt) -> bool:
-    """Return whether a statement of a function is a guard."""
     called = statement.value.func if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) else None
     return isinstance(called, ast.Name) and python.__globals__.get(called.id) is require
 
@@ -463,7 +458,6 @@ def guards_of(program: Program) -> Guards:
 
 
 def bounds_of(program: Program) -> tuple[str, ...]:
-    """Return the constants that guards or effects stand for, in the order of the constants."""
     known = {name for made in program.functions.values() for name in made.bounds.values()}
     found = tuple(name for name in program.machine.constants.declared() if name in known)
     if len(found) > MOST_BOUNDS:

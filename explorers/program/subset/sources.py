@@ -46,7 +46,6 @@ class Reader(Protocol):
 
 
 def called(reader: Reader, node: ast.expr) -> str:
-    """Return which of Python's functions a source calls: range, enumerate, zip, reversed; else an empty string."""
     if (
         not isinstance(node, ast.Call)
         or not isinstance(node.func, ast.Name)
@@ -62,7 +61,6 @@ def called(reader: Reader, node: ast.expr) -> str:
 
 
 def iterate(reader: Reader, target: ast.expr, source: ast.expr) -> None:
-    """Check the source of a loop or a generator, and bind its variables."""
     _bind(reader, target, items(reader, source, inside=False))
 
 
@@ -112,7 +110,6 @@ def _range(reader: Reader, source: ast.expr) -> Items:
 
 
 def step_of(node: ast.expr) -> int | None:
-    """Return the step of a range: a nonzero literal."""
     negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
     inner = node.operand if isinstance(node, ast.UnaryOp) and negative else node
     if not isinstance(inner, ast.Constant) or type(inner.value) is not int or inner.value == 0:
@@ -195,14 +192,12 @@ def names_in(target: ast.expr) -> list[str]:
 
 
 def arrays_in(reader: Reader, source: ast.expr) -> list[ast.expr]:
-    """Return the arrays and channels that a source iterates over."""
     if called(reader, source):
         return [found for item in _arguments(source)[0] for found in arrays_in(reader, item)]
     return [source] if isinstance(reader.scope.made.types.get(source), Arr | Queue) else []
 
 
 def has_items(reader: Reader, source: ast.expr) -> bool:
-    """Return whether a checked source surely has an item, for all constants."""
     ends = {
         name: (int(item.low), int(item.high))
         for name, item in reader.scope.program.machine.constants.declared().items()
@@ -224,7 +219,6 @@ def has_items(reader: Reader, source: ast.expr) -> bool:
 
 
 def _sum(reader: Reader, node: ast.expr) -> Linear | int | None:
-    """Return an expression as a sum of constants, if it is one."""
     match node:
         case ast.Constant(value=int() as number):
             return number
@@ -261,13 +255,11 @@ def require_numbers(machine: Machine) -> None:
 
 
 def ends_of(value: Linear | int, ends: dict[str, tuple[int, int]]) -> tuple[int, int]:
-    """Return the least and the greatest value of a sum for all constants."""
     lows, highs = ({name: pair[side] for name, pair in ends.items()} for side in (0, 1))
     return linear(value).span(lows, highs)
 
 
 def domains_of(record: type[Record]) -> dict[str, Domain]:
-    """Return the domains of the scalars of a record, and of the records inside it, by class and field."""
     found: dict[str, Domain] = {}
     for name, field in fields(record):
         item = field.element if isinstance(field, ArrayOf) else field

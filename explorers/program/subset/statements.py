@@ -49,7 +49,6 @@ class Statements:
         return False
 
     def statement(self, node: ast.stmt) -> bool:
-        """Check one statement; return whether control never continues after it."""
         match node:
             case ast.Pass():
                 return False
@@ -134,7 +133,6 @@ class Statements:
             self.refuse(node, "this computes several values and drops them", self.meant(node))
 
     def outside(self, node: ast.Call) -> str:
-        """Return the replacement for a guard inside an if."""
         for item in self.made.node.body if self.scope.is_action() else ():
             if (
                 isinstance(item, ast.If)
@@ -242,7 +240,6 @@ class Statements:
         self.refer(name.id, kind, self.places.find(value), none=self.expressions.may_be_none(value))
 
     def refer(self, name: str, kind: Type, places: frozenset[str], *, none: bool) -> None:
-        """Make a name refer to these places, or to a number that may be NONE."""
         (self.made.may_be_none.add if none else self.made.may_be_none.discard)(name)
         self.places.name(name, places if isinstance(kind, Rec | Arr) else frozenset())
 
@@ -287,7 +284,6 @@ class Statements:
         return left_early and other_early
 
     def loop(self, node: ast.For) -> None:
-        """Check a for loop over range, an array or a bag."""
         if node.orelse:
             self.refuse(node, "`for ... else` is outside the modelling language", "use a flag")
         before, places = dict(self.scope.env), self.places

@@ -11,7 +11,6 @@ from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Sca
 
 
 def record_of(reader: Reader, node: ast.expr) -> type[Record] | None:
-    """Return the class of a record that is written out: `Replica(end=3)`."""
     found = reader.scope.global_of(node.func) if isinstance(node, ast.Call) else None
     return found if isinstance(found, type) and issubclass(found, Record) else None
 
@@ -131,7 +130,6 @@ def among(reader: Reader, node: ast.Compare) -> None:
 
 
 def _found(reader: Reader, others: ast.expr, wanted: str) -> str:
-    """Return how to look for a number in a field of an array's, a bag's or a channel's records."""
     kind = reader.value(others) if isinstance(others, ast.Attribute | ast.Name | ast.Subscript) else None
     record = None
     if isinstance(kind, Arr) and isinstance(kind.field.element, Nested):
