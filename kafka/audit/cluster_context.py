@@ -219,7 +219,6 @@ class ClusterContext:
         return found
 
     def is_compacted(self, topic_id: str) -> bool:
-        """Return whether the log shows that a topic was ever compacted."""
         own = self.own.get(self.topics[topic_id].name, [])
         return any(kind == CLEANUP and "compact" in str(value) for _, _, kind, value in [*own, *self.common])
 

@@ -275,7 +275,6 @@ def partition_story(steps: list[Told], found: list[Told], gaps: list[tuple[int, 
 
 
 def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
-    """Return advice about an election, which depends on what happened to the previous leader."""
     at = item["offset"]
     former = next(
         (step["leader"] for step in reversed(steps) if step["offset"] < at and step["leader"] != NO_LEADER), NO_LEADER

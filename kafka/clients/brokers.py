@@ -179,7 +179,6 @@ def fetched_partitions(body: Any) -> list[tuple[int, Any, Any]]:
 
 
 def answers(plot: Plot, broker: int, message: wire.Message) -> tuple[dict[str, Any], list[Event]]:
-    """Return a broker's answer and the events of the leader information in it."""
     world = plot.world
     base: dict[str, Any] = {"throttle_time": wire.NO_TIME, "error_code": wire.NONE}
     if message.api == wire.API_VERSIONS:

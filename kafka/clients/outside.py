@@ -128,7 +128,6 @@ class Brokers:
         return host, port
 
     def call(self, at: tuple[str, int], api: int, version: int, values: dict[str, Any]) -> Any:
-        """Send a request to a broker on a new connection; return the answer."""
         self.number += 1
         try:
             with socket.create_connection(at, SECONDS) as link, link.makefile("rb") as answers:

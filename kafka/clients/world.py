@@ -284,7 +284,6 @@ class World:
     def produce(
         self, broker: int, partition: int, values: list[str], numbers: wire.Numbers = wire.UNNUMBERED
     ) -> PartitionAnswer:
-        """Answer a Produce request: a broker that considers itself the leader appends the producer's next batch."""
         found = self.refused(broker, partition, NOBODY, None)
         if found.error == wire.NONE and numbers.producer != NOBODY:
             found.error, found.base = self.recognize(broker, partition, numbers)

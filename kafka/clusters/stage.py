@@ -25,7 +25,6 @@ def metadata(broker: int, way: Literal["requests", "answers"] = "requests") -> F
 
 
 def alterations(broker: int, way: Literal["requests", "answers"] = "requests") -> Flow:
-    """Return the requests with which a leader asks the controller to change the ISR."""
     return Flow(CONTROLLER, str(broker), ALTER_PARTITION, way)
 
 
@@ -348,7 +347,6 @@ class Stage:
         self.client.settled(self.client.sent, self._within(WAIT))
 
     def readable(self) -> list[str]:
-        """Return the keys of all records that a consumer can read; empty if the topic is deleted."""
         if self._deleted:
             return []
         return [str(key) for key in self._ask("read")["keys"]]
@@ -386,7 +384,6 @@ class Stage:
         return True
 
     def _within(self, seconds: float) -> float:
-        """Return this many seconds, or the time left for the run if that is less."""
         left = self._end - time.monotonic()
         if left <= 0:
             raise NotReached("the time limit is exceeded")

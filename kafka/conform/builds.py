@@ -69,7 +69,6 @@ class ChangedMethod:
 
     @property
     def key(self) -> str:
-        """The agent's name of the method."""
         return f"{self.owner}.{self.name} {self.descriptor}"
 
     @property
@@ -85,7 +84,6 @@ class ChangedMethod:
 
 
 def changed_methods(a: Release, b: Release) -> list[ChangedMethod]:
-    """Return the methods of Kafka's jars whose bytecode differs between two builds."""
     ours, library = tools(a)
     path = ":".join((str(ours), f"{library}/*", f"{a.jars}/*"))
     words = [tool("java"), "-cp", path, "fencepost.conform.Methods", str(a.jars), str(b.jars)]
@@ -626,7 +624,6 @@ def alike(release: Release) -> Release:
 
 
 def confirm(bound: Binding, a: Release, pair: Pair, history: History) -> Departure | None:
-    """Return where two builds differ after a history, shortened; None if they agree when run side by side."""
     plain = Interpreter(bound.machine, grounds(bound, a.model)[history.ground], normalize=not history.tries)
     side = Side(bound, pair, plain, normalize=not history.tries)
     found = side.departure([side.step(item) for item in history.steps], tries=history.tries)

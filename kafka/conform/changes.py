@@ -84,7 +84,6 @@ class Image(NamedTuple):
     """1 after ELR was turned off."""
 
     def flags(self) -> dict[str, int]:
-        """Return the image as a dictionary, without the partition."""
         return dict(zip(self._fields[1:], self[1:], strict=True))
 
 
@@ -189,7 +188,6 @@ def conform_changes(
     tell: Callable[[str], None],
     sizes: tuple[Sizes, ...] | None = None,
 ) -> ChangesReport:
-    """Compare every change of every image for several sets of constants, each added to the version's."""
     found = ChangesReport(release)
     sizes = sizes or ((*SIZES, *ELR_TURNED_OFF) if base.values["elr"] else SIZES)
     began = time.monotonic()

@@ -274,7 +274,6 @@ def shorten(execution: Execution, initial: Key, found: Difference) -> Difference
 
 
 def transitions(plain: Interpreter, initial: Key, steps: Iterable[Step]) -> list[Transition] | None:
-    """Return the model's transitions along these steps; None if it refuses one."""
     at, found = initial, []
     with suppress(DisabledError, DomainError):
         for step in steps:

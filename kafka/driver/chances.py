@@ -156,7 +156,6 @@ class Ground:
         yield from found[LOOKED_AT :: max(1, len(found) // LOOKED_AT)]
 
     def _differing(self, variant: Variant) -> Array:
-        """Return the states whose successors differ, the nearest first."""
         if variant.guard is not None:
             following = self.space.following(
                 off=[self.search.slot(guard) for guard in (variant.guard, *variant.others)]

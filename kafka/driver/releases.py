@@ -155,7 +155,6 @@ def move_folder(made: Path, kept: Path) -> None:
 
 
 def run(command: list[str], seconds: float, what: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end; raise UsageError if it cannot start or takes too long."""
     try:
         return subprocess.run(  # noqa: S603 (our own commands)
             command, cwd=folder, capture_output=True, text=True, timeout=seconds, check=False

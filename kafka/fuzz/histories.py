@@ -256,7 +256,6 @@ class Repaired:
         self._stack.close()
 
     def _process(self, repairs: tuple[str, ...]) -> Fuzzer | None:
-        """Return a process with these repairs, None if one of them does not apply to the release."""
         if repairs not in self._running:
             folder = self._folder / "-".join(("with", *repairs))
             folder.mkdir()

@@ -37,7 +37,6 @@ def expansion_by_fetch(kafka: Classes) -> Observation:
 
 
 def last_epoch_kept(kafka: Classes) -> Observation:
-    """Read the state of a leader's replica after fetches with broker epochs 5 and 9."""
     kept = kafka.tell("kept")["kept"]
     what = f"after fetches with broker epochs 5 and 9 a leader's Replica has {' and '.join(kept)}"
     return holds_if(kept == ["5", "9"], what, what)
@@ -80,7 +79,6 @@ def replica_state(kafka: Classes) -> Observation:
 
 
 def consumers_fetch_is_smaller(kafka: Classes) -> Observation:
-    """Compare a consumer's fetch in the versions before and after, and the replica state that is read."""
     before, after = kafka.built("consumer-fetch", FIRST_STATE - 1), kafka.built("consumer-fetch", FIRST_STATE)
     default = "replicaState=ReplicaState(replicaId=-1, replicaEpoch=-1)" in after.read
     what = f"id and epoch are read as -1; {before.bytes} bytes in version 14, {after.bytes} in version 15"
@@ -138,7 +136,6 @@ def gated_by_metadata_version(kafka: Classes) -> Observation:
 
 
 def versions_alone(kafka: Classes) -> Observation:
-    """Write the new fields in the previous version, with the messages' own classes."""
     epochs = kafka.trip("AlterPartitionRequestData", FIRST_EPOCHS - 1, topics=[_topic(epoch=9)])
     state = kafka.trip("FetchRequestData", FIRST_STATE - 1, replicaState={"replicaId": 1, "replicaEpoch": 5})
     kept = not epochs.refused and state.value("replicaId") == "1"
@@ -183,7 +180,6 @@ def with_existing_errors(kafka: Classes) -> Observation:
 
 
 def refresh_as_before(kafka: Classes) -> Observation:
-    """Find whether clients ask for metadata on these errors, and also take the leader from the answer."""
     consumer, producer = kafka.code(COLLECTOR, "handleInitializeErrors"), kafka.code(SENDER, "completeBatch")
     asks = in_order(consumer, MOVED, FENCED, "FetchUtils.requestMetadataUpdate")
     asks &= in_order(producer, "InvalidMetadataException", "ProducerMetadata.requestUpdate")
@@ -309,7 +305,6 @@ def stale_metadata(kafka: Classes) -> Observation:
 
 
 def newer_api_versions(kafka: Classes) -> Observation:
-    """Read the header of an ApiVersions request of an unknown version, with an unknown tagged field."""
     read = kafka.header("API_VERSIONS", NEWER)
     what = (
         f"the header of version {NEWER} of ApiVersions is read, in header version {read['version']}, with an "

@@ -38,7 +38,6 @@ def if_built(check: ClaimCheck) -> ClaimCheck:
 
 
 def sent(kafka: Classes, version: int, mark: int | None) -> Trip:
-    """Return a fetch of one partition with this high watermark, or with none, as it is read."""
     partition = {"partition": 0} if mark is None else {"partition": 0, "highWatermark": mark}
     return kafka.trip("FetchRequestData", version, topics=[{"partitions": [partition]}])
 
