@@ -34,7 +34,6 @@ CONSOLE = Console(width=120, highlight=False)
 
 
 def main() -> None:
-    """Write logs, audit them, and save the measurements."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, action="append", help="sizes; 1 and 10 million if not given")
     parser.add_argument("--hot", type=int, default=0, help=f"changes of a single partition among them, such as {HOT}")
@@ -61,7 +60,6 @@ def _key(row: dict[str, Any]) -> tuple[int, int, str]:
 
 
 def audited(log: Path, written: dict[str, Any], hot: int, master: str) -> dict[str, Any]:
-    """Audit a log in a separate process; return its cost and its findings."""
     with tempfile.TemporaryDirectory(prefix="fencepost-audit-") as folder:
         command = [sys.executable, "-m", "fencepost", "audit", str(log), "--master", master, "--json", "--quiet"]
         began = time.perf_counter()

@@ -103,7 +103,6 @@ STORIES = {
 
 
 def main() -> None:
-    """Play the stories and archive the logs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--story", action="append", choices=list(STORIES), help="which; all if not given")
     parser.add_argument("--kafka", action="append", metavar="VERSION", help="which releases")
@@ -133,7 +132,6 @@ def main() -> None:
 
 
 def record(story: Scenario, found: Kit, port: int, into: Path) -> None:
-    """Play a story, and archive the log of its controller."""
     CONSOLE.print(f"{story.name} on {found.version}")
     memory = MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="fencepost-audit-", dir=memory) as work:

@@ -44,7 +44,6 @@ class Disk:
         self.segments = sorted(self.log.glob("*.log"))
 
     def epochs(self, text: str) -> None:
-        """Write the checkpoint of epochs."""
         (self.log / EPOCHS).write_text(text)
 
 
@@ -59,7 +58,6 @@ def batch(name: str) -> tuple[bytes, int]:
 
 
 def placed(one: bytes, offset: int, epoch: int) -> bytes:
-    """Return a batch with another offset and epoch."""
     return struct.pack(">q", offset) + one[8:12] + struct.pack(">i", epoch) + one[16:]
 
 
@@ -193,7 +191,6 @@ KINDS: dict[str, tuple[Callable[[dict[int, Disk], random.Random, int], None] | N
 
 
 def planted(folder: Path, each: int, batches: int) -> dict[int, str]:
-    """Write disks with damage; return its kind for each partition."""
     kinds = {at: list(KINDS)[at // each] for at in range(each * len(KINDS))}
     offsets = write(folder, len(kinds), batches)
     for partition, kind in kinds.items():
@@ -226,7 +223,6 @@ SORTS_OF_COPIES = {sort for _, must in KINDS.values() for sort in must} | {"reco
 
 
 def main() -> None:
-    """Plant, audit, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--each", type=int, default=10, help="partitions of each kind")
     parser.add_argument("--batches", type=int, default=1_450, help="batches of a log")

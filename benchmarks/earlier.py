@@ -19,7 +19,6 @@ FOLDER = ROOT / ".benchmarks"
 
 
 def main() -> None:
-    """Install a commit and print its Python."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--commit", default=COMMIT)
     print(installed(parser.parse_args().commit))

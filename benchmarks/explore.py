@@ -33,7 +33,6 @@ CONSOLE = Console(width=120, highlight=False)
 
 
 def main() -> None:
-    """Measure, and save the results."""
     with tempfile.TemporaryDirectory() as aside:
         folder = Path(aside)
         began = time.perf_counter()
@@ -57,7 +56,6 @@ def _row(what: str, measured: str, wanted: str) -> dict[str, str]:
 
 
 def _looked_at(address: str) -> list[dict[str, str]]:
-    """Return the waiting times of a visitor with an empty cache."""
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         page = browser.new_context().new_page()

@@ -191,14 +191,12 @@ def _obey(s: Fields, broker: int, epoch: int) -> Fields:
 
 
 def _become_leader(s: Fields, _: Constants, leader: int) -> Iterator[Fields]:
-    """BecomeLeader."""
     for epoch in range(s["leader_epoch", leader] + 1, s["quorum_epoch"] + 1):
         if s["request_leader", epoch] == leader:
             yield _obey(s, leader, epoch)
 
 
 def _write(s: Fields, c: Constants, leader: int) -> Iterator[Fields]:
-    """LeaderWrite."""
     count, end = s["records"] + 1, s["end", leader]
     if count <= c.max_records and end < c.log_size:
         record = count * (len(c.epochs) + 1) + s["leader_epoch", leader]

@@ -70,13 +70,11 @@ def hops_of(command: tuple[str, ...]) -> dict[tuple[str, str], int]:
 
 
 def summary(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return the numbers of hops and modules."""
     known = list(pairs)
     return f"{len(known)} hops between {len({name for pair in known for name in pair})} modules"
 
 
 def main() -> None:
-    """Print the number of hops; with --list, the modules; with --order, in order of appearance."""
     parser = argparse.ArgumentParser()
     for name in ("--list", "--order"):
         parser.add_argument(name, action="store_true")

@@ -34,7 +34,6 @@ KERNELS = {
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="runs of each, of which the median counts")
     rounds = parser.parse_args().rounds
@@ -129,16 +128,13 @@ class Watched:
         self.kernel, self.name, self.spent = kernel, name, spent
 
     def __call__(self, *arguments: object) -> object:
-        """Call it."""
         return self.timed(lambda: self.kernel(*arguments))
 
     def bound(self, *arguments: object) -> Callable[[], object]:
-        """Return a timed call with these arguments."""
         call = self.kernel.bound(*arguments)
         return lambda: self.timed(call)
 
     def timed(self, call: Callable[[], object]) -> object:
-        """Make a call, and add its time."""
         began = time.perf_counter()
         try:
             return call()
@@ -147,7 +143,6 @@ class Watched:
 
 
 def _shares(kernels: Kernels) -> Table:
-    """Return where the time of one worker goes, by kernel."""
     kip320 = protocol("kip320")
     spent = dict.fromkeys(KERNELS, 0.0)
 

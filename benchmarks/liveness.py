@@ -74,7 +74,6 @@ def terms(levels: int, *, strong: bool, costs: tuple[int, int, int] | None = Non
 
 
 def timed(what: str, run: Callable[[], Any]) -> Any:
-    """Run a function, and print its time and the peak memory of the process."""
     began = time.perf_counter()
     found = run()
     seconds, peak = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
@@ -83,7 +82,6 @@ def timed(what: str, run: Callable[[], Any]) -> Any:
 
 
 def questions(levels: int) -> tuple[tuple[str, Terms], ...]:
-    """Return four questions about a drawn graph, each with its answer in words."""
     return (
         ("leads-to, strong promises: holds", terms(levels, strong=True)),
         ("leads-to, weak promises: a lasso", terms(levels, strong=False)),
@@ -100,7 +98,6 @@ def answer_to(rows: Rows, asked: Terms, pause: Callable[[], None] = lambda: None
 
 
 def main(edges: int) -> None:
-    """Draw a graph and answer the questions."""
     graph_kernels()
     rows, levels = timed("drawing the graph", lambda: drawn(edges))
     print(f"{'':4}{rows.states:,} states, {len(rows.targets):,} edges, {levels} levels")
@@ -123,7 +120,6 @@ def together(s: State, c: C) -> bool:  # noqa: ARG001 (every predicate takes the
 
 
 def of_machine() -> None:
-    """Search kip320 with three replicas, build its graph, and find whether and at what cost the ISR grows again."""
     machine = kip320.MACHINE
     constants = machine.set_constants({"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2})
     every = weak(*machine.actions)

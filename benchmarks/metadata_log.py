@@ -161,16 +161,13 @@ class Writer:
         self.time, self.records = BEGIN, 0
 
     def begin(self) -> None:
-        """Start a batch."""
         self._to.write(f"1\t{self.time}\n")
         self._count = 0
 
     def record(self, kind: str, version: int, fields: dict[str, Any]) -> None:
-        """Write a record."""
         self.text(f"{kind}\t{version}\t{json.dumps(fields, separators=(',', ':'))}\n")
 
     def text(self, line: str) -> None:
-        """Write a record given as text."""
         if self._count == BATCH:
             self.begin()
         self._to.write(line)
@@ -178,12 +175,10 @@ class Writer:
         self.records += 1
 
     def change(self, topic: str, partition: int, fields: dict[str, Any]) -> None:
-        """Write a change of a partition."""
         self.record("PARTITION_CHANGE_RECORD", 2, {"partitionId": partition, "topicId": topic, **fields})
 
 
 def uuid(number: int) -> str:
-    """Return the id of a topic in Kafka's format."""
     return base64.urlsafe_b64encode(number.to_bytes(16, "big")).decode().rstrip("=")
 
 
@@ -198,11 +193,9 @@ class Group:
         """Omitted changes: by partition, the number of the step."""
 
     def brokers(self, numbers: list[int]) -> list[int]:
-        """Return the ids in the log of a walk's brokers."""
         return [self.first + number for number in numbers]
 
     def create(self, to: Writer) -> None:
-        """Write the brokers, the topic and its partitions."""
         to.begin()
         for number in range(3):
             self._event(to, "register", number)
@@ -210,7 +203,6 @@ class Group:
         create(to, self.topic, self.name, self.brokers([0, 1, 2]), self.partitions)
 
     def happen(self, to: Writer, step: int) -> None:
-        """Write a step if the walk has it."""
         if step >= len(self.template.happenings):
             return
         item = self.template.happenings[step]
@@ -257,7 +249,6 @@ class Group:
 
 
 def create(to: Writer, topic: str, name: str, brokers: list[int], partitions: int) -> None:
-    """Write a topic with min ISR 2 and its partitions."""
     to.record("TOPIC_RECORD", 0, {"name": name, "topicId": topic})
     to.record(
         "CONFIG_RECORD", 0, {"resourceType": 2, "resourceName": name, "name": "min.insync.replicas", "value": "2"}
@@ -267,7 +258,6 @@ def create(to: Writer, topic: str, name: str, brokers: list[int], partitions: in
 
 
 def created(topic: str, partition: int, brokers: list[int]) -> dict[str, Any]:
-    """Return a new partition led by its first replica."""
     fields = {"partitionId": partition, "topicId": topic, "replicas": brokers, "isr": brokers, "removingReplicas": []}
     more = {"addingReplicas": [], "leader": brokers[0], "leaderEpoch": 0, "partitionEpoch": 0}
     return {**fields, **more, "directories": [uuid(broker) for broker in brokers]}
@@ -394,7 +384,6 @@ def _skip(groups: list[Group], written: Written, chance: random.Random, plant: i
 
 
 def _hot(to: Writer, quiet: Group, hot: int) -> None:
-    """Write a partition that changes constantly without a violation."""
     topic = uuid(7)
     to.begin()
     create(to, topic, "hot", quiet.brokers([0, 1, 2]), 1)
@@ -407,8 +396,6 @@ def _hot(to: Writer, quiet: Group, hot: int) -> None:
 
 
 def _simple(**fields: Any) -> Callable[[Writer, Group, int], str]:
-    """Return functions that plant a change; brokers have the numbers of the walk."""
-
     def plant(to: Writer, group: Group, partition: int) -> str:
         named = {
             name: [group.first + one if one < 3 else one for one in value]
@@ -457,5 +444,4 @@ PLANTED: dict[str, Callable[[Writer, Group, int], str]] = {
 
 
 def names() -> Iterator[str]:
-    """Yield the kinds of violations."""
     yield from (*PLANTED, "left-in-the-isr")

@@ -41,7 +41,6 @@ class Graph(NamedTuple):
 
 
 def graph_of(run: Run) -> Graph:
-    """Build the graph of a run."""
     found = protocol(run.protocol)
     plain = Interpreter(found.machine, found.machine.set_constants({**values_of(run), **SMALLER.get(run.protocol, {})}))
     names = {key: number for number, key in enumerate(plain.initial_states())}
@@ -102,7 +101,6 @@ def persistent_sets(after: list[dict[Label, int]], state: int) -> Iterator[set[L
 
 
 def reduced(graph: Graph, *, properties: bool) -> int:
-    """Return the number of states visited by a search through persistent sets."""
     seen, waiting = set(graph.initial), list(graph.initial)
     for state in waiting:  # grows
         row = graph.after[state]
@@ -126,7 +124,6 @@ def run_of(name: str) -> Run | None:
 
 
 def main() -> None:
-    """Measure the named protocols and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=[item.name for item in MACHINES], help="protocols; all by default")
     print(f"{'states':>9} {'deadlocks':>10} {'properties':>11}  {'seconds':>7}  run")

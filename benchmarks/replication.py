@@ -42,11 +42,9 @@ class Searcher:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, machine: str, **options: Any) -> Answer:
-        """Search a measured machine once."""
         return self.ask_of(*machines()[machine], **options)
 
     def ask_of(self, name: str, constants: dict[str, int], **options: Any) -> Answer:
-        """Search a protocol once at these constants."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps({"protocol": name, "constants": constants, **options}) + "\n")
@@ -58,14 +56,12 @@ class Searcher:
         return found
 
     def end(self) -> None:
-        """End the process."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
 
 
 def machines() -> dict[str, tuple[str, dict[str, int]]]:
-    """Return the protocols and constants to measure."""
     version = next(item for item in protocol("replication").machine.versions if item.name == "kafka-4.1")
     large = next(run for run in runs() if run.name == LARGE)
     return {
@@ -76,7 +72,6 @@ def machines() -> dict[str, tuple[str, dict[str, int]]]:
 
 
 def main() -> None:
-    """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="runs of each, of which the least counts")
     parser.add_argument("--large", action="store_true", help="search 61 million states too, with two workers (minutes)")
@@ -147,19 +142,16 @@ def large() -> dict[str, Answer]:
 
 
 def of_c(measured: yardsticks.Measured) -> Answer:
-    """Return the output of the C program as an answer."""
     bytes_ = round(measured["bytes_per_state"] * measured["distinct"])
     kept = {name: measured[name] for name in ("distinct", "generated", "depth")}
     return {"wall": measured["seconds"], "processor": measured["processor_seconds"], **kept, "store_bytes": bytes_}
 
 
 def least(answers: list[Answer]) -> Answer:
-    """Return the answer with the least seconds."""
     return answers[0] | {name: round(min(item[name] for item in answers), 4) for name in ("wall", "processor")}
 
 
 def show(rows: dict[str, Answer]) -> None:
-    """Print the measurements and the ratios with their goals."""
     table = Table(title="Least of several runs, in turns", title_justify="left")
     for column in ("search", "states", "processor s", "wall s", "states/s", "bytes a state"):
         table.add_column(column, justify="left" if column == "search" else "right")
@@ -178,7 +170,6 @@ def show(rows: dict[str, Answer]) -> None:
 
 
 def ratios(rows: dict[str, Answer]) -> list[tuple[str, str, str]]:
-    """Return the goals with the measured ratios."""
     found = []
     if f"{SMALL}, hand-written C" in rows:
         ratio = _ratio(rows, f"{SMALL}, one worker", f"{SMALL}, hand-written C", "processor")

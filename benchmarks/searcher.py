@@ -20,7 +20,6 @@ KIBIBYTE = 1024
 
 
 def main() -> None:
-    """Answer questions until standard input ends."""
     os.environ["FENCEPOST_TIER"] = "optimized"  # from the first round on, like an earlier version
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)

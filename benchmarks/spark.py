@@ -59,7 +59,6 @@ class Cost:
     @staticmethod
     @contextmanager
     def of(context: SparkContext, level: int) -> Iterator[Cost]:
-        """Record the cost of a level's job that runs inside."""
         found, group = Cost(level), f"fencepost level {level}"
         context.setJobGroup(group, f"Fencepost: level {level}")
         began = time.perf_counter()
@@ -104,7 +103,6 @@ CONSOLE = Console(width=120, highlight=False)
 
 
 def main() -> None:
-    """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parts = {"search": _search, "levels": _levels, "executors": _executors, "sweep": _sweep}
     parser.add_argument("parts", nargs="*", default=list(parts), metavar="PART", help=f"which: {', '.join(parts)}")
@@ -134,14 +132,12 @@ class Searches:
         self.kernels = compiled(self.found.machine, self.constants, self.found.properties)
 
     def native(self, workers: int) -> Result:
-        """Search on threads."""
         search = Search(
             self.found.machine, self.constants, self.found.properties, Options(workers=workers), kernels=self.kernels
         )
         return search.run()
 
     def on_spark(self, cluster: Cluster, partitions: int = 0, handover: int = 100_000) -> dict[str, Any]:
-        """Search on Spark; return the result and its cost."""
         values = tuple((name, int(value)) for name, value in self.constants.values.items())
         origin = Origin(
             self.found.machine.name, "", values, tuple(item.name for item in self.properties), normalize=True
@@ -230,7 +226,6 @@ def _levels(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _executors(given: argparse.Namespace) -> dict[str, Any]:
-    """Compare one executor with two, each a process with one processor."""
     searches = Searches(given.middle)
     conf = (("spark.executor.memory", "2g"),)
     found = {
@@ -245,7 +240,6 @@ def _executors(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _sweep(given: argparse.Namespace) -> dict[str, Any]:
-    """Compare the steps per second of a sweep on local[2] with those of the walker on two threads."""
     del given
     found = protocol("replication")
     constants = found.machine.set_constants(WALKS)

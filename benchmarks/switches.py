@@ -55,7 +55,6 @@ def models_before() -> str:
 
 
 def off(rounds: int) -> None:
-    """Measure both models with the switches off, print and save."""
     folder, (now, before) = models_before(), (Searcher(sys.executable), Searcher(sys.executable))
     taken: dict[str, list[Answer]] = {"this one": [], BEFORE: []}
     for _ in range(rounds):
@@ -71,7 +70,6 @@ def off(rounds: int) -> None:
 
 
 def row(commit: str, answers: list[Answer]) -> dict[str, Any]:
-    """Return the measurements of one model: the median of its searches."""
     first, processor = answers[0], median(item["processor"] for item in answers)
     return {
         "commit": commit,
@@ -83,7 +81,6 @@ def row(commit: str, answers: list[Answer]) -> dict[str, Any]:
 
 
 def moving(mode: str, seconds: float) -> None:
-    """Search with moving replicas and two records for at most this time, and save the result."""
     run = next(run for run in runs() if run.name == MOVING)
     constants = {**values_of(run), **LARGER}
     searcher = Searcher(sys.executable)
@@ -126,7 +123,6 @@ def warm(rounds: int) -> None:
 
 
 def main() -> None:
-    """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7, help="runs of each, of which the median counts")
     parser.add_argument("--moving", choices=KEPT, help="search with replicas that move and two records, in this mode")

@@ -25,7 +25,6 @@ class Result(NamedTuple):
 
 
 def search(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> Result:
-    """Visit every reachable state and check WeakIsr and StrongIsr on each."""
     empty: Replica = ((), 0, NONE, NONE, 0)
     first: State = ((empty,) * replicas, 0, (), (NONE, NONE, (1 << replicas) - 1))
     seen, level, generated, depth = {first}, [first], 1, 0
@@ -62,7 +61,6 @@ def _shares(replicas: tuple[Replica, ...], leader: Replica, members: int) -> boo
 
 
 def successors(state: State, log_size: int, max_records: int, max_leader_epoch: int) -> Iterator[State]:
-    """Yield the state after every enabled action."""
     replicas, written, decisions, (epoch, leader, isr) = state
     if len(decisions) <= max_leader_epoch:
         opened = len(decisions)

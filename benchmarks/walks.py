@@ -100,18 +100,15 @@ BUGS = (
 
 
 def constants_of(bug: Bug, values: dict[str, int]) -> Constants:
-    """Return a protocol's constants."""
     return protocol(bug.protocol).machine.set_constants(values)
 
 
 def kernels_of(bug: Bug, constants: Constants) -> Kernels:
-    """Return the compiled protocol with all properties, as in the catalogue."""
     found = protocol(bug.protocol)
     return load(source_of(Trace("", found, constants, None, ())))
 
 
 def shortest(bug: Bug) -> int:
-    """Return the states of the shortest trace at the catalogue's sizes."""
     found, constants = protocol(bug.protocol), constants_of(bug, bug.small)
     kernels = kernels_of(bug, constants)
     result = search(
@@ -123,7 +120,6 @@ def shortest(bug: Bug) -> int:
 
 
 def by_hypothesis(bug: Bug, limits: Limits, least: int) -> bool:
-    """Search for a bug with Hypothesis and print the result."""
     tried, shrunk = explore(protocol(bug.protocol), bug.small, (bug.prop,), limits=limits)
     if tried.failure is None or shrunk is None:
         print(f"  Hypothesis      NOT FOUND in {tried.schedules:,} schedules, {tried.seconds:.1f} s")
@@ -137,7 +133,6 @@ def by_hypothesis(bug: Bug, limits: Limits, least: int) -> bool:
 
 
 def by_walks(bug: Bug, plan: Plan, limits: Limits, least: int) -> bool:
-    """Search for a bug with random walks of five brokers or replicas, shrink the finding, and print the result."""
     found, constants = protocol(bug.protocol), constants_of(bug, bug.large)
     walker = Walker(found.machine, constants, found.select((bug.prop,)), kernels=kernels_of(bug, constants))
     made = sample(walker, plan)
@@ -191,7 +186,6 @@ def rates(name: str, values: dict[str, int], prop: str) -> bool:
 
 
 def main() -> int:
-    """Measure, print and judge."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)

@@ -50,7 +50,6 @@ def _directory() -> TemporaryDirectory[str]:
 
 @cache
 def _compile(constants: tuple[int, int, int, int]) -> Path | str:
-    """Return the program for these constants, or the reason why there is none."""
     compiler = shutil.which("cc")
     if compiler is None:
         return "no C compiler: there is no `cc` on the PATH"

@@ -162,14 +162,12 @@ class Editor(NamedTuple):
 
 
 def editor(folder: Path) -> Editor:
-    """Return the program that edits classes, compiled into a folder."""
     library = javassist()
     run([tool("javac"), "-nowarn", "-cp", f"{library}/*", "-d", str(folder), str(JAVA / "Edit.java")], 60, "javac")
     return Editor(folder, library)
 
 
 def main() -> None:
-    """Measure, and write the figure."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--kafka", default="4.1.2", metavar="VERSION")
     options.add_argument("--only", action="append", metavar="NAME", help="only this change or refactoring (repeatable)")
@@ -214,7 +212,6 @@ def _rare_first(histories: list[History]) -> list[int]:
 
 
 def _compare_releases() -> None:
-    """Compare successive releases by the histories of a line, and store the kinds of differences."""
     figure: dict[str, Any] = {"rows": [], **load(RELEASED)}
     known = {(row["a"], row["b"]) for row in figure["rows"]}
     for pair in (pair for pair in PAIRS if pair not in known):
@@ -245,7 +242,6 @@ def _compare_releases() -> None:
 
 
 def _row(made: Editor, source: Release, name: str, edit: str, folder: Path, budget: float | None) -> dict[str, Any]:
-    """Return the result of `compare` for one edited build."""
     row: dict[str, Any] = {"name": name, "edit": edit, "changes": name in CHANGES}
     began = time.monotonic()
     folder.mkdir()

@@ -25,7 +25,6 @@ def _note_clock(clock: list[float], _: object) -> None:
 
 
 def main() -> None:
-    """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--profile", type=Profile, default=Profile.CI, help="the runs of which profile: quick, ci, full"

@@ -44,7 +44,6 @@ def rows(table: str, mine: list[dict[str, Any]], **key: Any) -> None:
 
 
 def walks(asked: str, number: int = WALKS) -> None:
-    """Play walks, the cover of the small machines and the archived traces; replay some of them."""
     client = install_client(asked)
     began = os.getloadavg()[0]
     source = Source(settings(), SEED)
@@ -114,7 +113,6 @@ async def _story(story: Story, asked: str) -> Counter[str]:
 
 
 def stories(names: list[str]) -> None:
-    """Play each story with the clients that it names."""
     for story in STORIES:
         if names and story.name not in names:
             continue
@@ -130,7 +128,6 @@ def stories(names: list[str]) -> None:
 
 
 def mutants(names: list[str], number: int = 300) -> None:
-    """Play with our own client, which obeys the rules, and with a mutant for each rule."""
     for mutant, rule in {"": "", **MUTANTS}.items():
         if names and mutant not in names:
             continue
@@ -144,7 +141,6 @@ def mutants(names: list[str], number: int = 300) -> None:
 
 
 def main(words: list[str]) -> None:
-    """Measure the named parts, by default all."""
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     kind, names = (words[0], words[1:]) if words else ("", [])
     if kind in ("", "mutants"):

@@ -24,7 +24,6 @@ CONSOLE = Console(width=120, highlight=False)
 
 
 def main() -> None:
-    """Play the runs and write the figure."""
     names = [scenario.name for scenario in SCENARIOS]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5, help="runs of each, those that were recorded before included")

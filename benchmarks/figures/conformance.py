@@ -76,7 +76,6 @@ COUNTS = ("histories", "steps", "seconds", "aside", "differences")
 
 
 def main() -> None:
-    """Run and write."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("part", choices=("covers", "walks", "moves", "changes", "quorum", "seen"))
     options.add_argument("--kafka", action="append", metavar="VERSION", help="only this release (repeatable)")
@@ -111,7 +110,6 @@ def main() -> None:
 
 
 def _seen(bound: Binding, version: str) -> dict[str, str]:
-    """Return the row of noticed checks and rules, and of refusals."""
     kafka = release(version, None, bound.harness)
 
     def tell(text: str) -> None:
@@ -138,7 +136,6 @@ def _seen(bound: Binding, version: str) -> dict[str, str]:
 def _covered(
     kafka: Release, graph: str, text: str, given: argparse.Namespace, bound: Binding = REPLICATION
 ) -> dict[str, str]:
-    """Return the row of walks that take every transition of a small state graph."""
     machine = bound.machine
     values = {**dict(machine.version(kafka.model).values), **bound.small, **read_sizes(text)[0]}
     constants = bound.as_built(kafka.model, machine.set_constants(values))
@@ -169,7 +166,6 @@ def _walks(given: argparse.Namespace) -> None:
 
 
 def _walked(version: str, keep: Path, given: argparse.Namespace) -> dict[str, str]:
-    """Run batches until there are enough steps; return the row of all of them."""
     sums: dict[str, float] = dict.fromkeys(COUNTS, 0)
     pairs: set[int] = set()
     seed, fresh = 0, 0
@@ -223,7 +219,6 @@ def _tell(found: HistoriesReport) -> None:
 
 
 def _moved(kafka: Release, brokers: int, walks: int, text: str) -> dict[str, str]:
-    """Return the row of walks in which operators move replicas."""
     machine = REPLICATION.machine
     values = {"brokers": brokers, "min_isr": 2, "max_leader_epoch": 6, **read_sizes(text)[0]}
     constants = machine.set_constants({**dict(machine.version(kafka.model).values), **values})
@@ -244,7 +239,6 @@ def _moved(kafka: Release, brokers: int, walks: int, text: str) -> dict[str, str
 
 
 def _changed(kafka: Release) -> dict[str, str]:
-    """Return the row of every change of every image."""
     machine = REPLICATION.machine
     found = conform_changes(
         kafka, machine, machine.set_constants(dict(machine.version(kafka.model).values)), lambda _: None

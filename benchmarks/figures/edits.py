@@ -70,7 +70,6 @@ def costs(machine: Any) -> dict[str, float]:
 
 
 def of_history(known: set[str]) -> Iterator[set[str]]:
-    """Yield the functions that each commit changed, as far as the model still has them."""
     for commit in _git("log", "--format=%H", "--", *PLACES).split():
         changed: set[str] = set()
         for name in _git("diff-tree", "-r", "--name-only", "--no-commit-id", "--diff-filter=M", commit).split():
@@ -82,7 +81,6 @@ def of_history(known: set[str]) -> Iterator[set[str]]:
 
 
 def _functions(text: str) -> dict[str, str]:
-    """Return the text of each function of a module, without its docstring."""
     try:
         found = [item for item in module_of(text).body if isinstance(item, ast.FunctionDef)]
     except SyntaxError:
@@ -101,7 +99,6 @@ def _git(*words: str) -> str:
 
 
 def main() -> None:
-    """Measure, and write the figure."""
     subject = protocol("replication")
     reached, cost = calls(subject), costs(subject.machine)
     whole, every = sum(cost.values()), set(reached)

@@ -13,7 +13,6 @@ from fencepost.site.stale import LOSS, PROTOCOL, QUESTIONS, constants_in, faults
 
 
 def main() -> None:
-    """Measure, and write the figures."""
     found = protocol(PROTOCOL)
     rows = {}
     for entry, question in QUESTIONS.items():

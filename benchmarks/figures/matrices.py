@@ -40,7 +40,6 @@ NEW_VIOLATION = "a property is violated"
 
 
 def measure(name: str, folder: str | None, workers: int) -> dict[str, Any]:
-    """Return the matrices of a protocol, one for each of its bases; finished rows are saved in the folder."""
     found = protocol(name)
     return {"mark": mark_of(found), "bases": slim([_base(found, title, folder, workers) for title in BASES[name]])}
 
@@ -96,7 +95,6 @@ def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict
 
 
 def _whole(found: Protocol, constants: Constants, source: Source, workers: int) -> tuple[dict[str, Any], Ablation]:
-    """Explore the whole machine; return its stored part, and the matrix to explore rows for."""
     from fencepost.api.answers.matrix import whole_data
     from fencepost.explorers.evidence.ablation import Ablation
     from fencepost.explorers.native.compile import load
@@ -131,7 +129,6 @@ def condensed(found: Protocol, ablation: Ablation, outcome: RowOutcome) -> dict[
 
 
 def measure_faults(replicas: str, keep: str | None, workers: int) -> None:
-    """Measure one grid and store it; finished points are saved in the folder."""
     found = protocol("replication")
     with Display(quiet=False) as display:
         made = faults(

@@ -58,7 +58,6 @@ def measured(values: dict[str, int], kinds: tuple[str, ...] = ()) -> dict[str, A
 
 
 def lost_in(values: dict[str, int]) -> dict[str, Any]:
-    """Return the fewest faults that lose an acknowledged record under these constants."""
     found = api.faults(
         "replication", prop=LOSS, constants=values, compact=True, workers=1, budget=SECONDS, max_states=MOST_STATES
     )
@@ -99,7 +98,6 @@ def causes(values: dict[str, int], history: dict[str, Any]) -> list[str]:
 
 
 def loses(constants: dict[str, int], history: dict[str, Any]) -> bool:
-    """Return whether a history's steps are enabled under these constants and lose the record."""
     point = {"constants": MACHINE.set_constants(constants).shown}
     try:
         history_of_faults({"protocol": PROTOCOL, "property": {"name": LOSS}}, point, history)
@@ -115,7 +113,6 @@ BUDGETS = (
 
 
 def add(rows: list[dict[str, Any]], row: dict[str, Any]) -> None:
-    """Add a row, or add its releases to an equal one."""
     same = next((one for one in rows if {**one, "versions": row["versions"]} == row), None)
     if same is None:
         rows.append(row)
@@ -124,7 +121,6 @@ def add(rows: list[dict[str, Any]], row: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Measure, and write the figures after each row."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rows", type=int, default=sys.maxsize, metavar="N", help="End after so many rows.")
     left = options.parse_args().rows

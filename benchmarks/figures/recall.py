@@ -46,7 +46,6 @@ def first(defect: Defect, histories: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure, and write the figure."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--histories", type=int, default=1000, metavar="N", help="how many are drawn at most")
     given = options.parse_args()

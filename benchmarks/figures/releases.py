@@ -16,7 +16,6 @@ from fencepost.kafka.driver.releases import RELEASES, release
 
 
 def measure(versions: list[str], names: str) -> list[dict[str, str]]:
-    """Return a row for each trace and release."""
     rows = []
     traces = {path.stem: read(path).trace for path in sorted(ARCHIVE.glob(f"{PROTOCOL}-{names}*.trace"))}
     for version in versions:
@@ -29,7 +28,6 @@ def measure(versions: list[str], names: str) -> list[dict[str, str]]:
 
 
 def main() -> None:
-    """Measure, and write the figures."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument(
         "--kafka", action="append", metavar="VERSION", help="only this release (repeatable); writes nothing"

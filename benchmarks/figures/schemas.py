@@ -14,7 +14,6 @@ from fencepost.kafka.schemas.data_claims import measure_claims
 
 
 def main() -> None:
-    """Measure, and write the figures."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument(
         "--kafka", action="append", metavar="VERSION", help="only this release (repeatable); writes nothing"

@@ -11,7 +11,6 @@ from fencepost.kafka.fuzz.sight import FIGURE, SEED, measure
 
 
 def main() -> None:
-    """Measure, and write the figure."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--kafka", default="4.4.0", metavar="VERSION")
     options.add_argument("--profile", default="mixed", metavar="NAME")

@@ -87,7 +87,6 @@ for _version in VERSIONS:
 
 
 def smallest(entry: str) -> Case | None:
-    """Return the smallest case of data replication that violates an entry, or None."""
     cases = [
         case for case in evidence()[entry].cases if case.run.protocol == "replication" and case.expect == "violated"
     ]
@@ -108,7 +107,6 @@ def constants(entry: str, case: Case, column: str) -> dict[str, int]:
 
 
 def verdict(prop: str, given: dict[str, int]) -> dict[str, Any]:
-    """Return the result of a search."""
     found = api.check("replication", constants=given, only=[prop], stop_on_violation=True, workers=1)
     (result,) = (item for item in found.properties if item.name == prop)
     if result.verdict is Verdict.VIOLATED:
@@ -117,7 +115,6 @@ def verdict(prop: str, given: dict[str, int]) -> dict[str, Any]:
 
 
 def row(entry: str) -> dict[str, Any]:
-    """Return the verdicts of all versions on an entry; versions that agree here are searched once."""
     case = smallest(entry)
     if case is None:
         return {"entry": entry, "run": "", "property": "", "by": {}}
@@ -156,7 +153,6 @@ def losses() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Measure, and write the figures."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument(
         "--only", action="append", metavar="ENTRY", help="only this entry (repeatable); writes nothing"
