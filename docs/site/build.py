@@ -80,7 +80,6 @@ def _require_ours(output: Path) -> None:
 
 
 def gather(folder: Path, docs: Path) -> None:
-    """Write all pages as Markdown, with their files, into a folder."""
     for place, text in gathered(docs).items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         (folder / place).write_text(text, encoding="utf-8")
@@ -93,7 +92,6 @@ def gather(folder: Path, docs: Path) -> None:
 
 
 def gathered(docs: Path) -> dict[str, str]:
-    """Return every page as Markdown, by its path on the site."""
     found = links.pages(docs, built())
     found |= {place: with_stories(found[place], place) for place in found if place.startswith(ABOUT_ENTRIES)}
     if "index.md" in found:
@@ -104,7 +102,6 @@ def gathered(docs: Path) -> dict[str, str]:
 
 
 def built() -> dict[str, str]:
-    """Return the pages of catalogue entries and of checks, by path, with links as in docs/."""
     return {place: text_of(lines) for place, lines in {**entries.pages(), **checks.pages()}.items()}
 
 
@@ -128,7 +125,6 @@ FEATURES = [
 
 
 def require_generator() -> None:
-    """Raise UsageError if the generator is not installed."""
     if any(importlib.util.find_spec(name) is None for name in ("mkdocs", "material")):
         raise UsageError(
             "the site needs MkDocs with Material, which is not installed: run `pip install 'fencepost[site]'`."
@@ -136,7 +132,6 @@ def require_generator() -> None:
 
 
 def generate(pages: Path, output: Path, nav: list[Any]) -> None:
-    """Build the site from a folder of pages."""
     os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")  # Material prints an advertisement for its successor
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
@@ -166,7 +161,6 @@ def generate(pages: Path, output: Path, nav: list[Any]) -> None:
 
 
 def _theme() -> dict[str, Any]:
-    """Return the theme, which is light or dark by the reader's preference, with a button to switch."""
     palette = [
         {
             "media": f"(prefers-color-scheme: {prefers})",
@@ -201,7 +195,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 def navigation(pages: Path) -> list[Any]:
-    """Return the menu for the pages of a folder."""
     left = {file.relative_to(pages).as_posix() for file in pages.rglob("*.md")}
     left = {name for name in left if not name.startswith(("source/", "index.md", "start.md", "glossary.md"))}
     named = {name for group in GROUPS.values() for name in group}

@@ -33,7 +33,6 @@ INTRODUCTION = (
 
 
 def pages() -> dict[str, Iterator[str]]:
-    """Return the lines of each page by its path."""
     found = measured()
     return {
         "checks.md": index(),
@@ -44,7 +43,6 @@ def pages() -> dict[str, Iterator[str]]:
 
 
 def index() -> Iterator[str]:
-    """Yield the lines of the index: the number of guards of each protocol by purpose."""
     yield from ("# Why every check is there", "", INTRODUCTION, "")
     counts = {
         name: Counter(found["purpose"] for found, _ in best_of(data).values()) for name, data in measured().items()
@@ -71,7 +69,6 @@ def index() -> Iterator[str]:
 
 
 def page(name: str, data: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of the page of a protocol."""
     machine, best = protocol(name).machine, best_of(data)
     yield from (f"# Checks of {name}", "", f"{machine.sentence[0].upper()}{machine.sentence[1:]}.", "")
     count = Counter(found["purpose"] for found, _ in best.values())
@@ -124,7 +121,6 @@ def _bases(data: dict[str, Any]) -> Iterator[str]:
 
 
 def _suspicious(name: str) -> Iterator[str]:
-    """Yield suspicious findings that apply at all constants."""
     found = report(protocol(name))
     items = [f"- {text}: {', '.join(f'`{item}`' for item in found[key])}" for key, text in TELLS.items() if found[key]]
     if items:
@@ -132,7 +128,6 @@ def _suspicious(name: str) -> Iterator[str]:
 
 
 def _example(name: str, best: dict[str, Found]) -> Iterator[str]:
-    """Yield a static diagram of the shortest violation that has at least SHORTEST steps."""
     shown = [
         found for found in best.values() if found[0]["kind"] == "guard" and len(found[0].get("steps", ())) >= SHORTEST
     ]
@@ -205,7 +200,6 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
 
 
 def kips_page(best: Best) -> Iterator[str]:
-    """Yield the lines of the page on the checks of each KIP, with their results."""
     yield from ("# The checks that KIP-320, KIP-841, KIP-903 and KIP-966 added", "")
     yield "A check is *needed* if a property is violated without it, in a measured matrix or in a run of the catalogue"
     yield "that differs only in this switch. For every other check, the table gives a reason, read from the model."
@@ -224,7 +218,6 @@ def kips_page(best: Best) -> Iterator[str]:
 
 
 def _asks(name: str, row: str) -> str:
-    """Return the condition of a guard, or the meaning of a constant."""
     machine = protocol(name).machine
     if "=" in row:
         return machine.constants.declared()[row.partition("=")[0]].meaning
@@ -233,7 +226,6 @@ def _asks(name: str, row: str) -> str:
 
 
 def necessity(best: Best, name: str, row: str, reason: str) -> tuple[str, str]:
-    """Return the result for a check, and its evidence or a reason."""
     found, base = best.get(name, {}).get(row, ({"purpose": "not measured", "broken": {}}, {"run": ""}))
     if found["broken"]:
         prop, length = next(iter(found["broken"].items()))
@@ -269,7 +261,6 @@ def _guards(name: str) -> dict[str, Guard]:
 
 @cache
 def _values(name: str) -> list[tuple[Run, dict[str, int]]]:
-    """Return the runs of a protocol with all their constants."""
     return [(run, {key: int(value) for key, value in constants_of(run).items()}) for run in runs_of(name)]
 
 
@@ -277,7 +268,6 @@ def _values(name: str) -> list[tuple[Run, dict[str, int]]]:
 
 
 def crashes_page() -> Iterator[str]:
-    """Yield the lines of the page on tolerated crashes, with the result for KIP-966's claim."""
     known = crashes_measured()
     yield from ("# How many crashes an acknowledged record survives", "")
     yield "KIP-966 says that with ELR an acknowledged record survives min ISR - 1 unclean shutdowns. To test"
@@ -310,7 +300,6 @@ def _tolerances(data: dict[str, Any]) -> Iterator[str]:
 
 
 def claim(data: dict[str, Any]) -> str:
-    """Return whether KIP-966's claim holds, as a sentence."""
     asked = [point for point in data["grid"] if point["setting"]["elr"] and not point["setting"]["unclean_election"]]
     open_ones = [
         point

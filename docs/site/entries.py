@@ -33,7 +33,6 @@ from fencepost.site.tables import seconds_of
 
 
 def details(entry: Entry, page: str) -> str:
-    """Return the evidence for an entry as a collapsible element, or an empty text."""
     parts = [part for part in _parts(entry, page) if part]
     if not parts:
         return ""
@@ -95,7 +94,6 @@ FIRST = "kip-903"
 
 @cache
 def all_stories() -> tuple[Story, ...]:
-    """Return every story."""
     return tuple(stories())
 
 
@@ -111,7 +109,6 @@ def by_entry() -> dict[str, tuple[Story, ...]]:
 
 
 def card() -> str:
-    """Return the links of the first page."""
     chosen = sorted(all_stories(), key=lambda item: item.name != FIRST)
     items = "".join(f'<li><a href="{escape(_place(item))}">{escape(item.title)}</a></li>' for item in chosen)
     begin = "<strong>Start with a story</strong>: how a bug happens, one sentence per step, and its fix."
@@ -119,7 +116,6 @@ def card() -> str:
 
 
 def with_stories(text: str, page: str) -> str:
-    """Return a page with stories inserted below its title and below the headings of entries."""
     subject = [story for story in all_stories() if story.name == PurePosixPath(page).stem]
     lines: list[str] = []
     for line in text.split("\n"):
@@ -182,7 +178,6 @@ INTRODUCTION = (
 
 
 def pages() -> dict[str, Iterator[str]]:
-    """Return the lines of each page by its path."""
     return {
         "guarantees.md": index(),
         **{f"guarantees/{name}.md": page(name) for name in PAGES},
@@ -191,7 +186,6 @@ def pages() -> dict[str, Iterator[str]]:
 
 
 def index() -> Iterator[str]:
-    """Yield the lines of the index: for each page, the number of entries by status."""
     yield from ("# Guarantees", "")
     yield from (INTRODUCTION, "", "[Coverage](coverage.md) lists the verdicts of all entries on one page.", "")
     counts = {name: Counter(status(entries()[item]) for item in own(name)) for name in PAGES}
@@ -212,12 +206,10 @@ def index() -> Iterator[str]:
 
 
 def own(name: str) -> list[str]:
-    """Return the ids of the entries on a page."""
     return [item for item, found in page_of().items() if found == name]
 
 
 def page(name: str) -> Iterator[str]:
-    """Yield the lines of a page, under the headings of its entries."""
     yield from (f"# {PAGES[name][0]}", "")
     count = Counter(status(entries()[item]) for item in own(name))
     counts = ", ".join(
@@ -241,7 +233,6 @@ def page(name: str) -> Iterator[str]:
 
 
 def _entry(entry: Entry) -> Iterator[str]:
-    """Yield a guarantee, bug, hypothesis or question with its answer and its evidence."""
     yield from (f"### {entry.id}", entry.sentence)
     stands = standing_of(entry).text if entry.kind in GUARANTEES else ""
     head = f"{stands[0].upper()}{stands[1:]}" if stands else STATUS[status(entry)][0]
@@ -259,7 +250,6 @@ def _entry(entry: Entry) -> Iterator[str]:
 
 
 def _claim(entry: Entry) -> Iterator[str]:
-    """Yield a KIP's claim as a list item."""
     place = f"guarantees/{page_of()[entry.id]}.md"
     if entry.same_as and not cases_of(entry):
         shown = f"Same as {links_to_entries(entry.same_as, place)}."
@@ -273,7 +263,6 @@ def _claim(entry: Entry) -> Iterator[str]:
 
 
 def _evidence(cases: Sequence[Case]) -> Iterator[str]:
-    """Yield the verdicts for each property and protocol, with the widest run and the shortest trace."""
     for prop, name in dict.fromkeys((case.prop, case.run.protocol) for case in cases):
         mine = [case for case in cases if (case.prop, case.run.protocol) == (prop, name)]
         yield f"`{prop}` on {name}: " + "; ".join(_verdicts(mine))
@@ -296,7 +285,6 @@ def _verdicts(cases: Sequence[Case]) -> Iterator[str]:
 
 
 def _below(cases: Sequence[Case], word: str) -> str:
-    """Return the bounds that all runs of a property reached, or the number of runs that reached none."""
     known = [found for found in (reached_by(case.run) for case in cases) if found is not None]
     if word != "holds" or not known:
         return ""
@@ -313,7 +301,6 @@ def _run(run: Run) -> str:
 
 
 def _trace(first: Case, cases: Sequence[Case]) -> str:
-    """Return a link to the trace of the first case, or to the shortest archived trace, with its length."""
     others = [case for case in sorted(cases, key=lambda case: case.length or 0) if trace_of_case(case)]
     if trace_of_case(first):
         return f" ([trace](../../{trace_of_case(first)}))"
@@ -369,7 +356,6 @@ def _bug(entry: Entry) -> Iterator[list[str]]:
 
 
 def _failure(case: Case, *, with_trace: bool) -> str:
-    """Return a property with the length of its shortest trace, or with its verdict."""
     found = f"{case.prop} {number(case.length) or case.expect}"
     return f"{found} ([trace](../../{trace_of_case(case)}))" if with_trace else found
 
@@ -383,13 +369,11 @@ def _twin(case: Case, own: Sequence[Case]) -> Run | None:
 
 
 def difference(run: Run, twin: Run) -> list[str]:
-    """Return the settings in which a run differs from another."""
     mine, others = constants_of(run), constants_of(twin)
     return [f"{name}={str(value).lower()}" for name, value in mine.items() if value != others[name]]
 
 
 def coverage() -> Iterator[str]:
-    """Yield the lines of the page that lists every entry by status."""
     yield from ("# Coverage", "", COVERAGE, "")
     yield from (*table(("kind", "entries", "decided", "not built", "known gap", "open"), _counts()), "")
     found = [item.classes for item in evidence().values() if item.classes]

@@ -17,7 +17,6 @@ from fencepost.site.places import Column, Figures, Row, Table, grouped, table_of
 
 
 def gigabytes(value: float) -> str:
-    """Return bytes in gigabytes."""
     return f"{value / 1e9:.2f} GB"
 
 
@@ -92,13 +91,11 @@ MEASURED: dict[str, tuple[str, str, dict[str, Column]]] = {
 
 
 def measured(name: str) -> Table:
-    """Return a table of `MEASURED`."""
     file, key, columns = MEASURED[name]
     return table_of(load(file).get(key, ()), columns)
 
 
 def releases_compared() -> Table:
-    """Return the differences between successive releases, with Kafka's issue if known."""
     rows = load("releases-compared").get("rows", [])
     head = ["releases", "methods that differ", "histories executed", "what differs", "issue"]
     return head, (
@@ -114,7 +111,6 @@ def releases_compared() -> Table:
 
 
 def searches() -> Table:
-    """Return all searches whose speed was measured."""
     columns: dict[str, Column] = {
         "search": "{name}",
         "distinct": "{distinct:,}",
@@ -127,7 +123,6 @@ def searches() -> Table:
 
 
 def wanted() -> Table:
-    """Return the measured ratios of speed and an operator's command, with their goals."""
     rows = [[row["what"], row["wanted"], row["measured"]] for row in load("speed")["ratios"]]
     if warm := load("switches").get("warm"):
         rows.append([f"`{warm['command']}`, already compiled, total seconds", "at most 10", str(warm["seconds"])])
@@ -135,7 +130,6 @@ def wanted() -> Table:
 
 
 def switches_off() -> Table:
-    """Return the cost of kafka-4.1 with the newer switches off, and with the model from before these switches."""
     rows = load("switches").get("off", ())
     columns: dict[str, Column] = {
         "model of": "{commit}",
@@ -164,7 +158,6 @@ MEASURED_CORES = 2
 
 
 def spark_cost() -> Table:
-    """Return the measured cost of Spark, with the goals."""
     found = load("spark")
     search, spark, native = found["search"], found["search"]["spark"], found["search"]["native_seconds"]
     few, many = found["levels"]["partitions"].values()
@@ -237,7 +230,6 @@ def unit() -> dict[str, float]:
 
 
 def spark_figures() -> Table:
-    """Return the figures of `unit` in words."""
     found = unit()
     titles = {
         "CPU time per state": f"{found['core'] * 1e6:.1f} µs",
@@ -263,7 +255,6 @@ def predicted(states: int, executors: int) -> float:
 
 
 def spark_scale() -> Table:
-    """Return the predicted time, and each executor's bytes of tables and of blocks."""
     of = unit()
     head = ["states", *(f"{count:,} executors" for count in EXECUTORS)]
     return head, (
@@ -300,12 +291,10 @@ MOST_NAMES = 4
 
 
 def measured_proofs() -> dict[str, Figures]:
-    """Return the measurements of each proof, by its name."""
     return {item["name"]: item for item in load("proofs").get("proofs", ())}
 
 
 def proofs() -> Table:
-    """Return the table of proofs: unbounded constants, the number of queries, and the rule that the twin lacks."""
     head = ["proof", "verdict", "for any", "at", "steps", "branches", "queries", "solver s", "fails without"]
     return head, (_proof(item.name) for item in THEOREMS)
 
@@ -326,7 +315,6 @@ def _proof(name: str) -> Row:
 
 
 def _first_of(text: str) -> str:
-    """Return the first names of a long list, and the number of omitted ones."""
     names = text.split(", ")
     return text if len(names) <= MOST_NAMES else f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
 
@@ -337,7 +325,6 @@ def _sizes(text: str) -> str:
 
 
 def statements() -> Iterable[str]:
-    """Yield the claim of each proof, its properties, and its entries of the catalogue."""
     for item in THEOREMS:
         goals = ", ".join(f"`{name}`" for name in item.goals)
         entries = f" Entries: {', '.join(item.entries)}." if item.entries else ""
@@ -345,14 +332,12 @@ def statements() -> Iterable[str]:
 
 
 def lemmas(name: str) -> Table:
-    """Return the lemmas of one proof in words."""
     theorem = next(item for item in THEOREMS if item.name == name)
     rows = ([f"`{item.name}`", item.sentence] for item in theorem.properties if item.name in theorem.lemmas)
     return ["lemma", "statement"], rows
 
 
 def loops() -> Table:
-    """Return the functions of each proof whose unbounded loops are over-approximated."""
     found = ((item.name, measured_proofs().get(item.name, {}).get("havoc_loops", [])) for item in THEOREMS)
     rows = ([f"`{name}`", ", ".join(f"`{item}`" for item in names)] for name, names in found if names)
     return ["proof", "functions whose loops are over-approximated"], rows
@@ -368,7 +353,6 @@ def cuts(name: str) -> Table:
 
 
 def losses() -> Table:
-    """Return the losses of each release if the disk survives crashes; releases with equal losses share a row."""
     by: dict[str, Row] = {}
     for row in load("versions")["losses"]["rows"]:
         by.setdefault(row["version"].removeprefix("kafka-"), []).append(lost_with(row))
@@ -377,7 +361,6 @@ def losses() -> Table:
 
 
 def by_version() -> Table:
-    """Return a table with a column for each version; findings with equal results share a row."""
     rows = load("versions").get("findings", [])
     columns = list(dict.fromkeys(name for row in rows for name in row["by"]))
     alike = grouped((tuple(_verdict(row["by"].get(name)) for name in columns), row["entry"]) for row in rows)
@@ -387,14 +370,12 @@ def by_version() -> Table:
 
 
 def _verdict(cell: Figures | None) -> str:
-    """Return a verdict with the length of the shortest trace, or a dash if a version's model cannot decide it."""
     if cell is None or cell["verdict"] == "not expressible":
         return "-"
     return f"violated, {cell['length']}" if cell["verdict"] == "violated" else str(cell["verdict"])
 
 
 def finding_faults(which: str = "") -> Table:
-    """Return the fewest faults with which each finding loses a record, one row per min ISR."""
     found: dict[str, Figures] = load("finding-faults").get("findings", {})
     points = (
         {"name": name, "fewest": breaks_with(point) or "none of those tried", **point}
@@ -413,7 +394,6 @@ def finding_faults(which: str = "") -> Table:
 
 
 def operations_by_release(replicas: int = 3, min_isr: int = 2) -> Table:
-    """Return the effect of each operation in each release, with ELR as in new clusters, in the words of `advise`."""
     made = {name: advise(replicas, min_isr, kafka=name).to_dict() for name in versions()}
     rows = {name: {item["operation"]: item for item in data["operations"]} for name, data in made.items()}
     last = made[versions()[-1]]["operations"]
@@ -438,10 +418,7 @@ def operations_by_release(replicas: int = 3, min_isr: int = 2) -> Table:
 
 
 def crashes_in_short(replicas: int = 3) -> Table:
-    """Return the outcome of crashes, one row per min ISR, in the words of `fencepost advise`."""
-
     def shown(min_isr: int, **asked: bool) -> str:
-        """Return the outcome of a setting, or both outcomes if they depend on ELR."""
         points = [item for item in cells(replicas) if item["setting"].items() >= {"min_isr": min_isr, **asked}.items()]
         return "; or ".join(dict.fromkeys(map(outcome, points))) or "not searched"
 

@@ -24,7 +24,6 @@ _FENCED = re.compile(r"^(```.*?^```\n?)", re.MULTILINE | re.DOTALL)
 
 
 def pages(docs: Path, built: Mapping[str, str]) -> dict[str, str]:
-    """Return the text of every page by its path: hand-written pages, generated pages, and linked source files."""
     root = docs.parent
     files = {FRONT[name]: root / name for name in FRONT if (root / name).is_file()}
     files |= {file.relative_to(docs).as_posix(): file for file in sorted(docs.rglob("*.md"))}
@@ -37,7 +36,6 @@ def pages(docs: Path, built: Mapping[str, str]) -> dict[str, str]:
 
 
 def source(file: Path, root: Path) -> str:
-    """Return a page that shows a file, or lists the programs in a folder."""
     name = file.relative_to(root).as_posix()
     if file.is_dir():
         listed = "\n".join(f"- [{item.name}]({file.name}/{item.name}.md)" for item in sorted(file.glob("*.py")))
@@ -128,7 +126,6 @@ def _anchor(place: str, page: str, text: str) -> str:
 
 @cache
 def _entries() -> re.Pattern[str]:
-    """Return the pattern of entry ids in a text."""
     ids = "|".join(sorted(map(re.escape, entries()), key=len, reverse=True))
     return re.compile(rf"(?<![\w-])(?:{ids})(?![\w-])")
 
@@ -143,7 +140,6 @@ def _named(text: str, protocol: str) -> str:
 
 @cache
 def _names() -> dict[str, dict[str, str]]:
-    """Return the paths of each name, by protocol."""
     found: dict[str, dict[str, str]] = {}
     for name, known in PROTOCOLS.items():
         found.setdefault(name, {})[name] = places.of_protocol(name)

@@ -29,7 +29,6 @@ _NUMBER = re.compile(r"\**[\d.,]*\**")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table; columns of numbers are right-aligned."""
     found = list(rows)
     columns = list(zip(*found, strict=True)) or [("-",)] * len(head)
     yield row(head)
@@ -38,22 +37,18 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def row(cells: Sequence[str]) -> str:
-    """Return a table row in Markdown."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def number(value: int | None) -> str:
-    """Return a number with commas; nothing for None."""
     return "" if value is None else f"{value:,}"
 
 
 def text_of(lines: Iterable[str]) -> str:
-    """Join lines into the text of a page."""
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def table_of(rows: Iterable[Figures], columns: dict[str, Column]) -> Table:
-    """Return a table with these columns, which map a title to a cell's format."""
     return list(columns), (
         [made.format(**row) if isinstance(made, str) else made(row) for made in columns.values()] for row in rows
     )
@@ -92,49 +87,40 @@ def slug(text: str) -> str:
 
 
 def of_protocol(name: str) -> str:
-    """Return the place of a protocol."""
     return f"protocols/{name}.md"
 
 
 def of_action(protocol: str, label: str) -> str:
-    """Return the place of an action."""
     return f"{of_protocol(protocol)}#{slug(label)}"
 
 
 def of_guard(protocol: str, name: str) -> str:
-    """Return the place of a guard."""
     return f"{of_protocol(protocol)}#guard-{slug(name)}"
 
 
 def of_property(protocol: str, name: str) -> str:
-    """Return the place of a property."""
     return f"{of_protocol(protocol)}#property-{slug(name)}"
 
 
 def of_constant(protocol: str, name: str) -> str:
-    """Return the place of a constant."""
     return f"{of_protocol(protocol)}#constant-{name}"
 
 
 def of_run(run: Run) -> str:
-    """Return the place of a run."""
     return f"runs/{run.protocol}.md#run-" + re.sub(r"[^a-z0-9.]+", "-", run.short_name.lower()).strip("-")
 
 
 def of_entry(name: str) -> str:
-    """Return the place of an entry of the catalogue."""
     return f"guarantees/{page_of()[name]}.md#{name.lower()}"
 
 
 def of_trace(file: str) -> str:
-    """Return the place of an archived trace, by file name."""
     return f"traces/{file.rpartition('/')[2].removesuffix('.trace')}.html"
 
 
 def in_explorer(
     machine: Machine, constants: Mapping[str, object], steps: Iterable[str], removed: Iterable[str] = ()
 ) -> str:
-    """Return the place in the explorer after these steps."""
     return EXPLORER + link(machine.name, constants=differing(machine, constants), removed=removed, steps=steps)
 
 
@@ -148,28 +134,23 @@ def around_explorer() -> dict[str, Any]:
 
 
 def relative(place: str, page: str) -> str:
-    """Return a Markdown link from a page to a place."""
     path, mark, anchor = place.partition("#")
     return posixpath.relpath(path, posixpath.dirname(page) or ".") + mark + anchor
 
 
 def linked(text: str, place: str, page: str) -> str:
-    """Return a Markdown link with this text from a page to a place."""
     return f"[{text}]({relative(place, page)})"
 
 
 def links_to_entries(names: Iterable[str], page: str) -> str:
-    """Return Markdown links from a page to entries."""
     return ", ".join(linked(name, of_entry(name), page) for name in names)
 
 
 def mark(place: str) -> str:
-    """Return the anchor of a place on its page."""
     return f'<a id="{place.partition("#")[2]}"></a>'
 
 
 def rendered(place: str, page: str) -> str:
-    """Return the HTML address of a place, relative to a page."""
     path, mark, anchor = relative(place, page).partition("#")
     return (path.removesuffix(".md") + ".html" if path.endswith(".md") else path) + mark + anchor
 
@@ -183,19 +164,16 @@ Asked = tuple[str, str]
 
 @cache
 def entries_by_property() -> dict[Asked, tuple[str, ...]]:
-    """Return the entries decided by runs on a property."""
     return _entries_by(lambda case: (case.run.protocol, case.prop))
 
 
 @cache
 def entries_by_run() -> dict[str, tuple[str, ...]]:
-    """Return the entries for which a run is evidence, by the run's name."""
     return _entries_by(lambda case: case.run.name)
 
 
 @cache
 def entries_by_trace() -> dict[str, tuple[str, ...]]:
-    """Return the entries for which an archived trace is evidence, by file name."""
     return _entries_by(lambda case: case.run.traces[case.prop] if case.expect == "violated" else None)
 
 
@@ -206,7 +184,6 @@ def _entries_by(key: Callable[[Case], Key | None]) -> dict[Key, tuple[str, ...]]
 
 
 def grouped(pairs: Iterable[tuple[Key, str]]) -> dict[Key, tuple[str, ...]]:
-    """Return the names of each key, without duplicates."""
     found: dict[Key, dict[str, None]] = {}
     for having, name in pairs:
         found.setdefault(having, {})[name] = None
@@ -215,7 +192,6 @@ def grouped(pairs: Iterable[tuple[Key, str]]) -> dict[Key, tuple[str, ...]]:
 
 @cache
 def guards_by_property() -> dict[Asked, tuple[str, ...]]:
-    """Return the guards that a property needs, from the matrices."""
     rows = ((name, guard, row) for name, data in measured().items() for guard, (row, _) in best_of(data).items())
     return grouped(
         ((name, prop), guard) for name, guard, row in rows if row["kind"] == "guard" for prop in row["broken"]
@@ -229,5 +205,4 @@ def same() -> dict[str, tuple[str, ...]]:
 
 
 def asked_of(entry: Entry) -> tuple[Asked, ...]:
-    """Return the properties that decide an entry."""
     return tuple(dict.fromkeys((case.run.protocol, case.prop) for case in cases_of(entry)))

@@ -34,7 +34,6 @@ def conformance(part: str) -> Table:
 
 
 def verdicts_on_findings() -> Table:
-    """Return the verdict of each release on the traces of findings."""
     found = _settled(of_findings=True)
     releases = list(next(iter(found.values()), {}))
     rows = ([f"[{name}]({ARCHIVE}{name}.trace)", *(by[one][0] for one in releases)] for name, by in found.items())
@@ -42,7 +41,6 @@ def verdicts_on_findings() -> Table:
 
 
 def reasons(*, of_findings: bool) -> Table:
-    """Return a row per outcome on the classes of releases, for the traces of findings or for all others."""
     settled = _settled(of_findings=of_findings)
     alike = grouped((row, name) for name, by in settled.items() for row in _reasons_of(by))
     return ["releases", "verdict", "what the classes do", "traces"], (
@@ -53,13 +51,11 @@ def reasons(*, of_findings: bool) -> Table:
 
 
 def _reasons_of(by: dict[str, tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
-    """Yield each verdict and reason once, with its releases before it."""
     for (verdict, why), which in grouped((found, release) for release, found in by.items()).items():
         yield "all" if len(which) == len(by) else _span(list(which), list(by)), verdict, why
 
 
 def _settled(*, of_findings: bool) -> dict[str, dict[str, tuple[str, str]]]:
-    """Return the verdict and its reason by trace and release."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
     for row in load("releases").get("settled", []):
         name = row["trace"].removeprefix("replication-")
@@ -69,7 +65,6 @@ def _settled(*, of_findings: bool) -> dict[str, dict[str, tuple[str, str]]]:
 
 
 def _span(which: Row, releases: Row) -> str:
-    """Return releases in words: `4.0.2 to 4.4.0` if they are consecutive."""
     first = releases.index(which[0])
     together = releases[first : first + len(which)] == which
     return f"{which[0]} to {which[-1]}" if together and len(which) > 1 else ", ".join(which)
@@ -87,7 +82,6 @@ def _played(table: str) -> list[Figures]:
 
 
 def client_rules() -> Table:
-    """Return how many histories broke each rule with each client, out of those that could."""
     found = {(row["rule"], row["client"]): row for row in _played("rules")}
     clients = dict.fromkeys(client for _, client in found)
     names = dict.fromkeys(rule for rule, _ in found)
@@ -96,7 +90,6 @@ def client_rules() -> Table:
 
 
 def _broken(row: Figures) -> str:
-    """Return the numbers of broken and tried histories, and how many of the repeated ones broke the rule every time."""
     if not row["histories"]:
         return ""
     shown = f"{row['broken']:,} of {row['histories']:,}"
@@ -104,7 +97,6 @@ def _broken(row: Figures) -> str:
 
 
 def client_runs() -> Table:
-    """Return the number of histories played with each client."""
     flaky = Counter(row["client"] for row in _played("flaky"))
     columns: dict[str, Column] = {
         "client": "{client}",
@@ -127,7 +119,6 @@ def _counts(found: dict[str, int]) -> str:
 
 
 def client_stories() -> Table:
-    """Return each story with its report, the clients that broke a rule, and the clients that kept all."""
     from fencepost.kafka.clients.stories import STORIES
 
     told = {story.name: story for story in STORIES}
@@ -157,7 +148,6 @@ def _rule(name: str) -> str:
 
 
 def client_duties() -> Table:
-    """Return the rules by which clients are judged, each with its source and the cost of breaking it."""
     from fencepost.kafka.clients.duties import RULES
 
     columns = ["rule", "from", "sentence", "cost if it is broken"]
@@ -165,7 +155,6 @@ def client_duties() -> Table:
 
 
 def client_mutants() -> Table:
-    """Return the mutants of our own client that were caught."""
     columns: dict[str, Column] = {
         "mutant": "{mutant}",
         "rule": lambda row: f"`{row['rule']}`" if row["rule"] else "",
@@ -177,7 +166,6 @@ def client_mutants() -> Table:
 
 
 def client_deviations() -> Table:
-    """Return the histories that broke rules every time or sometimes, the most frequent ones first."""
     groups: dict[tuple[str, str], dict[str, Row]] = {}
     for table in ("steady", "flaky"):
         for row in sorted(_played(table), key=lambda row: -row["again"]):
@@ -190,7 +178,6 @@ def client_deviations() -> Table:
 
 
 def _some(names: Row) -> str:
-    """Return the number of names, with the first few."""
     return f"{len(names):,}: {', '.join(names[:SHOWN])}" if names else ""
 
 
@@ -200,7 +187,6 @@ HARMS = ("lost", "out", "leaderless")
 
 
 def clusters(*, as_they_are: bool) -> Table:
-    """Return the outcomes of the scenarios on clusters: as released, or as controls and fixes."""
     groups: dict[tuple[str, str, str], list[Figures]] = {}
     for run in load("clusters").get("runs", []):
         if (run["mode"] == "played") == as_they_are:
@@ -227,7 +213,6 @@ def _ended(row: Figures, verdict: str) -> int:
 
 
 def _from_to(row: Figures, name: str) -> str:
-    """Return the smallest and largest value among the decided runs."""
     numbers = [run[name] for run in row["runs"] if run["verdict"] != "undetermined"]
     if not numbers:
         return ""

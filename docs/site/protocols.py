@@ -18,7 +18,6 @@ from fencepost.site.places import number, row, table
 
 
 def pages() -> dict[str, Iterator[str]]:
-    """Return the lines of each page by its path."""
     made = {places.of_protocol(name): page(found) for name, found in PROTOCOLS.items()}
     return {"protocols/index.md": _index(), **made}
 
@@ -40,7 +39,6 @@ def _index() -> Iterator[str]:
 
 
 def page(found: Protocol) -> Iterator[str]:
-    """Yield the lines of the page of a protocol."""
     data, place = protocol_data(found), places.of_protocol(found.name)
     machine = found.machine
     yield from (f"# {found.name}", "", f"{machine.sentence[0].upper()}{machine.sentence[1:]}.", "")
@@ -74,7 +72,6 @@ def _guards(machine: Machine, found: list[Guard], best: dict[str, Found], place:
 
 
 def _purpose(machine: Machine, guard: Guard, known: Found | None, place: str) -> tuple[str, str]:
-    """Return the purpose of a guard and the effect of removing it, with a link to the violation in the explorer."""
     if known is None:
         return "", ""
     data, base = known
@@ -137,12 +134,10 @@ INTRODUCTION = (
 
 
 def run_pages() -> dict[str, Iterator[str]]:
-    """Return the lines of each page by its path."""
     return {f"runs/{name}.md": runs_page(name) for name in PROTOCOLS if runs_of(name)}
 
 
 def runs_page(name: str) -> Iterator[str]:
-    """Yield the lines of the page of a protocol's runs."""
     place = f"runs/{name}.md"
     protocol = places.linked("The protocol", places.of_protocol(name), place)
     yield from (f"# Runs of {name}", "", f"{protocol}. {INTRODUCTION}", "")
@@ -169,7 +164,6 @@ def _row(run: Run, place: str) -> list[str]:
 
 
 def _violation(run: Run, prop: str, length: int, place: str) -> str:
-    """Return a property that a run violates, with the length of its shortest trace and a link to it if archived."""
     file = run.traces[prop]
     shown = f"{places.linked(prop, places.of_property(run.protocol, prop), place)} {length}"
     trace = places.linked("trace", places.of_trace(file), place)

@@ -77,7 +77,6 @@ def _form() -> Iterator[str]:
 
 
 def _table() -> str:
-    """Return the content of the page without JavaScript: the measured cells."""
     rows = "".join(
         f"<tr><td>{replicas}</td><td>{point['setting']['min_isr']}</td><td>{_on(point['setting']['elr'])}</td>"
         f"<td>{_on(point['setting']['unclean_election'])}</td><td>{outcome(point)}</td></tr>"
@@ -91,7 +90,6 @@ def _table() -> str:
 
 
 def _pieces(made: AdviceResult) -> Iterator[str]:
-    """Yield an answer in pieces, which other answers can share."""
     data = made.data
     unknown = "" if made.decided else " unknown"
     yield f'<p class="outcome{unknown}"><strong>{escape(advice_words.headline(data))}</strong></p>'
@@ -114,7 +112,6 @@ def _pieces(made: AdviceResult) -> Iterator[str]:
 
 
 def _history(item: Json, told: list[str], there: str) -> str:
-    """Return the shortest path of a cell, with a link to the explorer."""
     steps = "".join(f"<li>{escape(step)}</li>" for step in told)
     return (
         f'<p>{escape(advice_words.broken_by(item))}. <a href="{escape(there)}">Open it in the explorer</a></p>'
@@ -123,7 +120,6 @@ def _history(item: Json, told: list[str], there: str) -> str:
 
 
 def _operation(item: Json) -> str:
-    """Return an operation as HTML, with links to the pages of its findings."""
     lines = "".join(f"<p>{_text(line)}</p>" for line in advice_words.lines_of(item))
     known = [name for name in item["findings"] if name.startswith("HYP-")]
     links = ", ".join(f'<a href="{escape(rendered(of_entry(name), PLACE))}">{name}</a>' for name in known)
@@ -131,7 +127,6 @@ def _operation(item: Json) -> str:
 
 
 def _text(line: str) -> str:
-    """Return a line as HTML, with its code marked up."""
     return re.sub("`([^`]*)`", r"<code>\1</code>", escape(line))
 
 

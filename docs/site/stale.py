@@ -40,29 +40,24 @@ MOST_STATES = 20_000_000
 
 
 def grid_of(replicas: str) -> tuple[str, ...]:
-    """Return the grid: every min ISR, with and without ELR, with and without unclean elections."""
     return (f"min_isr={','.join(str(number) for number in range(1, int(replicas) + 1))}", *GRID)
 
 
 def constants_of(replicas: str) -> Constants:
-    """Return the constants that all points of a grid share."""
     return constants_in(f"{CLAIM} {SIZES[replicas]}")
 
 
 def constants_in(text: str) -> Constants:
-    """Return the constants of replication that a text of `name=value` words sets."""
     machine = protocol(PROTOCOL).machine
     return machine.set_constants(read_values(machine, dict(word.split("=") for word in text.split())))
 
 
 def crashes_mark(replicas: str) -> str:
-    """Return a digest of everything the table of crashes depends on."""
     values = [(name, int(value)) for name, value in constants_of(replicas).values.items()]
     return digest([*_model_of_loss(), repr(values), repr((grid_of(replicas), MOST_STATES))])
 
 
 def crashes_measured() -> dict[str, Any]:
-    """Return the measured tables, by number of replicas."""
     return load("faults")
 
 
@@ -143,12 +138,10 @@ QUESTIONS = {
 
 
 def faults_mark() -> str:
-    """Return a digest of everything the faults of findings depend on."""
     return digest([*_model_of_loss(), repr(QUESTIONS)])
 
 
 def faults_are_stale() -> bool:
-    """Return whether the faults of findings were measured with an older model or other questions."""
     return bool(load("finding-faults")) and load("finding-faults")["mark"] != faults_mark()
 
 
@@ -167,7 +160,6 @@ DISK_STAYS = {"brokers": 2, "crashes": 2, "fences": 2, "max_leader_epoch": 4, "m
 
 
 def versions_mark() -> str:
-    """Return a digest of the model with its versions, and of the runs of findings."""
     found = protocol(PROTOCOL)
     runs = sorted(
         {
@@ -181,12 +173,10 @@ def versions_mark() -> str:
 
 
 def losses_mark() -> str:
-    """Return a digest of everything the losses of releases depend on."""
     return digest([*_model_of_loss(), _versions(), repr(DISK_STAYS)])
 
 
 def versions_are_stale() -> bool:
-    """Return whether the verdicts on versions were measured with an older model or other runs."""
     found = load("versions")
     return bool(found) and (found["mark"], found["losses"]["mark"]) != (versions_mark(), losses_mark())
 
@@ -196,7 +186,6 @@ def _versions() -> str:
 
 
 def _model_of_loss() -> list[str]:
-    """Return the source texts of the machine and of the property about lost records."""
     found = protocol(PROTOCOL)
     return matrices.texts_of(found.machine, found.select((LOSS,)))
 
@@ -205,7 +194,6 @@ def _model_of_loss() -> list[str]:
 
 
 def stale() -> Iterator[str]:
-    """Yield a line for each stale file of figures, with the command that measures it again."""
     found = [(f"matrices/{name}", f"matrices {name}") for name in matrices.stale()]
     found += [("versions", "versions")] if versions_are_stale() else []
     found += [("finding-faults", "finding_faults")] if faults_are_stale() else []
@@ -243,7 +231,6 @@ def stale_proofs() -> Iterator[str]:
 
 
 def refuted() -> Iterator[str]:
-    """Yield a line for each stale verdict whose path no longer replays or violates nothing."""
     known = matrices.measured()
     claimed = [
         (f"matrices/{name}.json: {row['row']} is said to be needed", partial(matrices.history, name, (row, base)))

@@ -27,7 +27,6 @@ from fencepost.site.places import Column, Row, Table, number, table, table_of
 
 
 def recovery() -> Table:
-    """Return the losses under each rule of unclean recovery, by number of awaited replicas and of faults."""
     kinds = ("nobody-who-answered-had-more", "nobody-had-more", "leader-has-committed")
     losses = ("lost although a broker that answered had it", "lost although some broker had it", "lost")
     rows = []
@@ -40,7 +39,6 @@ def recovery() -> Table:
 
 
 def critical_path() -> Table:
-    """Return the cost of the most expensive path from an error to success, with and without KIP-951."""
     names = ("round-trips-to-success", "backoffs-to-success", "refreshes-to-success")
     own = [run for run in runs_of("leader-discovery") if "lagging_brokers" in run.constants and run.worst]
     return ["lagging brokers", "client", "new leader is", "version", "round trips", "backoffs", "refreshes"], (
@@ -62,7 +60,6 @@ def _place_in_table(run: Run) -> tuple[int, int, int, str, int]:
 
 
 def propagation() -> Table:
-    """Return the worst cost until a follower learns of a commit, and the number of fetches for all records."""
     names = ("messages-until-known", "waits-until-known", "fetches-in-all")
     return ["run", "messages", "waits", "fetches for two records", "distinct"], (
         [run.name.partition(" ")[2], *(str(run.worst.get(name, "")) for name in names), number(run.distinct)]
@@ -72,7 +69,6 @@ def propagation() -> Table:
 
 
 def operations() -> Table:
-    """Return the operations of the draft on consistency tokens, with the data that each reads."""
     return ["operation", "API key", "reads", "class"], (
         [item.name, str(item.key), item.reads, item.operation.name.lower()] for item in LISTED
     )
@@ -98,7 +94,6 @@ class Cell(NamedTuple):
 
 
 def every_cell() -> list[Cell]:
-    """Return the cells, one for each run that watches a case."""
     return [_cell(run) for run in runs_of("follower-reads") if "watched_case" in run.constants]
 
 
@@ -109,7 +104,6 @@ def _cell(run: Run) -> Cell:
 
 
 def four_cases() -> Table:
-    """Return the table of the four cases: one row per case, policy, and whether the epoch is known."""
     by_place = {(cell.case, cell.policy, cell.epochs, cell.version): cell for cell in every_cell()}
     places = sorted({(case, not epochs, policy) for case, policy, epochs, _ in by_place})
     rows = []
@@ -122,7 +116,6 @@ def four_cases() -> Table:
 
 
 def _outcomes(cell: Cell, *, marked: bool) -> str:
-    """Return the possible outcomes in a cell: the worst one first, with a link to its history."""
     mark = f" {CONTRADICTION}" if marked else ""
     if not cell.outcomes:
         return f"not met{mark}"
@@ -146,7 +139,6 @@ _SAME = {"nodes", "voters", "max_epoch", "max_records", "clock", "max_wait", "la
 
 
 def delays() -> Table:
-    """Return the table of delays."""
     by_name = {run.name: run for run in runs_of("quorum")}
     pairs = [(run, by_name[name + SLOW]) for name, run in by_name.items() if name + SLOW in by_name]
     head = ["run", "differs in", "maximum waits", "round trips", "milliseconds", "distinct", "trace"]
@@ -165,7 +157,6 @@ def _row(fast: Run, slow: Run) -> Row:
 
 
 def _differing(run: Run) -> str:
-    """Return a run's constants that differ from their defaults and between rows."""
     declared = protocol(run.protocol).machine.constants.declared()
     found = {name: value for name, value in run.constants.items() if name not in _SAME}
     return ", ".join(
@@ -217,7 +208,6 @@ def with_tables(text: str, page: str = "") -> str:
 
 
 def table_of_name(name: str) -> str:
-    """Return the table or list with this name; raise UsageError for an unknown name."""
     first, *others = name.split() or [""]
     if first in _OF_PROOF:
         only(others or [""], [item.name for item in THEOREMS], "proof")
@@ -273,7 +263,6 @@ def _settings(name: str = "replication") -> Table:
 
 
 def _settings_by_version() -> Table:
-    """Return the settings of replication, with a column per version, since there are too many settings for columns."""
     head, rows = _settings()
     _, _, *columns = zip(head, *rows, strict=True)
     names = [version.name.removeprefix("kafka-") for version in protocol("replication").machine.versions]
@@ -303,12 +292,10 @@ def _largest() -> Table:
 
 
 def measured() -> dict[str, dict[str, Any]]:
-    """Return the measurements of each run, by its name."""
     return load("replication")
 
 
 def seconds_of(run: Run) -> str:
-    """Return the seconds that a run took, if they were measured."""
     seconds = measured().get(run.name, {}).get("seconds")
     return "" if seconds is None else f"{seconds:.1f}"
 

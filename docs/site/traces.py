@@ -29,12 +29,10 @@ WAYS = (
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the archived traces."""
     return tuple(file.stem for file in sorted(ARCHIVE.glob("*.trace")))
 
 
 def listed() -> Iterator[str]:
-    """Yield the lines of the list of all traces."""
     yield from ("# Traces", "", INTRODUCTION, "")
     rows = []
     for name in names():
@@ -55,7 +53,6 @@ def listed() -> Iterator[str]:
 
 
 def page(name: str) -> str:
-    """Return the page of an archived trace."""
     made = replay(ARCHIVE / f"{name}.trace")
     place = places.of_trace(name)
     others = [
@@ -70,7 +67,6 @@ def page(name: str) -> str:
 
 
 def write(folder: Path, workers: int, tell: Callable[[str], None] = lambda _: None) -> None:
-    """Write the pages of all traces into a folder with `workers` processes, and report progress."""
     (folder / "traces").mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         for number, (name, text) in enumerate(zip(names(), pool.map(page, names(), chunksize=8), strict=True)):
