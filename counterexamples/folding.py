@@ -33,13 +33,11 @@ def cut(text: str, first: int, rest: int) -> list[tuple[int, int]]:
 
 
 def fields_of(message: str) -> list[str]:
-    """Return the fields of a message `{name=value,...}` as text."""
     bounds = [1, *(end for kind, end in _places(message) if kind == FIELD), len(message)]
     return [message[start : end - 1] for start, end in pairwise(bounds)]
 
 
 def _places(text: str) -> list[tuple[int, int]]:
-    """Return where the text may be folded, each with its kind."""
     found, depth = [], 0
     for index, sign in enumerate(text[:-1]):
         depth += (sign in OPENING) - (sign in CLOSING)

@@ -48,7 +48,6 @@ def folded(record: type[Record], raw: Key, after: Key) -> str:
 
 
 def _folded_messages(found: list[Change]) -> list[str]:
-    """Return the changes of the messages in a bag; for a replaced message, the fields that differ."""
     gone, come = [item for item in found if item.old], [item for item in found if item.new]
     if len(gone) != 1 or len(come) != 1:
         return [str(item) for item in found]
@@ -71,7 +70,6 @@ def states_text(
 
 
 def way_text(trace: Trace, path: Path) -> str:
-    """Return the last state of a path in full, and the steps to it, if any."""
     count = len(path.steps)
     lines = ["In the state", *_full(parts(trace.protocol.machine.state, path.states[-1]))]
     if count:
@@ -80,7 +78,6 @@ def way_text(trace: Trace, path: Path) -> str:
 
 
 def _lines(trace: Trace, path: Path, start: str = "initial", known: frozenset[str] | None = None) -> list[str]:
-    """Return the first state in full, and each step with its changes."""
     plain, record = trace.interpreter(), trace.protocol.machine.state
     lines = [start, *_full(parts(record, path.start, known))]
     for number, (before, happened) in enumerate(zip(path.states, transitions(trace, path), strict=False), 1):

@@ -31,7 +31,6 @@ class Line(NamedTuple):
 
 
 def load(path: str | File) -> "Lines":
-    """Return the lines of a file; raise UsageError if it cannot be read or is not text."""
     try:
         raw = read_named(File(path), LONGEST)
     except FileNotFoundError:
@@ -60,7 +59,6 @@ class Lines:
             self.lines.pop()
 
     def refuse(self, number: int, why: str) -> NoReturn:
-        """Raise UsageError at a line."""
         raise UsageError(f"{self.path}:{number}: {why}")
 
     @contextmanager
@@ -72,7 +70,6 @@ class Lines:
             raise UsageError(f"{self.path}:{number}: {error}") from None
 
     def look_at_first_line(self) -> None:
-        """Raise UsageError for a file that is not a trace, or one of another format."""
         first = next((line for line in self.logical(0, len(self.lines))), None)
         if first is None:
             self.refuse(1, f"the file is empty. {A_TRACE}")

@@ -94,7 +94,6 @@ def preventions(trace: Trace, path: Path) -> list[Prevention]:
 
 
 def _begins(other: Interpreter, start: Key) -> bool:
-    """Return whether a path starts in an initial state of a changed machine too."""
     try:
         return start in other.initial_states()
     except FencepostError:
@@ -133,7 +132,6 @@ def _decides(other: Interpreter, prop: Property, before: Key, last: Transition |
 
 
 def known_as(trace: Trace, found: list[Prevention]) -> list[Entry]:
-    """Return the bugs and hypotheses that a trace shows: without their settings, the path ends otherwise."""
     turned = {prevention.setting.partition("=")[0] for prevention in found}
     return [
         entry for entry in suspects(trace) if not settings_of(trace, entry) or settings_of(trace, entry).keys() & turned
@@ -172,7 +170,6 @@ def _later(trace: Trace, path: Path, raws: Sequence[Key]) -> Iterator[Prevention
 
 
 def parameters(action: Action) -> list[tuple[str, type]]:
-    """Return what two actions must share if one is to take a step of the other."""
     return [(name, type(domain)) for name, domain in action.params]
 
 
@@ -224,7 +221,6 @@ _CHECKED: dict[int, tuple[Machine, Guards, dict[str, tuple[Line, ...]]]] = {}
 
 
 def _checked(machine: Machine) -> tuple[Guards, dict[str, tuple[Line, ...]]]:
-    """Return the guards of a machine, and the lines of the model that read each constant."""
     if id(machine) in _CHECKED:
         return _CHECKED[id(machine)][1:]
     program = check(machine)

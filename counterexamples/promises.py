@@ -61,7 +61,6 @@ class _Kept:
         }
 
     def is_fair(self) -> bool:
-        """Return whether every promise is fulfilled."""
         often = set().union(*self.enabled.values()) - set(self.taken)
         fair = self.prop.behaviour.fair
         return not any(fair[item[0]].strong or all(item in found for found in self.enabled.values()) for item in often)
@@ -102,7 +101,6 @@ class _Kept:
         return found
 
     def lines(self) -> Iterator[str]:
-        """Yield each promise with the reason; values of `each` with the same reason share a line."""
         known = sorted(set().union(*self.enabled.values()), key=repr)
         first = next(iter(self.states))
         for number, fair in enumerate(self.prop.behaviour.fair):
@@ -127,7 +125,6 @@ class _Kept:
             yield from found
 
     def why(self, item: Instance, fair: Fairness) -> str:
-        """Return why one fairness promise is fulfilled: the action is taken, or it is disabled in some state."""
         if item in self.taken:
             steps = self.taken[item]
             return f"taken in step {steps[0]}" if len(steps) == 1 else f"taken in steps {', '.join(map(str, steps))}"

@@ -59,7 +59,6 @@ def read(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -
 
 
 def read_lines(lines: Lines, lookup: Callable[[str], Protocol] = named_protocol) -> TraceFile:
-    """Return the trace of these lines; see `read`."""
     return _Reader(lines, lookup).file()
 
 
@@ -70,7 +69,6 @@ class _Reader:
         self.lines, self.refuse, self.at, self.lookup = lines, lines.refuse, lines.at, lookup
 
     def file(self) -> TraceFile:
-        """Read everything up to the states."""
         self.lines.look_at_first_line()
         first, second = self.lines.rules()
         header = self.lines.header(self.lines.logical(0, first))
@@ -91,7 +89,6 @@ class _Reader:
         )
 
     def question(self, header: Mapping[str, Line]) -> tuple[Trace, Interpreter]:
-        """Return the trace without its steps, and the interpreter for them."""
         with self.at(header["protocol"].number):
             found = self.lookup(header["protocol"].text)
         constants = self.constants(found, header)
@@ -127,7 +124,6 @@ class _Reader:
         return replace(trace, args=self.args(plain, trace.prop, header)), plain
 
     def behaviours(self, prop: Property | None, header: Mapping[str, Line]) -> None:
-        """Refuse a header about other behaviours than the property's."""
         promised = dict(promises_of(prop))
         for name in ("fairness", "without"):
             if name in header and header[name].text != promised.get(name, ""):
@@ -141,7 +137,6 @@ class _Reader:
                 )
 
     def args(self, plain: Interpreter, prop: Property | None, header: Mapping[str, Line]) -> tuple[int, ...]:
-        """Return the values of the property's parameters in the trace."""
         params = prop.eventual.params if prop is not None and prop.eventual is not None else ()
         if "for" not in header:
             if params and prop is not None:
@@ -190,7 +185,6 @@ class _Reader:
         return places[0]
 
     def constants(self, found: Protocol, header: Mapping[str, Line]) -> Constants:
-        """Return the constants: those of the version, with those that are written out."""
         declared = found.machine.constants.declared()
         chosen: dict[str, int] = {}
         if "version" in header:
@@ -266,7 +260,6 @@ class _Reader:
         return prop
 
     def normalizes(self, header: Mapping[str, Line]) -> bool:
-        """Return whether states are normalized."""
         if "normalize" not in header:
             return True
         line = header["normalize"]
@@ -327,7 +320,6 @@ class _Reader:
         return step.args if several else None
 
     def step(self, plain: Interpreter, line: Line) -> Step:
-        """Return the action and the values of its parameters."""
         label, _, rest = line.text.partition(" #")[0].strip().partition(" ")
         machine = plain.machine
         with self.at(line.number):

@@ -79,7 +79,6 @@ def _step_at(lines: Sequence[str], index: int) -> int:
 
 
 def changes_since(file: TraceFile | None, text: str, *, whole: bool) -> str:
-    """Return a sentence on what changed since the states were recorded: steps, header or model."""
     if file is None or not any(file.recorded):
         return ""
     found = first_difference(file, text, whole=whole)
@@ -109,12 +108,10 @@ class Replay:
 
     @property
     def states(self) -> str:
-        """The states as text, the last part of the file."""
         return states_text(self.trace, self.path)
 
     @property
     def text(self) -> str:
-        """The whole file as Fencepost writes it."""
         return self.trace.head() + self.states
 
 
@@ -159,7 +156,6 @@ def _rewriting(path: str | File, trace: Trace) -> str:
 
 
 def _text(value: object) -> str:
-    """Return a text with the line ends of a trace file."""
     return json.dumps(str(value), ensure_ascii=False)
 
 
@@ -198,7 +194,6 @@ class _Replaying:
         self.states: list[Key] = []
 
     def run(self) -> Replay:
-        """Take all steps and judge the end."""
         self.states.append(self.start())
         last = None
         for step in self.trace.steps:
@@ -215,20 +210,17 @@ class _Replaying:
         return Replay(self.trace, path, Verdict.HOLDS if witness or self.trace.worst else Verdict.VIOLATED)
 
     def start(self) -> Key:
-        """Return the initial state named by the trace, or the only one."""
         wanted = self.trace.initial
         if wanted is None:
             return self.plain.initial_states()[0]
         return self.plain.begin(wanted)
 
     def path(self) -> Path:
-        """Return the path so far."""
         steps = self.trace.steps[: len(self.states) - 1]
         loop = self.trace.loop if len(steps) == len(self.trace.steps) else None
         return Path(self.states[0], steps, tuple(self.states), loop)
 
     def take(self, step: Step) -> Transition:
-        """Take one step; raise UsageError with the guard that refuses it."""
         number = len(self.states)
         place = f"{self.file.path}:{self.file.steps[number - 1]}: " if self.file else ""
         try:
@@ -244,7 +236,6 @@ class _Replaying:
             raise type(error)(f"{place}step {number}: {error}") from error
 
     def reason(self, step: Step, error: DisabledError) -> str:
-        """Return which guard of the model refused a step."""
         guards = guards_of(check(self.plain.machine))
         number = guards.refused(step.action, error)
         if number < 0:
@@ -284,7 +275,6 @@ class _Replaying:
         )
 
     def refuse_behaviour(self, path: Path, fault: str) -> NoReturn:
-        """Raise UsageError: all steps are enabled, but the behaviour is not one that the trace can claim."""
         place = f"{self.file.path}:{self.file.verdict}: " if self.file else ""
         since = changes_since(self.file, states_text(self.trace, path), whole=True)
         raise UsageError(
@@ -293,13 +283,11 @@ class _Replaying:
         )
 
     def shows_after(self, length: int) -> bool:
-        """Return whether the first `length` states already show the claim."""
         path = Path(self.states[0], self.trace.steps[: length - 1], tuple(self.states[:length]))
         last = self.plain.apply(self.states[length - 2], self.trace.steps[length - 2]) if length > 1 else None
         return _shows(self.plain, self.trace.prop, path, last)
 
     def command(self) -> str:
-        """Return the call that finds such a trace."""
         trace = self.trace
         given = [_text(own_file(trace.protocol) or trace.protocol.name)]
         given += [f"version={_text(trace.version)}"] if trace.version else []
@@ -327,14 +315,12 @@ def _fault(plain: Interpreter, trace: Trace, path: Path) -> str:
 
 
 def _shows(plain: Interpreter, prop: Property | None, path: Path, last: Transition | None) -> bool:
-    """Return whether a path ends as a trace of this property must."""
     if prop is None:
         return next(plain.transitions(path.states[-1]), None) is None
     return holds_at_end(plain, prop, path.states, last) is (prop.kind is Kind.SOMETIMES)
 
 
 def _save(path: str | File, text: str, newline: str = "\n") -> None:
-    """Replace a file, or leave it as it is."""
     try:
         write_named(File(path), text.replace("\n", newline).encode())
     except OSError as error:

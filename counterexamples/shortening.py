@@ -36,7 +36,6 @@ class Attempts:
 
     @property
     def late(self) -> bool:
-        """Whether time for attempts is over."""
         return time.perf_counter() > self.deadline
 
     def take(self, steps: Steps) -> Steps | None:
@@ -97,7 +96,6 @@ class Attempts:
 
 
 def _alike(one: Any, other: Any) -> int:
-    """Return the number of values in which two messages agree."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         return sum(map(_alike, one, other))
     return int(one == other)
@@ -144,12 +142,10 @@ def simpler(attempts: Attempts, steps: Steps) -> Steps:
 
 
 def _nearer_to_0(values: range, value: int) -> range:
-    """Return the values between 0 and this one, the nearest to 0 first."""
     return range(min(values.stop - 1, 0), value, -1) if value < 0 else range(max(values.start, 0), value)
 
 
 def _first(attempts: Attempts, steps: Steps, candidates: Iterator[Steps]) -> Steps | None:
-    """Return the result of the first shorter candidate that still shows the violation."""
     for candidate in candidates:
         if attempts.late:
             return None
@@ -188,13 +184,11 @@ def sizes(machine: Machine) -> list[str]:
 
 
 def shapes(machine: Machine) -> list[str]:
-    """Return the sizes that arrays have exactly, such as the number of brokers."""
     declared = machine.constants.declared()
     return [name for name in sizes(machine) if declared[name].sort == SHAPE]
 
 
 def named(trace: Trace, name: str) -> int:
-    """Return the number of different things of a shape (such as brokers) that a trace's steps name."""
     found = {
         value
         for step in trace.steps
@@ -252,7 +246,6 @@ def lower(trace: Trace, deadline: float) -> Trace:
 
 
 def bounds_of(record: type[Record]) -> Iterator[Linear]:
-    """Yield the sums that fields of a record depend on: bounds of domains, lengths, capacities."""
     for _, field in fields(record):
         if isinstance(field, Scalar):
             yield from _bounds(field.domain)

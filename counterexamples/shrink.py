@@ -60,12 +60,10 @@ class Shrunk:
 
     @property
     def shapes(self) -> set[str]:
-        """The sizes that arrays have exactly, such as the number of brokers."""
         return set(shapes(self.trace.protocol.machine))
 
     @property
     def reach(self) -> str:
-        """A sentence on the reach of that check."""
         if self.shortest:
             more = ", nor before those were lowered" if self.before_lowering and set(self.lowered) - self.shapes else ""
             return f"No shorter one exists under these constants{more}: {self.searched:,} states were searched."
@@ -102,7 +100,6 @@ def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], Non
 
 
 def source_of(trace: Trace) -> Source:
-    """Return the module compiled for the shape of a trace's constants."""
     found = trace.protocol
     asked = () if trace.prop is None else (trace.prop,)
     masked = trace.removed is not None
@@ -128,7 +125,6 @@ class _Shrinking:
         self.interrupted = self.certain_before = False
 
     def run(self) -> Shrunk:
-        """Leave out steps, search, and lower constants until a search finds nothing shorter or time is up."""
         self.began = time.perf_counter()
         before = follow(self.given).path.length
         self.tell(f"leaving out steps of {before - 1}")
@@ -188,27 +184,22 @@ class _Shrinking:
 
     @property
     def certain(self) -> bool:
-        """Whether no trace under its constants is shorter."""
         return self.result is not None and self.checked(self.result) >= len(self.trace.steps)
 
     @property
     def left(self) -> float:
-        """Remaining seconds."""
         return self.began + self.spent + self.limits.seconds - time.perf_counter()
 
     def until(self, share: float) -> float:
-        """Return the time at which this share of the remaining time is spent."""
         return time.perf_counter() + max(0.0, self.left) * share
 
     # -- fewer steps
 
     def leave_out(self) -> None:
-        """Leave out the steps that are not needed."""
         attempts = Attempts(self.trace, self.until(0.3))
         self.trace = replace(self.trace, steps=without(attempts, self.trace.steps))
 
     def simplify(self) -> None:
-        """Give the steps smaller parameters."""
         attempts = Attempts(self.trace, time.perf_counter() + max(1.0, min(5.0, self.left)))
         steps = simpler(attempts, self.trace.steps)
         if len(steps) <= len(self.trace.steps):
@@ -238,7 +229,6 @@ class _Shrinking:
                         return
 
     def smaller(self, trace: Trace, name: str) -> range:
-        """Return the values below that of a constant."""
         return range(int(trace.protocol.machine.constants.declared()[name].low), int(trace.constants.values[name]))
 
     def search_where_defined(self, trace: Trace, levels: int, seconds: float) -> Result | None:
@@ -250,7 +240,6 @@ class _Shrinking:
             return None
 
     def search(self, trace: Trace, levels: int, seconds: float) -> Result:
-        """Search breadth first for a trace of at most `levels` states under the constants of a trace."""
         kernels = self.kernels(trace)
         options = Options(
             workers=self.limits.workers,
@@ -272,7 +261,6 @@ class _Shrinking:
         return result
 
     def take(self, trace: Trace, result: Result) -> bool:
-        """Adopt the trace that a search found, if any; return whether it did."""
         path = result.deadlock if trace.prop is None else result.of(trace.prop.name).path
         if path is None:
             return False
@@ -304,7 +292,6 @@ class _Shrinking:
         return True
 
     def kernels(self, trace: Trace) -> Kernels:
-        """Return the compiled machine for the shape of a trace's constants."""
         began = time.perf_counter()
         source = source_of(trace)
         if not is_cached(source):

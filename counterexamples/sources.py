@@ -28,7 +28,6 @@ class Place(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The position for people: relative to the current folder, or else the end of the path."""
         name = path_shown(str(self.file))
         return f"{'/'.join(self.file.parts[-SHOWN:]) if Path(name).is_absolute() else name}:{self.line}"
 
@@ -53,7 +52,6 @@ def promises(prop: Property) -> tuple[Entry, ...]:
 
 @cache
 def _judged() -> tuple[tuple[Property, str], ...]:
-    """Return every property judged by a run, with the id of the entry that the run settles, each pair once."""
     found = {}
     for item in evidence().values():
         for case in item.cases:
@@ -81,14 +79,12 @@ def suspects(trace: Trace) -> tuple[Entry, ...]:
 
 
 def settings_of(trace: Trace, entry: Entry) -> dict[str, str]:
-    """Return the constants of the trace's machine that bring a bug back, with their values as text."""
     words = entry.switch.replace(";", ",").split(",")
     pairs = ((name.strip(), value.strip()) for name, _, value in (word.partition("=") for word in words))
     return {name: value for name, value in pairs if name in trace.constants.declared()}
 
 
 def _is_set(trace: Trace, entry: Entry) -> bool:
-    """Return whether the trace has the settings of a bug, or those of one of its alternatives."""
     declared, values = trace.constants.declared(), trace.constants.values
     for alternative in entry.switch.split(";"):
         pairs = [word.partition("=") for word in alternative.split(",") if word.strip()]

@@ -66,14 +66,12 @@ PROFILES = {item.name: item for item in (DEVELOPMENT, CI)}
 
 
 def profile(name: str) -> Profile:
-    """Return the profile of this name; raise UsageError if it is unknown."""
     if name not in PROFILES:
         raise UsageError(f"there is no profile {name!r} for Hypothesis. Profiles are: {', '.join(PROFILES)}.")
     return PROFILES[name]
 
 
 def hypothesis() -> ModuleType:
-    """Return Hypothesis; raise UsageError if it is not installed."""
     try:
         import hypothesis
         import hypothesis.strategies
@@ -151,11 +149,9 @@ class Driver:
             self.aim(made)
 
     def numbers(self, schedules: bytes) -> np.ndarray[Any, Any]:
-        """Return schedules as rows of numbers."""
         return np.frombuffer(schedules, self.width).reshape(-1, self.depth + 1)
 
     def aim(self, made: Walks) -> None:
-        """Set Hypothesis' targets: more steps, faults, and differing logs."""
         target, walker = hypothesis().target, self.walker
         target(float(made.steps.max()), label="steps")
         target(float(walker.faults(made).max()), label="faults used")
@@ -164,7 +160,6 @@ class Driver:
         )
 
     def path(self, found: ViolatedError) -> Path:
-        """Return the path along a schedule that violates a property, confirmed by the plain semantics."""
         numbers = self.numbers(found.schedule)
         column = self.walker.properties.index(found.prop)
         steps = int(self.walker.follow(numbers).decided[0, column])
@@ -172,7 +167,6 @@ class Driver:
 
 
 def settings(chosen: Profile, phases: tuple[str, ...], database: Any = None) -> Settings:
-    """Return Hypothesis' settings for a profile and phases."""
     library = hypothesis()
     found: Settings = library.settings(
         max_examples=chosen.examples,

@@ -31,7 +31,6 @@ class Cell(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The name as the title of a column."""
         return f"{self.name} {self.legend}" if self.legend else self.name
 
 
@@ -62,7 +61,6 @@ class Change(NamedTuple):
 
     @property
     def is_message(self) -> bool:
-        """Whether a message was sent or received."""
         return not (self.old and self.new)
 
     @property
@@ -72,7 +70,6 @@ class Change(NamedTuple):
 
 
 def is_aside(name: str) -> bool:
-    """Return whether a field is not part of the protocol: a ghost or a budget."""
     return name.startswith(("ghost_", "budget"))
 
 
@@ -89,7 +86,6 @@ def parts(record: type[Record], key: Key, known: frozenset[str] | None = None) -
 
 
 def changes(record: type[Record], before: Key, after: Key) -> list[Change]:
-    """Return the differences between two states, part by part."""
     found: list[Change] = []
     for old, new in zip(parts(record, before), parts(record, after), strict=True):
         for was, now in zip(old.cells, new.cells, strict=True):
@@ -116,7 +112,6 @@ def merged(rows: Iterable[Part]) -> list[tuple[str, tuple[Cell, ...]]]:
 
 
 def tables(state: list[Part]) -> Iterator[tuple[str, list[Part]]]:
-    """Yield each array of records with its elements, in the order of the schema."""
     names = dict.fromkeys(part.table for part in state if part.table)
     for name in names:
         yield name, [part for part in state if part.table == name]
@@ -153,7 +148,6 @@ def pieces(widths: Sequence[int], room: int) -> Iterator[list[int]]:
 
 
 def blocks(rows: Sequence[Sequence[str]], width: int = WIDTH) -> Iterator[list[list[str]]]:
-    """Yield a table in pieces of whole columns, at most `width` wide; each starts with the first column."""
     for columns in pieces([max(map(len, column)) for column in zip(*rows, strict=True)], width):
         yield [[row[place] for place in columns] for row in rows]
 
@@ -228,7 +222,6 @@ def _log(field: ArrayOf, value: Key, end: int) -> str:
 
 
 def is_set(value: Any) -> bool:
-    """Return whether a value, or any value inside it, is not zero."""
     return any(map(is_set, value)) if isinstance(value, tuple) else bool(value)
 
 
@@ -250,6 +243,5 @@ def _ordered(record: type[Record], value: Key) -> list[tuple[str, str]]:
 
 
 def matrix(name: str, rows: list[Part]) -> list[list[str]]:
-    """Return a table as text: column titles, then the rows."""
     header = [name, *(cell.title for cell in rows[0].cells)]
     return [header, *([index, *(cell.text for cell in cells)] for index, cells in merged(rows))]

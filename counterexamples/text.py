@@ -34,7 +34,6 @@ class Folded:
     text: Text
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """Yield the lines, indented from the second on."""
         for start, end in cut(self.text.plain, options.max_width, options.max_width - HANG):
             part = self.text[start:end]
             part.rstrip()
@@ -54,7 +53,6 @@ class Sheet:
     header_style: str = ""
 
     def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """Yield the pieces."""
         for columns, widths in _pieces(self.widths(whole=True), self.widths(whole=False), options.max_width):
             table = Table(box=None, padding=(0, GAP, 0, 0), header_style=self.header_style, pad_edge=False)
             for place, width in zip(columns, widths, strict=True):
@@ -64,7 +62,6 @@ class Sheet:
             yield table
 
     def widths(self, *, whole: bool) -> list[int]:
-        """Return the width that each column needs for its values, and for its title or each word of it."""
         return [
             max(
                 *(len(word) for word in ([title] if whole else title.split())),
@@ -75,7 +72,6 @@ class Sheet:
 
 
 def _pieces(whole: list[int], least: list[int], room: int) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield groups of columns that fit side by side, with their widths."""
     gaps = GAP * (len(whole) - 1)
     if sum(whole) + gaps > room >= sum(least) + gaps:
         yield list(range(len(whole))), least
@@ -101,7 +97,6 @@ FOLDING = (
 
 
 def render(trace: Trace, path: Path) -> RenderableType:
-    """Return a trace for a terminal: header, initial state, steps, and the finding at the end."""
     record = trace.protocol.machine.state
     promises = kept(trace, path)
     shown: list[RenderableType] = [*_header(trace, explained=bool(promises)), Text()]
@@ -267,7 +262,6 @@ def _end(trace: Trace, path: Path) -> Iterator[RenderableType]:
 
 
 def _sentences(prop: Property | None) -> list[str]:
-    """Return the sentence of a property, and its next paragraph, if any."""
     if prop is not None and prop.eventual is not None:
         return [prop.sentence]
     text = (inspect.getdoc(prop.function) or "") if prop else ""

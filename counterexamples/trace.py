@@ -78,14 +78,12 @@ class Trace:
 
     @property
     def verdict(self) -> str:
-        """The verdict in the header: violated, reached, worst, deadlock, differs or recorded."""
         if not self.judged_by_its_end:
             return DIFFERS if self.kafka else RECORDED
         return WORST if self.worst else verdict_of(self.prop)
 
     @property
     def finding(self) -> str:
-        """The finding as a clause: `weak-isr is violated`."""
         if self.kafka:
             return f"Kafka {self.kafka} departs from the model"
         if self.recorded:
@@ -100,12 +98,10 @@ class Trace:
 
     @property
     def args_told(self) -> str:
-        """The values of the property's parameters in the trace, as text."""
         return self.prop.behaviour.shown(self.args) if self.prop is not None and self.args else ""
 
     @property
     def constants_text(self) -> str:
-        """The constants that matter to a reader: all numbers, and the switches with unusual values."""
         return self._constants()[0]
 
     def interpreter(self, *, bounded: bool = False) -> Interpreter:
@@ -121,7 +117,6 @@ class Trace:
         return plain.show(Step(self.protocol.machine.initial, self.initial)).partition(" ")[2]
 
     def head(self) -> str:
-        """Return the header and the actions as text, each with its `----`."""
         plain = self.interpreter()
         header = "".join(_fold(f"{name}: {value}") for name, value in self._header(plain) if value)
         lines = [line for step in self.steps[: self.loop] for line in fold(plain.show(step), WIDTH)]
@@ -167,14 +162,12 @@ class Trace:
 
 
 def verdict_of(prop: Property | None) -> str:
-    """Return the verdict of a trace of this property, or of a deadlock."""
     if prop is None:
         return "deadlock"
     return "reached" if prop.kind is Kind.SOMETIMES else "violated"
 
 
 def promises_of(prop: Property | None) -> tuple[tuple[str, str], ...]:
-    """Return the headers that define the behaviours of a property."""
     if prop is None or prop.eventual is None:
         return ()
     return ("fairness", prop.eventual.fairness_text), ("without", prop.eventual.without_text)
@@ -240,7 +233,6 @@ def trace_of_path(
 
 
 def from_start(trace: Trace, path: Path) -> Trace:
-    """Return the trace with the parameters of its initial state, if there are several to choose from."""
     plain = trace.interpreter()
     starts = list(starting_points(plain))
     if len({state for _, state in starts}) == 1:
@@ -249,7 +241,6 @@ def from_start(trace: Trace, path: Path) -> Trace:
 
 
 def starting_points(plain: Interpreter) -> Iterator[tuple[Step, Key]]:
-    """Yield every enabled step of the initial action, with its state."""
     for step in plain.steps(plain.machine.initial, plain.zero):
         try:
             yield step, plain.begin(step.args)

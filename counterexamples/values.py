@@ -38,7 +38,6 @@ def arguments(plain: Interpreter, item: Action, label: str, text: str) -> tuple[
 
 
 def pairs(text: str, example: str) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of `name=value name=value`."""
     for word in text.split():
         name, equals, value = word.partition("=")
         if not (name and equals and value):
@@ -50,7 +49,6 @@ def pairs(text: str, example: str) -> Iterator[tuple[str, str]]:
 
 
 def quoted(text: str) -> str:
-    """Return the text in quotes, shortened to fit in a message."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
@@ -64,7 +62,6 @@ def parameter(schema: Schema, what: str, domain: Domain, text: str) -> int:
 
 
 def message(schema: Schema, what: str, record: type[Record], text: str) -> Key:
-    """Return the key of a message written as `{field=value,...}`; raise UsageError if it is malformed."""
     reader = _Message(schema, what, text)
     key = reader.record(record)
     if reader.at != len(text):
@@ -73,7 +70,6 @@ def message(schema: Schema, what: str, record: type[Record], text: str) -> Key:
 
 
 def describe(domain: Domain, low: int, high: int) -> str:
-    """Return a description of a domain's values: `a number from 0 to 2`."""
     if isinstance(domain, Flag | Member):
         return "one of: " + ", ".join(domain.spellings())
     if isinstance(domain, BitSet):
@@ -131,12 +127,10 @@ class _Message:
         self.top: type[Record] | None = None
 
     def refuse(self, why: str) -> NoReturn:
-        """Raise UsageError: what was given, why it is refused, and the form of this bag's messages."""
         example = show_message(self.top, self.schema.zero(self.top)) if self.top else "{}"
         raise UsageError(f"{self.what} was given {self.text!r}, where {why}. Write a message such as {example}.")
 
     def expect(self, sign: str) -> None:
-        """Read one character."""
         if not self.comes(sign):
             place = f"before {self.text[self.at]!r}" if self.at < len(self.text) else "at the end"
             self.refuse(f"{sign!r} is missing {place}")
@@ -148,7 +142,6 @@ class _Message:
         return found
 
     def word(self) -> str:
-        """Read a name or a value, which may be empty."""
         found = WORD.match(self.text, self.at)
         if found is None:
             return ""
@@ -175,14 +168,12 @@ class _Message:
         return tuple(values[name] for name in known)
 
     def only(self, name: str, record: type[Record], field: FieldType) -> int:
-        """Return the one value of an omitted field, such as one of a newer constant."""
         low, high = self.schema.bounds(field.domain) if isinstance(field, Scalar) else (0, 1)
         if low < high:
             self.refuse(f"field {name!r} of {record.__name__} is missing")
         return low
 
     def value(self, name: str, field: FieldType) -> Any:
-        """Read one value of a field."""
         if isinstance(field, Scalar):
             return self.scalar(name, field.domain)
         if isinstance(field, Nested):
@@ -192,7 +183,6 @@ class _Message:
         return self.array(name, field)
 
     def array(self, name: str, field: ArrayOf) -> Key:
-        """Read `[value,...]` with as many values as the array has elements."""
         self.expect("[")
         values: list[Any] = []
         while not self.comes("]"):
@@ -205,7 +195,6 @@ class _Message:
         return tuple(values)
 
     def scalar(self, name: str, domain: Domain) -> int:
-        """Read one number, word or set."""
         start = self.at
         if isinstance(domain, BitSet):
             end = self.text.find("}", start)
@@ -217,5 +206,4 @@ class _Message:
 
 
 def _question(hint: str) -> str:
-    """Turn ` Did you mean 'x'?` into words for the inside of a sentence."""
     return hint.replace(" Did you mean ", " (did you mean ").replace("?", "?)")

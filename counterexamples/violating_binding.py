@@ -70,7 +70,6 @@ def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
 
 
 def violated_for(trace: Trace, path: Path) -> str:
-    """Return the finding of a trace with its values: `weak-isr is violated for leader=1, offset=0`."""
     values = "" if trace.args else str(violating_binding(trace, path) or "")
     return f"{trace.finding} for {values}" if values else trace.finding
 
@@ -84,7 +83,6 @@ def unmet(condition: str, scope: Scope) -> tuple[ViolatingBinding, list[tuple[st
 
 
 def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
-    """Return the subject of the property: the last state, or the last step."""
     plain = trace.interpreter()
     restore = plain.schema.restore
     if not prop.over_steps:
@@ -115,12 +113,10 @@ class _Explained:
 
     @property
     def binding(self) -> ViolatingBinding:
-        """The values and the condition of the explanation."""
         shown = tuple((name, text) for name, (text, _) in self.values.items())
         return ViolatingBinding(shown, self.condition, self.operands, self.is_so, self.is_hidden)
 
     def call(self, function: Callable[..., Any], arguments: list[Any], *, wanted: bool) -> None:
-        """Explain why a function does not return the wanted value."""
         node = _definition(function)
         names = [item.arg for item in node.args.args]
         scope = {**function.__globals__, **dict(zip(names, arguments, strict=True))}
@@ -152,14 +148,12 @@ class _Frame:
         self.left = ""
 
     def block(self, body: list[ast.stmt]) -> None:
-        """Run statements until one of them leaves the block."""
         for statement in body:
             self.statement(statement)
             if self.result is not None or self.left:
                 return
 
     def statement(self, node: ast.stmt) -> None:
-        """Run one statement."""
         match node:
             case ast.Return(value=value):
                 self.result = value or ast.Constant(None)
@@ -175,7 +169,6 @@ class _Frame:
                 exec(code_of(node, "<property>"), self.scope)  # noqa: S102 (the user's own text)
 
     def loop(self, node: ast.For) -> None:
-        """Run a loop; the values of its variable are recorded if the function returns from inside."""
         for scope, values in _rounds(node.target, node.iter, self.scope):
             self.scope.update(scope)
             self.block(node.body)
@@ -187,7 +180,6 @@ class _Frame:
                 return
 
     def explain(self, node: ast.expr, scope: Scope, *, wanted: bool) -> None:
-        """Record what makes an expression differ from the wanted value."""
         match node:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 self.explain(operand, scope, wanted=not wanted)
@@ -241,7 +233,6 @@ class _Frame:
             explained.values = {name: value for name, value in found.items() if name not in strange}
 
     def names(self, node: ast.expr, scope: Scope) -> None:
-        """Record the values of the names that a condition reads."""
         self.explained.read = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
         for name in sorted(self.explained.read):
             value, known = scope.get(name), self.explained.values.get(name)
@@ -271,7 +262,6 @@ def _says_what_is_wrong(node: ast.expr) -> bool:
 
 
 def _bindings(generators: list[ast.comprehension], scope: Scope) -> Iterator[tuple[Scope, dict[str, str]]]:
-    """Yield every scope that a generator expression gives its element, with its variables' values as text."""
     if not generators:
         yield scope, {}
         return
@@ -283,7 +273,6 @@ def _bindings(generators: list[ast.comprehension], scope: Scope) -> Iterator[tup
 
 
 def _rounds(target: ast.expr, over: ast.expr, scope: Scope) -> Iterator[tuple[Scope, dict[str, str]]]:
-    """Yield the scope of each round of a loop, with its variables as text: a record of an array by its index."""
     items = _value(over, scope)
     for index, item in enumerate(items):
         place = f"{ast.unparse(over).partition('.')[2]}[{index}]" if isinstance(items, Array) else ""
@@ -293,7 +282,6 @@ def _rounds(target: ast.expr, over: ast.expr, scope: Scope) -> Iterator[tuple[Sc
 
 
 def _named(target: ast.expr, item: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the variables of a loop with what they stand for."""
     if isinstance(target, ast.Name):
         yield target.id, item
     elif isinstance(target, ast.Tuple):
@@ -364,5 +352,4 @@ _definition = lru_cache(1024)(definition_of)
 
 
 def _is_readable(function: Any) -> bool:
-    """Return whether a function is a helper of the model, to be explained, and none of the language's."""
     return isinstance(function, FunctionType) and function.__module__ != bits.__name__

@@ -60,7 +60,6 @@ class Book:
             self.around(key, acts=False)
 
     def around(self, key: Key, *, acts: bool) -> list[Key]:
-        """Add the successors of a state and its arrivals."""
         if self.size >= self.most:
             return []
         leads: dict[str, int] = self.states[self.numbers[key]]["leads"]
@@ -84,7 +83,6 @@ class Book:
         return self.arrivals[text]
 
     def add(self, key: Key, *, acts: bool) -> int:
-        """Add a state, and return its number."""
         if key not in self.numbers:
             shown = itself(self.setting, key, explained=acts, acts=acts)
             self.numbers[key] = len(self.states)
@@ -106,7 +104,6 @@ class Book:
         return self.texts[text]
 
     def data(self) -> View:
-        """Return the book as JSON values."""
         texts = [json.loads(text) for text in self.texts]
         return {
             "about": about(self.setting),
@@ -126,7 +123,6 @@ MODULE = re.compile(r"^import .*;\n|^export ", re.MULTILINE)
 
 
 def section(trace: Trace, path: History) -> str:
-    """Return the explorer as a section, with its style and script, for the end of the trace's page."""
     setting = of_trace(trace)
     book = Book(setting, MOST_STATES)
     steps = [setting.plain.show(step) for step in path.steps]
@@ -185,17 +181,14 @@ class Story:
 
     @property
     def title(self) -> str:
-        """The title in one line."""
         return str(self.data["title"])
 
     @cached_property
     def told(self) -> Mapping[str, Any]:
-        """The archived trace in the form of the page."""
         return described(read(ARCHIVE / f"{self.data['trace']}.trace").trace)
 
     @cached_property
     def broken(self) -> Setting:
-        """The setting of the trace, with its steps."""
         return set_up(links.read(self.told["link"]))
 
     @cached_property
@@ -207,7 +200,6 @@ class Story:
 
     @property
     def order(self) -> list[int]:
-        """The numbers of the trace's steps that are taken with the fix."""
         every = list(range(1, len(self.broken.link.steps) + 1))
         return list(self.data["repair"].get("order", every))
 
@@ -237,7 +229,6 @@ class Story:
         )
 
     def page(self) -> dict[str, Any]:
-        """Return the story as the page shows it, with every state on both paths."""
         repair, steps = self.data["repair"], self.data["steps"]
         says = repair.get("says_at", {})
         repaired = [{**steps[number - 1], "wrong": False, "believes": {}} for number in self.order]
@@ -266,6 +257,5 @@ def _book(setting: Setting, steps: tuple[str, ...]) -> dict[str, Any]:
 
 
 def stories() -> Iterator[Story]:
-    """Yield every story, in the order of their file names."""
     for file in sorted(FOLDER.glob("*.toml")):
         yield Story(file.stem, tomllib.loads(file.read_text(encoding="utf-8")))

@@ -37,7 +37,6 @@ class Link:
 
     @property
     def text(self) -> str:
-        """The link, with its `#`."""
         pairs = [(VERSION, self.version), *self.constants.items(), (REMOVED, BETWEEN_GUARDS.join(self.removed))]
         pairs += [(START, self.start), (STEPS, BETWEEN_STEPS.join(self.steps))]
         asked = urlencode([pair for pair in pairs if pair[1]], errors="replace", quote_via=quote_plus, safe=PLAIN)
@@ -76,12 +75,10 @@ def differing(machine: Machine, shown: Mapping[str, object], version: str = "") 
 
 
 def link_of_trace(name: str) -> str:
-    """Return the part of an address that opens an archived trace, such as `replication-b09-kip-903`."""
     return f"#{TRACE}={quote_plus(name.removesuffix('.trace'))}"
 
 
 def link_of_story(name: str) -> str:
-    """Return the part of an address that opens a story."""
     return f"#{STORY}={quote_plus(name)}"
 
 

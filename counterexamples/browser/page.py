@@ -62,7 +62,6 @@ def find_pyodide() -> Path:
 
 
 def _install(kept: Path) -> None:
-    """Install the npm package aside, and cache the needed files."""
     otherwise = (
         f"Install Node.js with npm and a way to its registry, or name a folder with the package: {NAMED}=FOLDER."
     )
@@ -101,7 +100,6 @@ def _require_pyodide(folder: Path, otherwise: str) -> None:
 
 
 def _is_right(file: Path) -> bool:
-    """Return whether the file is there and has the expected digest."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest() == FILES[file.name]
     except OSError:
@@ -152,7 +150,6 @@ def write(folder: Path, site: dict[str, Any] | None = None) -> None:
 
 
 def archive(file: Path) -> None:
-    """Write the sources that the browser loads as one archive."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
         for package, modules in MODULES.items():
             root = _folder(package)
@@ -171,7 +168,6 @@ def first(name: str) -> dict[str, Any]:
 
 
 def _protocol(found: Protocol) -> dict[str, Any]:
-    """Return the choices that a protocol offers."""
     machine = found.machine
     declared = machine.constants.declared()
     return {
@@ -203,7 +199,6 @@ def _protocol(found: Protocol) -> dict[str, Any]:
 
 
 def _traces(folder: Path) -> Iterator[dict[str, Any]]:
-    """Copy every archived trace, and yield its row on the page."""
     (folder / "traces").mkdir(exist_ok=True)
     for file in sorted(ARCHIVE.glob("*.trace")):
         shutil.copyfile(file, folder / "traces" / file.name)

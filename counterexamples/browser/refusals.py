@@ -62,7 +62,6 @@ def number_of(setting: Setting, item: Action, error: FencepostError) -> int:
 
 
 def _frame(item: Action, error: FencepostError) -> FrameType:
-    """Return the frame of the action in which a guard refused."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code is not item.function.__code__:
         trace = trace.tb_next

@@ -140,7 +140,6 @@ def _make(folder: Path) -> None:
 
 
 def _digest() -> str:
-    """Return a digest of everything that the page is made of."""
     found = hashlib.sha256()
     for package in page.MODULES:
         for root in import_module(f"fencepost.{package}").__path__:

@@ -29,14 +29,12 @@ class Opened:
         self.far: dict[Key, View] = {}
 
     def shown(self, key: Key, *came: Any) -> View:
-        """Return a state as the page shows it, with its number."""
         if key not in self.numbers:
             self.numbers[key] = len(self.keys)
             self.keys.append(key)
         return {"id": self.numbers[key], **view(self.setting, key, *came), "far": self.far.get(key)}
 
     def _key(self, state: int) -> Key:
-        """Return a state by its number; raise UsageError for an unknown number."""
         if not 0 <= state < len(self.keys):
             raise UsageError(
                 f"state {state} is not one of the {len(self.keys)} that were opened here: reload the page, whose "
@@ -58,7 +56,6 @@ class Opened:
         return self.shown(came.after, before, came) | {"step": shown}
 
     def refusals(self, state: int, action: str) -> View:
-        """Return why each step of an action is disabled."""
         return {"refusals": refusals(self.setting, self._key(state), action)}
 
     def save(self, steps: list[str]) -> View:
@@ -91,7 +88,6 @@ class Opened:
         return {"far": {number: self.far[key] for key, number in self.numbers.items() if key in self.far}}
 
     def _path(self, texts: Iterable[str]) -> tuple[Path, View]:
-        """Return the path of these steps, and its last state as it is shown."""
         setting = self.setting
         keys, steps = [setting.initial()], []
         shown = self.shown(keys[0])
@@ -178,7 +174,6 @@ class Session:
 
 
 def described(trace: Trace) -> View:
-    """Return a trace as a link, with its description."""
     if not trace.normalize:
         raise UsageError(
             "the trace has `normalize: off`, and the explorer merges states that cannot be distinguished: leave the "

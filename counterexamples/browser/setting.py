@@ -36,12 +36,10 @@ class Setting:
 
     @cached_property
     def guards(self) -> Guards:
-        """The remaining guards, by action."""
         return guards_of(check(self.plain.machine))
 
     @cached_property
     def parties(self) -> Parties:
-        """The parties of the protocol."""
         return parties(self.plain)
 
     @cached_property
@@ -58,7 +56,6 @@ class Setting:
         return f"{item.label} {list(kept)[number]}"
 
     def initial(self) -> Key:
-        """Return the initial state that the link names, or the first."""
         item = self.plain.machine.initial
         if not self.link.start:
             return self.plain.initial_states()[0]
@@ -77,19 +74,16 @@ class Setting:
         return list(found.values()) if len(found) > 1 else []
 
     def step(self, text: str) -> Step:
-        """Return a step from its text; raise UsageError if it is not enabled."""
         label, _, rest = text.partition(" ")
         item = self.plain.machine.action(label)
         return Step(item, arguments(self.plain, item, label, rest))
 
     def trace(self, title: str, **parts: Any) -> Trace:
-        """Return a trace of this protocol."""
         made = {"prop": None, "steps": (), "version": self.link.version} | parts
         return Trace(title, self.protocol, self.constants, removed=next(iter(self.removed), None), **made)
 
 
 def set_up(link: Link) -> Setting:
-    """Open a protocol as a link says; raise UsageError if its names or values are unknown or cannot be combined."""
     found = protocol(link.protocol)
     machine, declared = found.machine, found.machine.constants.declared()
     base = machine.version(link.version).values if link.version else {}
@@ -119,7 +113,6 @@ def _taken_out(machine: Machine, removed: tuple[Guard, ...]) -> tuple[Guard, ...
 
 
 def link_of(trace: Trace) -> Link:
-    """Return a trace as a link: its steps, and what differs from its version or from the protocol's declaration."""
     plain, machine = trace.interpreter(), trace.protocol.machine
     constants = differing(machine, trace.constants.shown, trace.version)
     removed = (trace.removed.name,) if trace.removed else ()

@@ -69,7 +69,6 @@ def itself(setting: Setting, key: Key, *, explained: bool = False, acts: bool = 
 
 
 def arrival(setting: Setting, key: Key, before: Key | None = None, came: Transition | None = None) -> View:
-    """Return the view of the step to a state: its changes, and the properties of steps."""
     raw = came.raw if came is not None else key
     of_steps = [item for item in setting.protocol.every_property if item.over_steps]
     return {
@@ -86,7 +85,6 @@ def _changes(setting: Setting, before: Key, after: Key) -> list[str]:
 
 
 def _action(setting: Setting, item: Action, key: Key, *, explained: bool) -> View:
-    """Return an action: its enabled steps, and for each guard the number of refused steps, with the first of them."""
     can: list[str] = []
     cannot: dict[int, View] = {}
     for step, found in setting.plain.attempts(item, key):
@@ -103,7 +101,6 @@ def _action(setting: Setting, item: Action, key: Key, *, explained: bool) -> Vie
 
 
 def _refused(setting: Setting, item: Action, why: Refusal) -> View:
-    """Return the refusal of an action, with the name of the guard."""
     # a bound cannot be removed, as the step would leave a domain; a larger constant allows the step
     return why._asdict() | {"name": "" if why.bound else setting.guard_name(item, why.number)}
 
@@ -123,12 +120,10 @@ def refusals(setting: Setting, key: Key, label: str) -> list[View]:
 def properties(
     setting: Setting, asked: Iterable[Property], key: Key, before: Key | None = None, came: Transition | None = None
 ) -> list[View]:
-    """Return the verdicts of properties on this state, and on the step to it."""
     return [_property(setting, prop, key, before, came) for prop in asked]
 
 
 def _property(setting: Setting, prop: Property, key: Key, before: Key | None, came: Transition | None) -> View:
-    """Return the verdict on a property, with the values that violate it, or the error that it raises."""
     try:
         status = _status(setting, prop, key, before, came)
     except DomainError as error:
@@ -152,13 +147,11 @@ def _status(setting: Setting, prop: Property, key: Key, before: Key | None, came
 
 
 def _values(setting: Setting, prop: Property, key: Key, before: Key | None, came: Transition | None) -> str:
-    """Return the values that violate a property: `leader=1, offset=0`."""
     path = Path(key, (), (key,)) if before is None or came is None else Path(before, (came.step,), (before, key))
     return str(violating_binding(setting.trace("", prop=prop), path) or "")
 
 
 def about(setting: Setting) -> View:
-    """Return what all states share: actions and properties with their sentences."""
     machine = setting.plain.machine
     return {
         "protocol": setting.protocol.name,

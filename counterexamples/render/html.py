@@ -76,12 +76,10 @@ class Drawing:
 
     @property
     def bottom(self) -> int:
-        """The y coordinate where lanes end."""
         return self.height - 14
 
 
 def drawing(history: story.Story) -> Drawing:
-    """Return the diagram of a path."""
     lanes = [lane.title for lane in history.parties.lanes]
     if not lanes or any(
         item is None for item in (*(e.actor for e in history.events), *(f.sender for f in history.flights))
@@ -104,7 +102,6 @@ class _Drawing:
         self.history, self.count = history, count
 
     def at(self, place: int) -> float:
-        """Return the x coordinate of a lane."""
         return LABELS + LANE * (place + 0.5)
 
     def x(self, lane: Lane | None) -> float:
@@ -116,12 +113,10 @@ class _Drawing:
         return TOP + ROW * step + ROW // 2
 
     def discs(self) -> Iterator[Disc]:
-        """Yield a disc for each step."""
         for event in self.history.events:
             yield Disc(event.number, self.x(event.actor), self.y(event.number), event.step.action.label, event.brief)
 
     def arrows(self) -> Iterator[Arrow]:
-        """Yield an arrow for each message and signal."""
         for event in self.history.events:
             for signal in event.signals:
                 here, there, y = self.x(signal.sender), self.x(signal.receiver), self.y(event.number)
@@ -135,7 +130,6 @@ class _Drawing:
             yield self.flight(flight)
 
     def flight(self, flight: story.Flight) -> Arrow:
-        """Return the arrow of one message; without a receiver it ends in empty space."""
         last = flight.ended or len(self.history.events) + 1
         x, y, end_y = self.x(flight.sender), self.y(flight.sent), self.y(last)
         to = self.x(flight.receiver) if flight.fate == story.RECEIVED else x + LANE * 0.35
@@ -181,12 +175,10 @@ class Scene(NamedTuple):
 
 
 def render(made: Replay, _model: str = "", *, more: str = "") -> str:
-    """Return the page as text; `more` is HTML for its end."""
     return _filled(TEMPLATE, {**_content(made, story.story(made.trace, made.path)), "more": more})
 
 
 def figure(trace: Trace, path: Path) -> str:
-    """Return the diagram alone, as a piece of another page."""
     sentence = trace.prop.sentence if trace.prop else ""
     shown = {"finding": violated_for(trace, path), "states": path.length, "sentence": sentence}
     return _filled(FIGURE, {**shown, "drawing": drawing(story.story(trace, path))})
@@ -199,7 +191,6 @@ def _filled(template: str, content: dict[str, Any]) -> str:
 
 @cache
 def _templates() -> Environment:
-    """Return the templates, compiled once per process."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("fencepost.counterexamples.render", ".")
@@ -236,7 +227,6 @@ def _content(made: Replay, history: story.Story) -> dict[str, Any]:
 
 
 def _ending(made: Replay) -> tuple[str, str]:
-    """Return a heading and a sentence about the end of a path without a property."""
     trace = made.trace
     if trace.kafka:
         return "Difference", f"After these steps Kafka {trace.kafka} does not do what the model does."
@@ -246,7 +236,6 @@ def _ending(made: Replay) -> tuple[str, str]:
 
 
 def _broken(made: Replay) -> list[tuple[Property, int]]:
-    """Return the violated properties of a path that must hold, each with the first step that violates it."""
     trace, path = made.trace, made.path
     plain, taken = trace.interpreter(), [None, *transitions(trace, path)]
     found = []
@@ -296,7 +285,6 @@ def _source(function: Callable[..., Any]) -> str:
 
 
 def _code(line: Line) -> str:
-    """Return a line of the model as written."""
     return linecache.getline(str(line.place.file), line.place.line).strip()
 
 

@@ -26,7 +26,6 @@ DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 
 
 def render(made: Replay, _model: str = "") -> str:
-    """Return the trace as JSON text, for a file that ends in `.itf.json`."""
     trace, plain = made.trace, made.trace.interpreter()
     record = plain.machine.state
     constants = dict(_constants(trace))
@@ -48,7 +47,6 @@ def render(made: Replay, _model: str = "") -> str:
 
 
 def _text(data: dict[str, Any]) -> str:
-    """Return JSON with one state per line."""
     states = ",\n  ".join(json.dumps(state, ensure_ascii=False) for state in data["states"])
     head = "".join(
         f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)},\n"
@@ -76,7 +74,6 @@ def _meta(made: Replay, plain: Interpreter) -> dict[str, Any]:
 
 
 def _taken(made: Replay, plain: Interpreter) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield for each state the step to it: its number with the parameters, and the name of the action."""
     yield {"index": 0}, "initial"
     for number, step in enumerate(made.path.steps, 1):
         yield (
@@ -102,7 +99,6 @@ def _constants(trace: Trace) -> Iterator[tuple[str, Any]]:
 
 
 def record_as_itf(record: type[Record], key: Key) -> dict[str, Any]:
-    """Return a record, such as a state, as an object by the names of its fields."""
     ends, names = log_ends(record), [name for name, _ in fields(record)]
     found = {}
     for (name, field), value in zip(fields(record), key, strict=True):

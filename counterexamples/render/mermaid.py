@@ -21,7 +21,6 @@ SPECIAL = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "%": "#37;", "\n"
 
 
 def render(made: Replay, _model: str = "") -> str:
-    """Return the diagram as text, for a block ```mermaid in a page."""
     history = story(made.trace, made.path)
     lines = ["sequenceDiagram", *(f"    {line}" for line in _lines(made, history))]
     return "\n".join(lines) + "\n"
@@ -61,7 +60,6 @@ def _lines(made: Replay, history: Story) -> Iterator[str]:
 
 
 def _event(event: Event) -> Iterator[str]:
-    """Yield one step: what the actor receives, does, and sends to others."""
     actor = event.actor
     for flight in event.takes:
         yield from _arrival(event, flight)
@@ -107,7 +105,6 @@ def _changed(found: Iterable[Change], lane: Lane | None) -> list[str]:
 
 
 def _over(lanes: tuple[Lane, ...]) -> str:
-    """Return the participants of a note over all lanes."""
     if not lanes:
         return _id(None)
     return _id(lanes[0]) if len(lanes) == 1 else f"{_id(lanes[0])},{_id(lanes[-1])}"

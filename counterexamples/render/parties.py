@@ -41,13 +41,11 @@ class Parties:
     """By the domain that indexes the lanes, as text."""
 
     def indexed(self, domain: Domain | InFlight, value: Any) -> Lane | None:
-        """Return the lane of a domain's value."""
         if not isinstance(domain, Index) or value == NONE:
             return None
         return self.counts.get(_text(domain.count), {}).get(int(value))
 
     def named(self, step: Step) -> dict[str, Lane]:
-        """Return the lanes named by the parameters of a step and the fields of its message, by their names."""
         found: dict[str, Lane] = {}
         for (name, domain), value in zip(step.action.params, step.args, strict=True):
             pairs = [(name, domain, value)]
@@ -125,18 +123,15 @@ class Parties:
         return next(iter([*own, *rest]), None)
 
     def may_lose(self, step: Step) -> bool:
-        """Return whether an action loses the messages that it takes."""
         losses = self.plain.machine.cast.losses
         if losses is not None:
             return step.action.name in losses
         return any(word in LOSING for word in step.action.name.split("_"))
 
     def sender(self, record: type[Record], key: Key) -> Lane | None:
-        """Return the sender of a message according to the cast."""
         return self._declared(self.plain.machine.cast.senders, record, key)
 
     def receiver(self, record: type[Record], key: Key) -> Lane | None:
-        """Return the receiver of a message according to the cast."""
         return self._declared(self.plain.machine.cast.receivers, record, key)
 
     def _receiver_of(self, step: Step) -> Lane | None:
@@ -160,7 +155,6 @@ LOSING = ("lose", "loses", "lost", "loss", "drop", "drops", "dropped")
 
 
 def parties(plain: Interpreter) -> Parties:
-    """Return the lanes of a machine."""
     machine, schema = plain.machine, plain.schema
     words = {word for item in machine.actions for word in item.name.split("_")}
     acting: dict[str, list[str]] = {}
@@ -203,7 +197,6 @@ def parties(plain: Interpreter) -> Parties:
 
 
 def _acting(plain: Interpreter, item: Action) -> Iterator[tuple[str, Index]]:
-    """Yield the parameters that name the acting party: the first, and those in the action's name."""
     words = item.name.split("_")
     for place, (name, domain) in enumerate(item.params):
         if isinstance(domain, Index) and (place == 0 or name in words):

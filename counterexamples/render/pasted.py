@@ -37,12 +37,10 @@ def test_{name}_is_{"shown" if trace.worst else trace.verdict}_by_this_history()
 
 
 def _beside(model: str) -> str:
-    """Return Python code for a model's path that works wherever the test is run from."""
     return repr(model) if File(model).is_absolute() else f"Path(__file__).parent / {File(model).as_posix()!r}"
 
 
 def _fair(made: Replay) -> str:
-    """Return the promises that a loop fulfils, each with its reason, as lines of a docstring."""
     lines = [
         textwrap.fill(_quoted(line), WIDTH, initial_indent="    - ", subsequent_indent="      ", break_long_words=False)
         for line in kept(made.trace, made.path)
@@ -51,7 +49,6 @@ def _fair(made: Replay) -> str:
 
 
 def _prose(text: str, indent: str) -> str:
-    """Return a sentence as the text of a docstring."""
     whole = _quoted(text if text.endswith(".") else f"{text}.")
     return textwrap.fill(
         whole, WIDTH, initial_indent=" " * (len(indent) + 3), subsequent_indent=indent, break_long_words=False

@@ -65,12 +65,10 @@ class Card:
 
     @property
     def title(self) -> str:
-        """The party's name."""
         return self.lane.title if self.lane else "the rest"
 
 
 def cards(found: Parties, before: Key, after: Key) -> list[Card]:
-    """Return a state as cards, lane by lane, compared with the state before."""
     record, current = found.plain.machine.state, found.plain.machine.cast.current
     was, now = parts(record, before), parts(record, after)
     old_rows, new_rows = (
@@ -114,19 +112,16 @@ def _own_field(made: dict[Lane | None, Card], found: Parties, old: Cell, new: Ce
 
 
 def _seen(rows: dict[str, Part], label: str, name: str, array: str) -> list[Cell]:
-    """Return a party's own element of an array: its leader, and that leader's epoch."""
     index = next((cell.text for cell in rows[label].cells if cell.name == name), "none")
     part = rows.get(f"{array}[{index}]")
     return [cell for cell in part.cells if cell.name in KNOWN] if part else []
 
 
 def _own(state: list[Part], name: str) -> str:
-    """Return the value of a field of the state itself."""
     return next(cell.text for part in state if not part.label for cell in part.cells if cell.name == name)
 
 
 def _row(card: Card, old: Part, new: Part) -> None:
-    """Put an element of an array on a card: its log as cells, its fields as values."""
     head, _, inner = new.label.partition(".")
     owned = card.lane is not None and card.lane.title.endswith(f" {head.partition('[')[2].partition(']')[0]}")
     whole = owned and not inner
@@ -150,7 +145,6 @@ def _value(card: Card, old: Cell, new: Cell, name: str, *, shown: bool) -> None:
 
 
 def _log(name: str, old: Cell, new: Cell, mark: str) -> Log:
-    """Return a log as cells: records kept, dropped, and appended."""
     was, now = old.text[1:-1].split(), new.text[1:-1].split()
     entries = list(_entries(was, now, has_epoch="epoch" in new.legend))
     return Log(name, new.legend, entries, int(mark) if mark.isdigit() else None)
@@ -181,7 +175,6 @@ MARK, AT_START = '<span class="mark"></span>', '<span class="mark start"></span>
 
 
 def card_html(card: Card, *, marked: bool = True) -> str:
-    """Return a card; `marked` highlights it if a step changed it."""
     changed = " changed" if marked and card.is_changed else ""
     title = escape(card.title)
     logs, values = "".join(map(_log_html, card.logs)), "".join(map(_value_html, card.values))
@@ -206,7 +199,6 @@ def _log_html(log: Log) -> str:
 
 
 def _marked(log: Log, place: int, entry: Entry) -> str:
-    """Return an entry, preceded by the high watermark if that is its offset."""
     if log.mark == 0 and not place:
         return AT_START + _entry_html(entry)
     here = log.mark is not None and place and entry.offset == str(log.mark) and entry.kind != DROPPED

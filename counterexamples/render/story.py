@@ -40,12 +40,10 @@ class Flight:
 
     @property
     def name(self) -> str:
-        """The message's class with its number: `AlterPartition 1`."""
         return f"{self.record.__name__} {self.number}"
 
     @property
     def text(self) -> str:
-        """The fields as they were sent."""
         return show_message(self.record, self.first)
 
 
@@ -84,7 +82,6 @@ class Story:
 
 
 def story(trace: Trace, path: Path) -> Story:
-    """Return the events of a trace, party by party."""
     plain = trace.interpreter()
     found = parties(plain)
     mail = Mail(found, path.start)
@@ -97,7 +94,6 @@ def story(trace: Trace, path: Path) -> Story:
 
 
 def event_of(found: Parties, number: int, before: Key, happened: Transition) -> Event:
-    """Return one step without its messages."""
     record = found.plain.machine.state
     changed: dict[Lane | None, list[Change]] = {}
     for lane, change in _by_lane(found, record, before, happened.raw):
@@ -112,7 +108,6 @@ def event_of(found: Parties, number: int, before: Key, happened: Transition) -> 
 
 
 def _by_lane(found: Parties, record: type[Record], before: Key, after: Key) -> Iterator[tuple[Lane | None, Change]]:
-    """Yield each change with its owner; an array with a value per party is split."""
     kinds, places = dict(fields(record)), {name: place for place, (name, _) in enumerate(fields(record))}
     for change in changes(record, before, after):
         if change.is_message:
@@ -163,7 +158,6 @@ class Way(NamedTuple):
     in_order: bool
 
     def messages(self, state: Key) -> Key:
-        """Return its messages in a state."""
         for place in self.at:
             state = state[place]
         return state[0][: state[1]] if self.in_order else state
@@ -204,14 +198,12 @@ class Mail:
                 self.send(way.name, way.record, key, None, 0)
 
     def send(self, bag: str, record: type[Record], key: Key, sender: Lane | None, number: int) -> Flight:
-        """Record a new message."""
         self.counts[record] += 1
         sender = self.parties.sender(record, key) or sender
         self.flights.append(Flight(self.counts[record], bag, record, key, sender, number, first=key))
         return self.flights[-1]
 
     def follow(self, event: Event, before: Key, happened: Transition) -> tuple[list[Flight], list[Flight]]:
-        """Record which messages a step removes from the bags and adds to them; return both."""
         taken: list[Flight] = []
         sent: list[Flight] = []
         params = zip(happened.step.action.params, happened.step.args, strict=True)
@@ -239,7 +231,6 @@ class Mail:
         return RECEIVED if is_taken else GONE
 
     def briefly(self, step: Step) -> Iterator[str]:
-        """Yield the parameters of a step as text, messages by their names."""
         for (name, domain), value in zip(step.action.params, step.args, strict=True):
             text = self.flying(domain.bag, value).name if isinstance(domain, InFlight) else domain.show(value)
             yield f"{name}={text}"
