@@ -32,7 +32,7 @@ class Sort:
     of_copies: bool = False
     """Whether it is visible only in copies of brokers' logs."""
     before: tuple[str, str] = ("", "")
-    """A release, and the rule before it. For 3.x, metadata.version decides, otherwise the controllers' release."""
+    """(release, earlier rule). A 3.x release is compared with metadata.version, a later one with the controllers'."""
 
     @property
     def page(self) -> str:
@@ -176,7 +176,8 @@ ALL = (
          "Min ISR is changed only while the partition has a leader.",
          "Min ISR was changed while there was no leader. This cleared the ELR, so the controller no longer knows "
          "which brokers have all records.",
-         "A clean election is no longer possible. Find the replica with the longest log, and elect it uncleanly."),
+         "A clean election is no longer possible. Find the replica with the longest log, and make it the leader by an "
+         "unclean election."),
     Sort("stale-elr-elected", EXPOSURE, "critical", "HYP-14",
          "A broker elected from an ELR that remained after ELR was turned off has not re-registered since then.",
          "A broker was elected from an ELR that remained after ELR was turned off, although it had re-registered "
@@ -256,7 +257,7 @@ ALL = (
          "This disk has lost acknowledged records. Compare it with other brokers' copies and with backups, and do not "
          "let this broker become the leader.", True),
     Sort("copies-differ", VIOLATION, "critical", "G-S5",
-         "All brokers have the same records for the same epoch.",
+         "Records with the same offset and epoch are identical on all brokers.",
          "Brokers have different records at the same offset and epoch.",
          f"Two brokers led in the same epoch, or a disk has corrupted records. {COMPARE}", True),
     Sort("copy-damaged", EXPOSURE, "high", "G-S1",

@@ -109,7 +109,7 @@ class Condition(NamedTuple):
 
 
 class Conditions:
-    """The conditions that hold for one partition: if it has no leader, only that one."""
+    """The conditions that hold for a partition. If it has no leader, the others are not reported."""
 
     def __init__(self) -> None:
         self._open: dict[str, Condition] = {}
@@ -305,7 +305,7 @@ def _election(core: Core, after: Core, rules: Rules) -> str:
 
 
 def _by_the_rules(core: Core, after: Core, rules: Rules, opens: int, election: str, unclean: Brokers) -> list[str]:
-    """Return the rules by which the model's controller would have set another ELR or leader epoch for this change."""
+    """Return the violated rules: the model's controller would have chosen another ELR or leader epoch."""
     groups = (core.replicas, core.isr, core.elr, after.isr, after.elr, after.last_known, core.last_known)
     names = Names(after.replicas, *groups, [core.leader, after.leader])
     missing = bits.everyone(len(names.order)) & ~names.mask(after.replicas)

@@ -119,7 +119,7 @@ class Judged:
     differ: dict[str, int]
     records: list[dict[str, Any]]
     notes: list[tuple[str, bool]]
-    """What could not be said about the copies, each with whether it leaves the verdict incomplete."""
+    """Open questions about the copies, each with whether it leaves the verdict incomplete."""
 
 
 @dataclass

@@ -11,7 +11,7 @@ class Rule:
     source: str
     sentence: str
     cost: str
-    """What users suffer if a client violates the rule."""
+    """The harm to users if a client violates the rule."""
 
 
 RULES = (
@@ -19,7 +19,7 @@ RULES = (
          "The client remembers the latest leader epoch of a partition and uses no older one.",
          "The position is validated against a former leader's log, so a truncation goes unnoticed."),
     Rule("older-metadata-is-ignored", "SEED-951-15",
-         "Accepted leader information is never overridden by the information of a stale leader.",
+         "Information from a stale leader never replaces leader information that the client has accepted.",
          "Requests go back to a former leader, which refuses them: writes and reads wait for newer metadata."),
     Rule("older-hint-is-ignored", "SEED-951-12",
          "A client accepts new leader information only if its leader epoch is greater than the one it knows.",

@@ -81,7 +81,7 @@ PRODUCERS = {
     "producers_expire": "brokers forget all producers that have written so far",
     "sequence_is_refused": "the broker refuses the next batch for the partition as out of order",
 }
-"""Moves for histories with an idempotent producer, and of the brokers in them."""
+"""Moves of an idempotent producer and of the brokers that it writes to."""
 APPLICATION = {
     "client_commits": "the application commits its position with the leader epoch of the previous record",
     "client_commits_without_epoch": "the application commits its position without a leader epoch",

@@ -76,7 +76,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "the last fetched epoch is ignored (redpanda#17674)": ("divergence-is-reported", lambda *_: Said(wire.NONE)),
     "leader epochs are ignored": ("epochs-are-compared", lambda *_: Said(wire.NONE)),
-    "fetches beyond the log end wait": ("out-of-range-is-an-error", lambda *_: Said(wire.NONE)),
+    "fetches beyond the log end wait for records": ("out-of-range-is-an-error", lambda *_: Said(wire.NONE)),
     "leader hints are missing": ("errors-carry-hints", lambda item, _: Said(item.answer.error)),
     "incremental answers omit the preferred replica (redpanda#11767)": (
         "every-answer-names-the-replica",
@@ -273,7 +273,10 @@ def _fetches(cluster: Brokers, leader: int, epoch: int, others: list[int], log: 
             yield Question("divergence-is-reported", text, end if is_other else Said(wire.NONE), answer)
     for offset in (-5, log.end + 1):
         told = cluster.fetch(leader, offset, epoch)
-        text, expected = f"a fetch at offset {offset}, the log end offset being {log.end}", Said(wire.OUT_OF_RANGE)
+        text, expected = (
+            f"a fetch at offset {offset}, outside the log, which ends at {log.end}",
+            Said(wire.OUT_OF_RANGE),
+        )
         yield Question("out-of-range-is-an-error", text, expected, Said(int(told.error_code)))
     for rack in cluster.racks:
         for other in others:

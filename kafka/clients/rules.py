@@ -482,4 +482,4 @@ LOOKS: tuple[Callable[[Judge, int], None], ...] = (
     *(_brokers, _epochs, _errors, _followers, _validation, _records, _reports, _recovery, _written),
 )
 AFTER_RESTARTS = (_records, _reports, _recovery)
-"""The rules for a second consumer of the group, whose leaders, replicas and epochs are not tracked."""
+"""Checks for plays in which the consumer restarts: the new one's leaders, replicas and epochs are not tracked."""

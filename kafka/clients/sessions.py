@@ -61,7 +61,7 @@ MUTANTS = {
 
 @dataclass
 class Known:
-    """The knowledge of our own client about a partition, and its position."""
+    """The own client's knowledge of a partition, and its position."""
 
     leader: int = NOBODY
     epoch: int = NOBODY
@@ -471,6 +471,7 @@ class ClientSession:
         self.stopped = asyncio.Event()
 
     async def start(self, command: dict[str, Any], hear: Callable[[dict[str, Any]], None]) -> None:
+
         def heard(told: dict[str, Any]) -> None:
             if told["event"] != "stopped" and not self.stopped.is_set():
                 hear(told)

@@ -111,8 +111,8 @@ STORIES = (
           ("leader-is-missing 0", *TRIES, *(*ASKS, *TRIES) * 3),
           ("no-leader-no-request",), ("java==4.4.0",), ("librdkafka==2.16.1", "franz-go==1.22.2"), plays=50),
     Story("hinted-leader-while-there-is-none", "found here",
-          "A hint names a leader, and then metadata with a newer epoch names no leader. The producer keeps "
-          "writing to the leader from the hint, which refuses the records.",
+          "A hint names a leader, and then metadata says that there is no leader, in a newer epoch. The producer "
+          "keeps writing to the leader from the hint, which refuses the records.",
           {"brokers": 3, "partitions": 1, "changes": 2, "elections": 2},
           ("controller-elects-leader 0 2", "controller-elects-leader 0 1", "broker-learns 0 1", "leader-is-missing 0",
            "broker-learns 1 2", *TRIES, "broker-learns 0 2", *TRIES, *(*ASKS, *TRIES) * 3),

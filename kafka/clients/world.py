@@ -72,7 +72,7 @@ class PartitionAnswer:
     records: tuple[tuple[int, Record], ...] = ()
     diverging: tuple[int, int] | None = None
     preferred: int = NOBODY
-    """The replica that the leader names for the consumer to fetch from."""
+    """The replica that the leader names for the consumer's next fetches."""
 
 
 class Copy(NamedTuple):
@@ -365,7 +365,7 @@ class World:
 
     @staticmethod
     def end_of(log: list[Record], epoch: int) -> tuple[int, int]:
-        """Return the latest epoch in the log up to this one, and its end offset, or -1 and -1."""
+        """Return the latest epoch in the log up to this one, and its end offset; -1 and -1 if it has no such epoch."""
         known = [item.epoch for item in log if item.epoch <= epoch]
         if not known:
             return (NOBODY, NOBODY) if log else (epoch, 0)

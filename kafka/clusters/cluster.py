@@ -61,7 +61,7 @@ class Process:
 
     @property
     def answers(self) -> IO[bytes]:
-        """The process's standard output; it must have been started with `answers`."""
+        """The process's standard output, if it was started with `answers`."""
         assert self._process.stdout is not None
         return self._process.stdout
 

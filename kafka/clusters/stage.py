@@ -77,7 +77,7 @@ class NotReached(Exception):  # noqa: N818 (no error: the verdict says that the 
 
 @dataclass(frozen=True)
 class Seen:
-    """A partition as an operator sees it; `leader` is -1 if there is none."""
+    """A partition as an operator sees it; `leader` is -1 if it has no leader."""
 
     leader: int
     replicas: list[int]

@@ -42,7 +42,7 @@ class Binding:
     not_driven: Mapping[str, str]
     limits: tuple[str, ...]
     ablation: Ablation
-    """What each guard stands for, and which rules are varied."""
+    """The classification of guards, and the rules to vary."""
 
     @property
     def machine(self) -> Machine:
@@ -97,5 +97,5 @@ BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QU
 def binding(protocol: str) -> Binding:
     if protocol not in BINDINGS:
         known = " and ".join(f"`{name}`" for name in BINDINGS)
-        raise UsageError(f"protocol {protocol!r} has no binding to Kafka's classes: write one of {known}.")
+        raise UsageError(f"protocol {protocol!r} has no binding to Kafka's classes. Only {known} have one.")
     return BINDINGS[protocol]

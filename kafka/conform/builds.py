@@ -288,7 +288,7 @@ class BuildsReport:
     relevant: int = 0
     played: int = 0
     unconfirmed: int = 0
-    """Number of histories that once ended differently on B, but not side by side."""
+    """Number of histories that ended differently on B once, but not when both builds ran side by side."""
     departure: Departure | None = None
     drawn: dict[str, Any] = field(default_factory=dict)
     """A random history that ends differently, and how many were drawn."""
@@ -298,7 +298,7 @@ class BuildsReport:
 
     @property
     def reachable(self) -> list[ChangedMethod]:
-        """The differing methods in classes that this binding or that of the quorum drives."""
+        """The differing methods of classes that this binding or the quorum's executes."""
         own = [item for item in self.methods if item.code]
         return [item for item in own if item.owner.partition("$")[0] in self.driven or item.owner.startswith(RAFT)]
 

@@ -41,7 +41,7 @@ ELR_TURNED_OFF = read_sizes(
     "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 fences=2 crashes=0 shrinks=0 min_isr=2 "
     "max_records=0 metadata_lag=1"
 )
-"""Constants with images after ELR was turned off but not cleared; used by versions that have them."""
+"""Constants for images in which ELR is off but was not cleared, for versions in which this is possible."""
 MOST_STATES = 2_000_000
 BATCH = 500
 """Number of changes per request to the driver."""

@@ -1,4 +1,4 @@
-"""Findings settled on a release: the history of each archived trace is executed on Kafka's classes."""
+"""Settles findings on a release by executing the history of each archived trace on Kafka's classes."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,7 +19,7 @@ ELECTS = "controller_elects_preferred"
 
 
 class TraceVerdict(StrEnum):
-    """What a release does with a history."""
+    """The outcome of executing a trace's history on a release."""
 
     CONFIRMED = "confirmed"
     """Kafka executed every step with the model's result, and the property is violated at the end."""

@@ -194,7 +194,7 @@ def _recorded(
 
 @dataclass
 class Executed:
-    """What a build does with some histories: the digests of the replies, and which methods are executed."""
+    """A build's behaviour on some histories: the digests of the replies, and the executed methods."""
 
     digests: dict[int, tuple[str, ...]] = field(default_factory=dict)
     methods: dict[int, frozenset[str]] = field(default_factory=dict)
@@ -284,7 +284,7 @@ def executed(release: Release, histories: list[History], tell: Callable[[str], N
     done = _executed(tuple(paths))
     if not any(done.methods.values()):
         raise UsageError(
-            f"no method of Kafka {release.version} in {release.jars} was executed: is this another program?"
+            f"no method of Kafka {release.version} in {release.jars} was executed: are these Kafka's jars?"
         )
     return done
 

@@ -52,7 +52,7 @@ INDENT = " " * 8
 
 @dataclass(frozen=True)
 class Decision:
-    """What a test checks: the number of steps before the check, whose state is checked, and the expected model state.
+    """The check of a test: the number of steps before it, whose state is checked, and the expected model state.
 
     `who` is the broker whose `Partition` is called, or CONTROLLER. `says` states when the test fails. If `is_refused`,
     the last step must leave the partition epoch unchanged.
@@ -211,7 +211,7 @@ def _apart(one: Any, two: Any) -> int | None:
 
 
 def _first_apart(plain: Interpreter, path: list[Transition], says: list[Transition]) -> tuple[int, int, Any] | None:
-    """Return the first step after which `path` differs visibly from `says`, in whom, and the state expected by `says`.
+    """Return (step, who, expected state) for the first step after which `path` differs visibly from `says`.
 
     If `says` ends earlier, it refuses the step and stays in its state.
     """

@@ -1,1 +1,1 @@
-"""Kafka for all comparisons: releases and jars, the process with its classes, and step-by-step execution."""
+"""Shared parts of all comparisons: Kafka's releases and jars, the Java process, and step-by-step execution."""

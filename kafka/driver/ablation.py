@@ -1,4 +1,4 @@
-"""Guards and rules of a protocol, classified so that each can be removed from the model and tried on Kafka."""
+"""Classification of a protocol's guards and rules, so that each can be removed from the model and tried on Kafka."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -16,18 +16,18 @@ from fencepost.model.language.records import Key
 
 
 class Whose(StrEnum):
-    """Reason for which a guard refuses."""
+    """The meaning of a guard."""
 
     KAFKA = "kafka"
     """A check in Kafka: the refused step can be tried, and Kafka must refuse it or do nothing."""
     PHYSICAL = "physical"
-    """A physical condition: a process that is down does nothing, a missing message is not handled."""
+    """A physical condition: a process that is down cannot act, and a message that does not exist cannot be handled."""
     BOUND = "bound"
-    """Only the model: a budget, a size, a step without effect, or an action that is not driven."""
+    """A restriction of the model only: a budget, a size, a step without effect, or an action that is not driven."""
 
 
 class Check(NamedTuple):
-    """A check of Kafka: its place and its answer; no answer means that nothing is done."""
+    """A check in Kafka: where it is, and the error that it returns; an empty error means that nothing happens."""
 
     where: str
     answers: tuple[str, ...] = ()
@@ -36,41 +36,42 @@ class Check(NamedTuple):
 Sizes = Mapping[str, int]
 """Constants by name that override those of a version."""
 Place = tuple[str, str]
-"""A guard, named by its action and condition, so that added or changed guards are reported."""
+"""A guard, identified by its action and condition, so that new or changed guards are reported."""
 
 
 @dataclass(frozen=True)
 class Ablation:
-    """The classification of guards, the varied rules, and what a try needs to know about the protocol."""
+    """A protocol's classified guards, the rules to vary, and what attempts need to know about the protocol."""
 
     kafkas: Mapping[Place, Check]
     physical: Mapping[str, tuple[Place | str, ...]]
     bounds: Mapping[str, tuple[Place | str, ...]]
-    """Guards by reason; a pattern stands for its conditions in any action."""
+    """Guards by explanation; a pattern stands for matching conditions in any action."""
     not_driven: Mapping[str, str]
     rules: tuple[str, ...]
-    """Kafka's rules among the constants."""
+    """Constants that are rules of Kafka."""
     unseen: Callable[[Constants], Mapping[str, str]]
-    """By `constant` or `constant=value`, why a varied rule is not visible."""
+    """Why a varied rule is not visible, by `constant` or `constant=value`."""
     shadowed: Callable[[Constants], Mapping[Place, str]]
     """Checks that never refuse alone, and why."""
     needs: Mapping[str, Callable[..., bool]]
-    """The physical part of guards that are otherwise Kafka's checks: without it, nothing can be tried."""
+    """The physical part of guards that are otherwise checks of Kafka; while it fails, nothing can be tried."""
     grounds: Callable[[Constants], tuple[Sizes, ...]]
-    """Constants under which variants are tried, in order, until a variant is noticed."""
+    """Sets of constants under which a variant is tried, in order, until it is detected."""
     compared: Callable[[Interpreter, Key], object]
     """The part of a model state that is compared."""
     answers: Mapping[str, int]
-    """The actions that handle a message of a bag, with the bag's place in a state."""
+    """Actions that handle a message from a bag, with the bag's place in the state."""
     has_room: Callable[[Any, Constants], bool] = lambda *_: True
-    """Whether Kafka must take a step that the model refuses only for lack of capacity."""
+    """Whether Kafka must execute a step that the model refuses only for lack of capacity."""
     lost: tuple[Sizes, ...] = ()
-    """Constants under which Kafka is known to differ, so that refusals are not tried there."""
+    """Constants under which Kafka is known to differ, so that refusals are not tried."""
     conditions: Mapping[str, Mapping[str, Callable[..., bool]]] = field(default_factory=dict)
-    """Checks and rules of several conditions, by guard condition or by `constant=value`: each condition with the
-    states in which it alone refuses, given also the step's arguments."""
+    """The conditions of combined checks and rules, by guard condition or `constant=value`. A predicate over state and
+    arguments says whether each alone refuses the step.
+    """
     values: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """The values of a rule that are tried, if not all of its domain."""
+    """The values of a rule to try, if not its whole domain."""
 
     def turned(self, constants: Constants) -> Iterator[tuple[str, int]]:
         for name in self.rules:
@@ -80,12 +81,12 @@ class Ablation:
                     yield name, value
 
     def why_unseen(self, name: str, constants: Constants) -> str:
-        """Return why a varied rule, as `constant=value`, is not visible; an empty string if it must be."""
+        """Return why a varied rule, given as `constant=value`, is not visible; empty if it must be."""
         known = self.unseen(constants)
         return known.get(name.partition("=")[0]) or known.get(name, "")
 
     def refused(self, at: Key, step: Step) -> tuple[Key, ...]:
-        """Return the states in which a refused step may leave Kafka: a message without effect may also be gone."""
+        """Return Kafka's possible states after a refused step: a message without effect may have been consumed."""
         place = self.answers.get(step.action.name)
         if place is None:
             return (at,)
@@ -104,15 +105,15 @@ class Ablation:
                 found.append(whose)
         if len(found) != 1:
             raise UsageError(
-                f"the guard `{guard.name}` ({guard.condition}) is not classified. Put it in one of KAFKAS, PHYSICAL "
-                "and BOUNDS of the protocol's guards.py: depending on whether Kafka refuses, nothing else "
-                "is physically possible, or only the model refuses."
+                f"the guard `{guard.name}` ({guard.condition}) is not classified. Add it to the protocol's guards.py: "
+                "to KAFKAS if Kafka refuses the step, to PHYSICAL if the step is physically impossible, or to BOUNDS "
+                "if only the model refuses it."
             )
         return found[0]
 
 
 def read_sizes(*texts: str) -> tuple[Sizes, ...]:
-    """Return the constants of each line of a table, such as `brokers=2 crashes=1`."""
+    """Return the constants in each line of a table, such as `brokers=2 crashes=1`."""
     words = ((word.partition("=") for word in text.split()) for text in texts)
     return tuple({name: int(value) for name, _, value in line} for line in words)
 
@@ -123,6 +124,6 @@ def rules_as_built(machine: Machine, version: str, names: tuple[str, ...]) -> di
 
 
 def set_otherwise(c: Constants, rules: Mapping[str, int]) -> str | None:
-    """Return which constant is not as Kafka is built or driven; None if all are."""
+    """Return which constant differs from Kafka or the driver; None if none does."""
     other = next((item for item in rules.items() if int(c.values[item[0]]) != item[1]), None)
-    return other and f"{other[0]} is set otherwise than Kafka is built or driven ({other[0]}={other[1]})"
+    return other and f"{other[0]}={other[1]} differs from Kafka or the driver"

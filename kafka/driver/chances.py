@@ -1,7 +1,7 @@
-"""Chances to tell a variant of the model from it: the nearest states at which a check or a rule makes a difference.
+"""Opportunities to tell a variant from the model: the nearest states in which a check or rule makes a difference.
 
 The model is searched without `normalize`, which would answer requests before they are handled. A step is tried on Kafka
-as the last one of a history: a refusal may change when a follower was last caught up, or the content of a purgatory.
+only at the end of a history: even a refusal may change when a follower was last caught up, or a purgatory.
 """
 
 import random
@@ -28,18 +28,18 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Key
 
 LOOKED_AT = 60
-"""Most states for the nearest differences; some differ only in ways that Kafka does not show."""
+"""Maximum number of states in which the nearest differences are searched. Kafka does not reveal some differences."""
 CONDITIONED = 2_000
 """The same if one particular condition of several must refuse."""
 DRAWN = 30
-"""Most states drawn for one refusal: in some, the process of the step is down."""
+"""Maximum number of random states per refusal. In some of them, the process of the step is down."""
 HIDDEN = 400
-"""Most pairs of states followed after an invisible difference until it becomes visible."""
+"""Maximum number of state pairs that are followed after an invisible difference until one becomes visible."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """The model without a guard (and without `others` of the same action), or with one rule changed."""
+    """The model without a guard (and without `others` of the same action), or with one changed rule."""
 
     name: str
     guard: Guard | None = None
@@ -52,9 +52,9 @@ class Variant:
 
 @dataclass(frozen=True)
 class Chance:
-    """A step that the model and a variant disagree on, at the end of a history.
+    """A step on which the model and a variant disagree, after a history.
 
-    `model` and `variant`: the state after it, None if refused.
+    `model` and `variant` are the states after the step; None if it is refused.
     """
 
     history: tuple[Transition, ...]
@@ -84,7 +84,7 @@ def can_be_tried(ablation: Ablation, plain: Interpreter, at: Key, step: Step) ->
 
 
 class Ground:
-    """The first states of the model under some constants, on which variants are tried."""
+    """The first states of the model with some constants, in which variants are tried."""
 
     def __init__(self, ablation: Ablation, machine: Machine, constants: Constants, most: int) -> None:
         self.ablation, self.machine, self.constants = ablation, machine, constants
@@ -98,9 +98,7 @@ class Ground:
         self._order = np.argsort(self.space.depths, kind="stable")
 
     def chances(self, variant: Variant, most: int) -> list[Chance]:
-        """Return the nearest steps that the variant takes differently, or that only it takes; of different actions if
-        possible.
-        """
+        """Return the nearest steps on which the variant and the model disagree, preferably of different actions."""
         other = self._other(variant)
         if other is None:
             return []
@@ -147,7 +145,7 @@ class Ground:
         return Interpreter(self.machine, constants, normalize=False, bounded=True)
 
     def _states(self, variant: Variant) -> Iterator[int]:
-        """Yield states whose successors differ: the nearest ones, then some of all depths."""
+        """Yield states whose successors differ: first the nearest ones, then some at all depths."""
         found = self._differing(variant)
         if variant.alone is not None:  # most of these states differ because of another condition
             yield from found[:CONDITIONED]
@@ -249,9 +247,9 @@ class Ground:
 
 @dataclass(frozen=True)
 class Trial:
-    """Kafka's reaction to a step: `did` is done, refused or untried, `why` the error, `answer` both in words.
+    """Kafka's reaction to a step: `did` is done, refused or untried, `why` the error, `answer` a description of both.
 
-    `like_model`: the model allows the resulting state; `like_variant`: it is the variant's.
+    `like_model` is whether the model allows the resulting state, `like_variant` whether the variant does.
     """
 
     did: str
@@ -264,7 +262,7 @@ class Trial:
 
 
 def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial | None:
-    """Bring Kafka to a state and take a step there; None if a named limit prevents this."""
+    """Bring Kafka to a state and execute a step there; None if a named limit prevents this."""
     plain = execution.plain
     difference = execution.run(plain.initial_states()[0], chance.history)
     steps = tuple(plain.show(item) for item in (*(taken.step for taken in chance.history), chance.step))
@@ -297,9 +295,9 @@ def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial 
 def _as_the_model(
     execution: Execution, chance: Chance, nothing: tuple[Key, ...], same: list[Key], others: list[Key]
 ) -> tuple[bool, str]:
-    """Return whether Kafka did what the model allows, and what that is.
+    """Return whether Kafka did something that the model allows, and what that is.
 
-    If the model refuses the step, that is nothing, another outcome of the same event, or another step.
+    If the model refuses the step, Kafka may do nothing, end the same event differently, or execute another step.
     """
     if chance.model is not None:
         return _fits(execution, chance.model), "done"

@@ -1,4 +1,4 @@
-"""Histories of a model executed on Kafka's classes and compared state by state."""
+"""Execution of a model's histories on Kafka's classes, which are compared with the model after each step."""
 
 import re
 from abc import ABC, abstractmethod
@@ -16,9 +16,9 @@ from fencepost.model.language.records import Key
 
 @dataclass(frozen=True)
 class Act:
-    """The effect of one action of the model on Kafka's classes: `line` for the driver, `does` in words.
+    """The effect of a model action on Kafka's classes: `line` returns the driver's command, `does` describes it.
 
-    Actions with the same line are one event whose outcome Kafka decides.
+    Actions with the same command are one event, whose outcome Kafka decides.
     """
 
     line: Callable[..., str]
@@ -26,14 +26,14 @@ class Act:
 
 
 class SetAsideError(Exception):
-    """Raised when Kafka continues in a way that the model excludes by a named limit."""
+    """Kafka continues in a way that a named limit of the model excludes."""
 
 
 @dataclass(frozen=True)
 class Difference:
     """A difference between Kafka and the model after the last of `steps`.
 
-    `rows` has the differences: the part of the state, its value in the model, its value in Kafka.
+    `rows` lists the differences: part of the state, value in the model, value in Kafka.
     """
 
     steps: tuple[Step, ...]
@@ -49,13 +49,13 @@ class Difference:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The action and the differing field, for any broker: differences of one kind are reported once."""
+        """The action and the differing field of any broker. Differences of the same kind are reported once."""
         return self.action, re.sub(r"[0-9]+", "", self.rows[0][0])
 
 
 @dataclass
 class Tally:
-    """Counts of executed steps."""
+    """Counts of executed histories and steps."""
 
     histories: int = 0
     steps: int = 0
@@ -75,16 +75,16 @@ class Tally:
 
 
 class Execution(ABC):
-    """Kafka's classes, started once, that follow a model. A protocol's subclass defines commands and observations."""
+    """A Java process with Kafka's classes that follows a model. Subclasses define commands and observations."""
 
     acts: Mapping[str, Act]
     """The effect of each action of the model."""
     asides: tuple[str, ...] = ()
-    """Kafka's reasons for refusing a step that the model allows, as named in the limits."""
+    """Reasons, explained in the limits, for which Kafka refuses a step that the model allows."""
     leaving: Collection[str] = ()
-    """Actions that may leave late messages."""
+    """Actions that may leave late messages behind."""
     late: tuple[tuple[int, str, str], ...] = ()
-    """Bags of late messages: the place in a state, the name in the driver's answer, the command that drops one."""
+    """Bags of late messages: place in the state, name in the driver's answer, command that drops a message."""
 
     def __init__(self, driver: Driver, plain: Interpreter) -> None:
         self.driver, self.plain = driver, plain
@@ -92,28 +92,28 @@ class Execution(ABC):
         self.seen = self.look()
         self.why = ""
         self.at: Key = ()
-        """The state of the model that Kafka has reached."""
+        """The model state that Kafka has reached."""
 
     @abstractmethod
     def look(self) -> Any:
-        """Return an empty observation, with `take`, `key` and `contradictions`."""
+        """Return an empty view, with `take`, `key` and `contradictions`."""
 
     @abstractmethod
     def reset(self) -> str:
-        """Return the command for the model's initial state."""
+        """Return the command that brings Kafka to the model's initial state."""
 
     @abstractmethod
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
-        """Apply the assumptions of `normalize` to Kafka, and compare again."""
+        """Bring Kafka to the state that `normalize` assumes, and compare again."""
 
     def lose_late(self, expected: Key) -> None:
-        """Drop late messages for which the model has no capacity, or that it has forgotten."""
+        """Drop late messages for which the model has no capacity or which it has forgotten."""
         for place, name, drops in self.late:
             for number in self.seen.flying(name).beyond(expected[place]):
                 self.ask(f"{drops} {number}")
 
     def ignore(self, transition: Transition) -> None:  # noqa: B027 (nothing, usually)
-        """Deliver at once messages that the model omits because their receiver ignores them."""
+        """Deliver messages that the model omits because their receiver ignores them."""
 
     def begin(self, initial: Key) -> Difference | None:
         self.seen = self.look()
@@ -124,10 +124,10 @@ class Execution(ABC):
         return self.compare((), initial)
 
     def frame(self, initial: Key) -> None:  # noqa: B027 (where a model counts from 0, nothing)
-        """Record the values in Kafka's first state that correspond to 0 in the model."""
+        """Record the values in Kafka's initial state that correspond to 0 in the model."""
 
     def ask(self, line: str) -> str:
-        """Send one command; return done, refused or untried, with the reason in `why`."""
+        """Send a command; return done, refused or untried, and store the reason in `why`."""
         answer = self.driver.ask(line)
         self.seen.take(answer["state"])
         self.why = answer["why"]
@@ -137,7 +137,7 @@ class Execution(ABC):
         found = self.line_of(step)
         if not found:
             raise UsageError(
-                f"the step `{self.plain.show(step)}` cannot be driven: nothing is done to Kafka for this action."
+                f"the step `{self.plain.show(step)}` cannot be executed on Kafka: there is no command for its action."
             )
         return found
 
@@ -173,7 +173,7 @@ class Execution(ABC):
         return found
 
     def followed(self) -> None:  # noqa: B027 (nothing, usually)
-        """Called after Kafka has followed to `at`; subclasses may override it."""
+        """Hook for subclasses, called after Kafka has reached the state `at`."""
 
     def compare(self, steps: tuple[Step, ...], expected: Key) -> Difference | None:
         told = self.seen.contradictions()
@@ -183,7 +183,7 @@ class Execution(ABC):
         return self.differs(steps, *self.projected(expected))
 
     def projected(self, expected: Key) -> tuple[Key, Key]:
-        """Return a state of the model and the same fields as read from Kafka; the two must be equal."""
+        """Return a model state and the same fields as read from Kafka, which must be equal."""
         return expected, self.seen.key(expected)
 
     def differs(self, steps: tuple[Step, ...], expected: Key, found: Key) -> Difference | None:
@@ -226,16 +226,16 @@ class View:
 
 
 def with_fields(places: Mapping[str, int], key: Key, found: Mapping[str, Any]) -> Key:
-    """Return a record's key with some of its fields replaced; `places` has all of them, in order."""
+    """Return a record's key with some fields replaced; `places` lists all fields in order."""
     return tuple(found.get(name, was) for name, was in zip(places, key, strict=True))
 
 
 UNKNOWN = -1
-"""The number of a message that is not in flight in Kafka; the driver ignores it."""
+"""The number used for a message that is not in flight in Kafka; the driver ignores it."""
 
 
 class InFlight(dict["Key", list[int]]):
-    """The numbers of the messages in flight, by their content in the model."""
+    """The numbers of the messages in flight, by their contents in the model."""
 
     def __init__(self, messages: Iterable[tuple[Key, int]]) -> None:
         super().__init__()

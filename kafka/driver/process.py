@@ -1,4 +1,4 @@
-"""The process with Kafka's classes: start, commands line by line, end, and executed lines."""
+"""The Java process with Kafka's classes: its start, commands and end, and counts of executed lines."""
 
 import json
 import os
@@ -17,11 +17,11 @@ from fencepost.kafka.driver.releases import Artifact, Release, fetch_jars, pom, 
 from fencepost.model.language.errors import UsageError
 
 PATIENCE = 60.0
-"""Seconds after which an unresponsive process is given up."""
+"""Seconds after which we give up waiting for an answer."""
 SLICE = 1.0
-"""Seconds of one wait: a run suspended by Ctrl-Z loses only one of them, not its whole patience."""
+"""Seconds per wait. If a run is suspended by Ctrl-Z, it loses only one such wait and not its whole patience."""
 CLOSING = 20.0
-"""Seconds that a process has to end normally, in which JaCoCo's agent writes a file."""
+"""Seconds that a process has to exit, during which JaCoCo's agent writes its file."""
 MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (only the parent of a private folder; checkpoint files slow disks down)
 
 
@@ -30,7 +30,7 @@ class DriverError(UsageError):
 
 
 class FailedError(DriverError):
-    """The process failed at a line: `why` says whether it throws, ends or hangs. It restarts at the next line."""
+    """The process failed on a command: `why` says that it throws, exits or hangs. The next command restarts it."""
 
     def __init__(self, message: str, why: str) -> None:
         super().__init__(message)
@@ -41,14 +41,14 @@ KAFKAS = re.compile(r"\tat (?:\S+//)?((?:org\.apache\.kafka|kafka)\.[\w.$]+)\(([
 
 
 def thrown(trace: str) -> str:
-    """Return a stack trace in one line: the exception, and the innermost method of Kafka."""
+    """Return a stack trace in one line: the exception and the innermost method of Kafka."""
     where = next((item for item in KAFKAS.finditer(trace) if "Fencepost" not in item[1]), None)
     place = f" at {'.'.join(where[1].split('.')[-2:])} ({where[2]})" if where else ""
     return f"throws {trace.partition(chr(10))[0].strip()}{place}"
 
 
 class Driver:
-    """One JVM with a controller and brokers of Kafka's classes."""
+    """A JVM with a controller and brokers made of Kafka's classes."""
 
     def __init__(self, release: Release, patience: float = PATIENCE) -> None:
         self.release, self.patience = release, patience
@@ -80,16 +80,14 @@ class Driver:
     def _greeting(self) -> str:
         told = self._read().get("kafka")
         if not isinstance(told, str):
-            raise DriverError(
-                f"the driver for Kafka {self.release.version} began with something other than a greeting."
-            )
+            raise DriverError(f"the driver for Kafka {self.release.version} started with an unexpected line.")
         return told
 
     def ask(self, line: str) -> dict[str, Any]:
         answer = self._answered(line)
         if "state" not in answer:
             raise DriverError(
-                f"the driver for Kafka {self.release.version} answered {line!r} with something unexpected: {answer}."
+                f"the driver for Kafka {self.release.version} gave an unexpected answer to {line!r}: {answer}."
             )
         return answer
 
@@ -106,21 +104,21 @@ class Driver:
         answer = self._read(line)
         if "changed" in answer:
             raise DriverError(
-                f"Kafka {self.release.version} differs from what the driver expects: {answer['changed']} is missing. "
-                f"Use a release that it knows: {', '.join(self.release.known)}."
+                f"Kafka {self.release.version} lacks {answer['changed']}, which the driver needs. Use a supported "
+                f"release: {', '.join(self.release.known)}."
             )
         if "broken" in answer:
             self._failed = True
             why = thrown(answer["broken"])
-            raise FailedError(f"the driver for Kafka {self.release.version} failed at {line!r}: it {why}.", why)
+            raise FailedError(f"the driver for Kafka {self.release.version} failed on {line!r}: it {why}.", why)
         return answer
 
     def tell(self, line: str) -> dict[str, Any]:
-        """Return the driver's answer to `dump` (all of Kafka's fields by path) or `memory` (the memory in use)."""
+        """Return the driver's answer to `dump` (all fields of Kafka by path) or `memory` (the memory in use)."""
         answer = self._answered(line)
         if not isinstance(answer.get("told"), dict):
             raise DriverError(
-                f"the driver for Kafka {self.release.version} answered {line!r} with something else: {answer}."
+                f"the driver for Kafka {self.release.version} gave an unexpected answer to {line!r}: {answer}."
             )
         return dict(answer["told"])
 
@@ -141,7 +139,7 @@ class Driver:
                 raise FailedError(
                     f"the driver for Kafka {self.release.version} did not answer {asked!r} within "
                     f"{self.patience:g} s; it was ended.",
-                    f"gives no answer within {self.patience:g} s",
+                    f"does not answer within {self.patience:g} s",
                 )
         line, _, self._rest = self._rest.partition(b"\n")
         try:
@@ -150,7 +148,7 @@ class Driver:
             answer = None
         if not isinstance(answer, dict):
             raise DriverError(
-                f"the driver for Kafka {self.release.version} answered {asked!r} with garbage: {line[:200]!r}."
+                f"the driver for Kafka {self.release.version} gave an invalid answer to {asked!r}: {line[:200]!r}."
             )
         return answer
 
@@ -164,8 +162,8 @@ class Driver:
         self._failed = True
         raise FailedError(
             f"the driver for Kafka {self.release.version} died at {asked!r} with status {status}"
-            + (f", saying:\n{said}" if said else ", saying nothing."),
-            f"ends the process with status {status}",
+            + (f", saying:\n{said}" if said else " without output."),
+            f"exits with status {status}",
         )
 
     def close(self) -> None:
@@ -198,12 +196,12 @@ CONCERNED = (
     *("DefaultAlterPartitionManager", "ReplicaManager", "Partition", "Replica", "AbstractFetcherThread"),
     *("ReplicaFetcherThread", "RemoteLeaderEndPoint", "KRaftMetadataCache", "UnifiedLog", "LeaderEpochFileCache"),
 )
-"""The classes of Kafka that implement the protocol, by simple name."""
+"""Simple names of the classes of Kafka that implement the protocol."""
 
 
 @dataclass(frozen=True)
 class ClassLines:
-    """The executed lines of a class, and its total."""
+    """How many lines of a class were executed, and how many it has."""
 
     name: str
     executed: int
@@ -211,7 +209,7 @@ class ClassLines:
 
 
 class LineCoverage:
-    """JaCoCo's agent for some drivers; each writes its executed lines into a file of its own."""
+    """JaCoCo's agent for several drivers, each of which writes its executed lines to its own file."""
 
     def __init__(self, release: Release, folder: Path) -> None:
         needed = [Artifact("org.jacoco", f"org.jacoco.{name}", JACOCO, kind) for name, kind in JARS.items()]
@@ -227,7 +225,7 @@ class LineCoverage:
         return (f"-javaagent:{self._agent}=destfile={self.folder / f'{number}.exec'},includes={includes}",)
 
     def lines(self) -> list[ClassLines]:
-        """Return the lines that all drivers together have executed, after they have ended."""
+        """Return the lines that any of the drivers has executed; the drivers must have ended."""
         found = self.folder / "lines.xml"
         dumps = [str(path) for path in sorted(self.folder.glob("*.exec"))]
         jars = sorted(self.release.jars.glob("kafka*.jar"))  # JaCoCo refuses to see a class twice
@@ -235,12 +233,12 @@ class LineCoverage:
         words = [tool("java"), "-jar", str(self._cli), "report", *dumps, *classes, "--xml", str(found)]
         done = run(words, REPORT_SECONDS, "JaCoCo")
         if done.returncode != 0 or not found.is_file():
-            raise UsageError(f"JaCoCo did not count the lines: {done.stderr.strip()[-500:]}")
+            raise UsageError(f"JaCoCo could not count the executed lines: {done.stderr.strip()[-500:]}")
         return count_lines(found.read_text(encoding="utf-8"))
 
 
 def count_lines(report: str) -> list[ClassLines]:
-    """Return the lines of the relevant classes and their inner classes, from JaCoCo's XML."""
+    """Return the line counts of the relevant classes, including inner classes, from JaCoCo's XML."""
     found: dict[str, list[int]] = {name: [0, 0] for name in CONCERNED}
     for item in ET.fromstring(report).iter("class"):  # noqa: S314 (written by the tool that was just run)
         simple = item.get("name", "").rpartition("/")[2].partition("$")[0]

@@ -1,4 +1,4 @@
-"""Kafka's jars, by Maven or from a folder, and the driver compiled against them once; and Java and Maven themselves."""
+"""Kafka's releases: jars from Maven or a folder, drivers compiled against them, and the Java and Maven commands."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ from fencepost.model.language.errors import UsageError, nearest
 
 JAVA = 17
 MAVEN_SECONDS = 300
-"""Seconds that Maven may take; it downloads about 50 MB the first time."""
+"""Seconds that Maven may take; the first time it downloads about 50 MB."""
 PROJECT = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -46,7 +46,7 @@ EXCLUSION = """
 
 
 class Artifact(NamedTuple):
-    """An artifact of Maven, `without` one of its dependencies, or `alone`, without any."""
+    """A Maven artifact, optionally `without` one of its dependencies or `alone`, without any."""
 
     group: str
     name: str
@@ -70,7 +70,7 @@ def tool(name: str) -> str:
     home = os.environ.get("JAVA_HOME")
     found = shutil.which(name, path=str(Path(home) / "bin")) if home else shutil.which(name)
     if found is None:
-        where = f"JAVA_HOME={home} has none" if home else "PATH has none"
+        where = f"it is not in JAVA_HOME={home}" if home else "it is not on PATH"
         raise UsageError(
             f"`{name}` was not found: {where}. Kafka's classes run on Java {JAVA} or newer: install a JDK "
             f"(Debian: apt-get install openjdk-{JAVA}-jdk-headless) or set JAVA_HOME."
@@ -84,15 +84,15 @@ def java_version() -> int:
     if found is None or int(found[1]) < JAVA:
         was = found[1] if found else told.strip()
         raise UsageError(
-            f"Kafka's classes need Java {JAVA} or newer, and `{tool('java')}` is {was}: set JAVA_HOME to another."
+            f"Kafka's classes need Java {JAVA} or newer, but `{tool('java')}` is {was}: set JAVA_HOME to a newer one."
         )
     return int(found[1])
 
 
 def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of jars as `jars=`") -> Path:
-    """Return a folder with the jars of a Maven project, downloaded the first time.
+    """Return a folder with the jars of a Maven project, which Maven downloads the first time.
 
-    `instead` is advice for running without Maven.
+    `instead` says what to do without Maven.
     """
     if jars.is_dir():
         return jars
@@ -145,7 +145,7 @@ def maven_versions(group: str, name: str) -> list[str]:
 
 
 def move_folder(made: Path, kept: Path) -> None:
-    """Move a finished folder to its final place, unless another process was faster."""
+    """Move a finished folder to its final place, unless another process has already done so."""
     try:
         made.rename(kept)
     except OSError:
@@ -175,9 +175,9 @@ RELEASES: dict[str, str] = {
     "4.3.1": "kafka-4.3",
     "4.4.0": "kafka-4.4",
 }
-"""The releases for which the driver was written, each with the model's version; others of their lines work too."""
+"""The supported releases, each with the model's version; other patch releases of these lines also work."""
 PATCHES = {item.name.removeprefix("kafka-"): item.name for item in MACHINE.patches()}
-"""Releases with rules that differ from those of their line."""
+"""Releases whose rules differ from those of their line."""
 HERE = Path(__file__).parent
 KAFKA = HERE.parent
 COMPILER_SECONDS = 120
@@ -189,9 +189,9 @@ MARKED = re.compile(r"// ((?:(?:until|since) \d+\.\d+ ?)+)$")
 
 @dataclass(frozen=True)
 class Harness:
-    """A driver of some of Kafka's classes: known releases with the model's version of each, sources, and main class.
+    """A driver of some of Kafka's classes: supported releases with the model's versions, sources, main class.
 
-    `tests` is the artifact of Kafka whose test jar it needs, if it needs one.
+    `tests` is the artifact of Kafka whose test jar it needs, if any.
     """
 
     releases: Mapping[str, str]
@@ -201,9 +201,9 @@ class Harness:
     patches: Mapping[str, str] = field(default_factory=dict)
 
     def model_of(self, version: str) -> str:
-        """Return the version of the model for a release: its own, its line's or the previous one.
+        """Return the version of the model for a release: its own, that of its line, or that of the line before.
 
-        A build without numbers gets the newest, a build before the oldest gets the oldest.
+        A build without a number gets the latest, a release older than all lines the earliest.
         """
         if version in self.patches:
             return self.patches[version]
@@ -215,7 +215,7 @@ class Harness:
 
 
 def line_of(version: str) -> tuple[int, int]:
-    """Return the first two numbers of a release, or very large ones for a build without numbers, such as trunk."""
+    """Return the first two parts of a release number; very large ones for a build without one, such as trunk."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
     return (int(numbers[1]), int(numbers[2])) if numbers else (99, 0)
 
@@ -225,7 +225,7 @@ BROKERS = Harness(RELEASES, "fencepost.Driver", (HERE / "loop", KAFKA / "replica
 
 @dataclass(frozen=True)
 class Release:
-    """A release of Kafka with its compiled driver. `model` is the version of the model to compare with."""
+    """A release of Kafka with its compiled driver. `model` is the version of the model with which it is compared."""
 
     version: str
     model: str
@@ -233,7 +233,7 @@ class Release:
     classes: Path
     harness: Harness = BROKERS
     more: tuple[Path, ...] = ()
-    """Further folders of jars that the driver needs."""
+    """Additional folders of jars that the driver needs."""
     warning: str = ""
     options: tuple[str, ...] = ()
     """Additional options for Java."""
@@ -255,7 +255,7 @@ def release(version: str | None, jars: Path | None = None, harness: Harness = BR
 
 
 def locate_release(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> tuple[str, Path, str]:
-    """Return version, folder of jars and warning of a release given by number, folder of jars, or both."""
+    """Return the version, folder of jars and warning for a release given by number, folder of jars or both."""
     java_version()
     known = ", ".join(harness.releases)
     if jars is None:
@@ -269,22 +269,22 @@ def locate_release(version: str | None, jars: Path | None = None, harness: Harne
             )
             raise UsageError(
                 f"Kafka {version} is not a release that the driver "
-                f"knows.{lacks}{nearest(version, list(harness.releases))} "
-                f"Write one of {known}, another patch release of these lines, or give a folder of jars as `jars=`."
+                f"supports.{lacks}{nearest(version, list(harness.releases))} Write one of {known}, another patch "
+                "release of these lines, or give a folder of jars as `jars=`."
             )
         return version, fetch_kafka(version), ""
     told = version_of(jars)
     if version is not None and told != version:
         raise UsageError(
-            f"`kafka=` was given {version}, and the jars in {jars} are Kafka {told}: write {told} or leave it out."
+            f"`kafka=` was given {version}, but the jars in {jars} are Kafka {told}: write {told} or leave it out."
         )
     model = harness.model_of(told)
-    unknown = f"Kafka {told} is not from a line that the driver knows; it is compared with the model's {model}."
+    unknown = f"the driver does not support the line of Kafka {told}, which is compared with the model's {model}."
     return told, jars, "" if harness.knows(told) else unknown
 
 
 def with_tests(version: str, jars: Path, harness: Harness) -> tuple[Path, ...]:
-    """Return a folder with the test jar of a driver, from Maven the first time; empty if the jars contain it."""
+    """Return a folder with the driver's test jar, downloaded the first time; empty if the jars contain it."""
     name = harness.tests
     if not name or list(jars.glob(f"{name}-*-test.jar")):
         return ()
@@ -307,7 +307,7 @@ def version_of(folder: Path) -> str:
     found = sorted(folder.glob("kafka-clients-*.jar"))
     if len(found) != 1:
         raise UsageError(
-            f"{folder} has {len(found)} jars kafka-clients-*.jar, and exactly one is needed to know Kafka's version."
+            f"{folder} contains {len(found)} jars kafka-clients-*.jar; exactly one is needed to know Kafka's version."
         )
     try:
         with zipfile.ZipFile(found[0]) as jar:
@@ -316,9 +316,7 @@ def version_of(folder: Path) -> str:
         raise UsageError(f"{found[0]} cannot be read as a jar of Kafka ({error}): fetch or build it again.") from error
     told = re.search(r"^version=(\S+)", text, re.MULTILINE)
     if told is None:
-        raise UsageError(
-            f"{found[0]} does not say its version in kafka/kafka-version.properties: fetch or build it again."
-        )
+        raise UsageError(f"{found[0]} contains no version in kafka/kafka-version.properties: fetch or build it again.")
     return told[1]
 
 
@@ -331,9 +329,9 @@ def fetch_kafka(version: str) -> Path:
 
 
 def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Path) -> Path:
-    """Return a folder with the driver's classes for these jars, compiling it if necessary.
+    """Return a folder with the driver's classes for these jars, which are compiled once.
 
-    `folders` have the sources, and `more` are further folders of jars that they need.
+    `folders` contain the sources, `more` are additional folders of jars.
     """
     sources = {source.relative_to(folder): source for folder in folders for source in sorted(folder.rglob("*.java"))}
     known, digest = classes_in(jars), hashlib.sha256()
@@ -359,19 +357,19 @@ def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Pat
         if done.returncode != 0:
             said = next((line for line in done.stderr.splitlines() if ": error: " in line), done.stderr.strip()[:200])
             raise UsageError(
-                f"the driver does not compile against Kafka {version} in {jars}: a class has changed, or a "
-                f"jar is missing or damaged ({said.replace(f'{work}{os.sep}java{os.sep}', '')}). "
-                f"The driver knows {', '.join(RELEASES)}."
+                f"the driver does not compile against Kafka {version} in {jars}: a class has changed, or a jar is "
+                f"missing or damaged ({said.replace(f'{work}{os.sep}java{os.sep}', '')}). The driver supports "
+                f"{', '.join(RELEASES)}."
             )
         move_folder(made, classes)
     return classes
 
 
 def select_lines(text: str, version: str) -> str:
-    """Return the driver's text without the lines for other releases.
+    """Return the driver's source without the lines for other releases.
 
-    A line that ends in `// until 4.1` is for 4.1 and earlier, one that ends in `// since 4.3` for 4.3 and later, and
-    one that ends in `// since 3.8 until 3.9` for the releases between.
+    A line that ends in `// until 4.1` is for 4.1 and earlier, one that ends in `// since 4.3` is for 4.3 and later, and
+    one that ends in `// since 3.8 until 3.9` is for the releases in between, both included.
     """
     release = line_of(version)
     kept = []
@@ -399,7 +397,7 @@ def classes_in(folder: Path) -> dict[str, set[str]]:
 
 
 def adapt_classes(text: str, classes: Mapping[str, set[str]]) -> str:
-    """Return the text with the package of every class of Kafka; ambiguous ones are unchanged."""
+    """Return the source with each class of Kafka in its package; ambiguous names stay unchanged."""
 
     def place(named: re.Match[str]) -> str:
         simple = named[1]

@@ -1,4 +1,4 @@
-"""Walks of the model: random ones, and walks that together take every transition of a state graph."""
+"""Walks of the model: random ones, and walks that together cover every transition of a state graph."""
 
 import random
 from collections import deque
@@ -9,11 +9,11 @@ from fencepost.model.language.interpreter import Interpreter, Step, Transition
 from fencepost.model.language.records import Key
 
 NEAR = 40
-"""Most states examined for the nearest untaken edge."""
+"""Maximum number of states examined to find the nearest uncovered edge."""
 
 
 def state_graph(plain: Interpreter, most: int) -> "nx.MultiDiGraph[Key] | None":
-    """Return every reachable state, with its transitions as edges; None if there are more than `most` states."""
+    """Return the graph of reachable states and transitions; None if there are more than `most` states."""
     graph: nx.MultiDiGraph[Key] = nx.MultiDiGraph()
     waiting = deque(plain.initial_states())
     graph.add_nodes_from(waiting)
@@ -30,10 +30,10 @@ def state_graph(plain: Interpreter, most: int) -> "nx.MultiDiGraph[Key] | None":
 
 
 class Cover:
-    """Walks from the initial state that take every edge, made one after another; their number is not minimal.
+    """Walks from the initial state that cover every edge, generated one after another. Their number is not minimal.
 
-    A walk prefers edges that no walk has taken, and otherwise heads for one. A component is done once no untaken edge
-    is left in it or in its successors; components form no cycles, so this can be counted.
+    A walk prefers uncovered edges and otherwise heads for the nearest one. A component is done when no edge in it or
+    its successors is uncovered; since components form no cycles, this can be counted.
     """
 
     def __init__(self, graph: "nx.MultiDiGraph[Key]") -> None:
@@ -69,7 +69,7 @@ class Cover:
             yield walk
 
     def _way(self, start: Key) -> list[tuple[Key, Key, int]]:
-        """Return a path to the nearest untaken edge; if that is far, one into another component."""
+        """Return a path to the nearest uncovered edge, or if that is far, to one in another component."""
         came: dict[Key, tuple[Key, Key, int] | None] = {start: None}
         waiting = deque([start])
         away = None
@@ -111,7 +111,7 @@ class Cover:
 
 
 def walks(plain: Interpreter, number: int, depth: int, seed: int) -> Iterator[Iterator[Transition]]:
-    """Yield walks of at most `depth` steps; each is determined by the seed and its number."""
+    """Yield walks of at most `depth` steps. The seed and its number determine each walk."""
     initial = plain.initial_states()[0]
     for place in range(number):
         yield walk(plain, initial, depth, random.Random(f"{seed} {place}"))  # noqa: S311 (no secret)

@@ -1,5 +1,5 @@
-"""Random histories on Kafka's classes: drawn in one Java process, stored as scripts, identified by the repair that
-prevents them.
+"""Random histories on Kafka's classes: drawn in one Java process, saved as scripts, attributed to the fix that prevents
+them.
 """
 
 import os
@@ -21,28 +21,28 @@ from fencepost.model.language.errors import UsageError
 OLDER = {"3.7.2": "kafka-3.7", "3.8.1": "kafka-3.8"}
 FUZZ = Harness({**OLDER, **RELEASES}, "fencepost.Fuzz", (*BROKERS.sources, KAFKA / "fuzz" / "java"))
 PROFILES = {
-    "mixed": "each seed draws one of the others",
-    "disks": "a directory fails, is taken out of log.dirs or replaced by an empty one",
-    "crashes": "a process dies and loses what was not flushed",
-    "operators": "reassignments, elections, deleted records, topics made again, other min ISRs; nothing loses data",
-    "all": "disks, crashes and operators together",
+    "mixed": "each seed uses one of the other profiles",
+    "disks": "a directory fails, is removed from log.dirs or replaced with an empty one",
+    "crashes": "a process crashes and loses what was not flushed",
+    "operators": "reassignments, elections, deleted records, recreated topics, changes of min ISR; nothing loses data",
+    "all": "failed disks, crashes and operators combined",
 }
 REPAIRS = (
     *("hyp-16", "hyp-17", "hyp-12", "hyp-18", "hyp-13", "hyp-3", "hyp-10", "hyp-11", "hyp-14", "hyp-1", "hyp-21"),
     *("reassigned-twice", "hyp-24", "hyp-25", "hyp-26", "moved-empty", "hidden-checkpoint"),
 )
-"""Findings whose repair edits Kafka's classes, the most frequent first."""
+"""Findings whose fix edits Kafka's classes, the most frequent first."""
 SWITCHES = {
     "late-epoch-flush": "-Dfencepost.flush-at-once=true",
     "hyp-11": "-Dfencepost.settings-first=true",
     "failed-while-moved": "-Dfencepost.revert-moves=true",
 }
-"""Findings whose repair replaces a class in the driver. A late flush of a deleted log's epoch cache may empty that
-of the new log with its name."""
+"""Findings whose fix replaces a class of the driver: a late flush of a deleted log's epoch cache may empty the cache of
+a new log with the same name."""
 TOGETHER = 2
-"""Repairs that are tried together if no single one prevents a violation."""
+"""The number of fixes that are tried together if no single one prevents a violation."""
 FLAGS = ("-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2")
-"""Kafka iterates maps by identity hash: this option makes it the same in each process."""
+"""An option that makes identity hashes the same in every process, since Kafka iterates maps by them."""
 REPAIRED_IN = {
     "3.7.1": "KAFKA-16814",
     "3.8.0": "KAFKA-15665",
@@ -51,7 +51,7 @@ REPAIRED_IN = {
     "4.1.0": "KAFKA-18106",
     "4.1.2": "KAFKA-19571",
 }
-"""Releases that repaired a defect which histories find in the releases before."""
+"""Releases that fixed a bug which histories find in earlier releases."""
 HEAD = "fencepost fuzz 1"
 
 
@@ -64,7 +64,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Script:
-    """A history that can be replayed on any release: sizes of the cluster, and steps in the driver's language."""
+    """A history that any release can replay: sizes of the cluster, and steps in the driver's language."""
 
     shape: str
     steps: tuple[str, ...]
@@ -100,15 +100,15 @@ class Script:
         )
         if not wellformed:
             raise UsageError(
-                f"{where} is not a history of `fencepost fuzz`: its first line is {head[:40]!r}, or a line below "
-                f"is not a step. Write {HEAD!r}, then the sizes, then one step per line, as `output=` does."
+                f"{where} is not a history of `fencepost fuzz`: its first line is {head[:40]!r}, or a later line is "
+                f"not a step. Write {HEAD!r}, then the sizes, then one step per line, as `output=` does."
             )
         return cls(rest[0], tuple(rest[1:]))
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """A history that ends in a violation, the violation, and the shortest history with it."""
+    """A violation, the history that ends in it, and the shortest history that still does."""
 
     seed: int
     kind: str
@@ -148,12 +148,12 @@ WORDS = {
     "produce": "a client writes to partition {1} on broker {0}, with acks=all",
     "fetch": "broker {0} fetches from broker {1}",
     "send": "broker {0} sends a fetch to broker {1}",
-    "reread": "broker {1} sends the bytes of its answer to broker {0} only now",
-    "retry": "a client sends its last write to partition {1} again, to broker {0}, with the same sequence",
+    "reread": "broker {1} sends the bytes of its answer to broker {0} after a delay",
+    "retry": "a client resends its last write to partition {1}, to broker {0}, with the same sequence",
     "move": "an operator moves the replica of partition {1} on broker {0} to directory d{2}",
     "copy": "broker {0} copies replicas between its directories",
     "fail-over": "another controller becomes active",
-    "serve": "a fetch under way reaches its leader",
+    "serve": "a pending fetch reaches its leader",
     "follow": "broker {0} handles the answer of broker {1}",
     "publish": "broker {0} reads the metadata log",
     "alter": "the controller handles an AlterPartition of broker {0}",
@@ -161,35 +161,35 @@ WORDS = {
     "resend": "broker {0} sends its AlterPartition again",
     "assign": "broker {0} assigns a replica to a directory (AssignReplicasToDirs)",
     "heartbeat": "broker {0} sends a heartbeat",
-    "late-heartbeat": "a heartbeat of an earlier process of broker {0} arrives",
+    "late-heartbeat": "a heartbeat from an earlier process of broker {0} arrives",
     "checkpoint": "broker {0} writes its checkpoints",
-    "roll": "the log of partition {1} on broker {0} begins a new segment",
-    "retain": "broker {0} deletes all segments of partition {1} but the last (retention)",
-    "fence": "the session of broker {0} ends: it is fenced",
-    "stop": "broker {0} asks for a controlled shutdown",
+    "roll": "the log of partition {1} on broker {0} starts a new segment",
+    "retain": "broker {0} deletes all segments of partition {1} except the last (retention)",
+    "fence": "the session of broker {0} expires: it is fenced",
+    "stop": "broker {0} requests a controlled shutdown",
     "kill": "broker {0} is killed; its disks keep everything",
-    "crash": "broker {0} crashes and loses {1} records of each log that were not flushed",
-    "boot": "broker {0} is started, and is not registered yet",
+    "crash": "broker {0} crashes and loses the last {1} records of each log, which were not flushed",
+    "boot": "broker {0} starts but does not register yet",
     "register": "broker {0} registers",
-    "start": "broker {0} is started, and registers",
+    "start": "broker {0} starts and registers",
     "lag": "follower {2} of partition {1} is too slow for leader {0}",
     "work": "background tasks of broker {0} run",
-    "shrink": "broker {0} takes slow followers out of its ISRs",
+    "shrink": "broker {0} removes slow followers from its ISRs",
     "fail": "directory d{1} of broker {0} fails",
-    "take": "the operator takes directory d{1} out of broker {0}'s log.dirs",
-    "replace": "the operator replaces directory d{1} of broker {0} by an empty one",
+    "take": "the operator removes directory d{1} from log.dirs of broker {0}",
+    "replace": "the operator replaces directory d{1} of broker {0} with an empty one",
     "delete": "an operator deletes the records of partition {1} up to the high watermark",
-    "elect": "an operator asks for the preferred leader of partition {0}",
-    "elect-unclean": "an operator asks for an unclean election of partition {0}",
-    "balance": "the controller gives preferred replicas their leadership back",
-    "reassign": "an operator reassigns partition {0}: replicas from broker {1} on, in strides of {2}",
+    "elect": "an operator requests a preferred leader election for partition {0}",
+    "elect-unclean": "an operator requests an unclean election for partition {0}",
+    "balance": "the controller makes preferred replicas leaders again",
+    "reassign": "an operator reassigns partition {0} to replicas from broker {1} on, in strides of {2}",
     "cancel": "an operator cancels the reassignment of partition {0}",
-    "recreate": "the topic is deleted and created again",
+    "recreate": "the topic is deleted and recreated",
     "min-isr": "an operator sets min.insync.replicas to {0}",
     "elr-off": "an operator turns eligible leader replicas off",
     "unregister": "an operator unregisters broker {0}",
 }
-"""The operator's words for each verb."""
+"""The description of each kind of step."""
 
 
 def words(step: str) -> str:
@@ -198,7 +198,7 @@ def words(step: str) -> str:
 
 
 class Progress(NamedTuple):
-    """The progress of a run: `digest` covers every state of every history, `taken` the steps of each since the last."""
+    """The progress of a run: `digest` covers all states of all histories, `taken` the steps since the last report."""
 
     histories: int
     steps: int
@@ -208,10 +208,10 @@ class Progress(NamedTuple):
 
 
 class Fuzzer(Driver):
-    """One Java process that draws histories, and replays scripts."""
+    """A Java process that draws histories and replays scripts."""
 
     def histories(self, profile: str, first: int, count: int, seconds: float = 0) -> Iterator[Alarm | Progress]:
-        """Draw histories by their seeds from `first` on; yield each alarm and, from time to time, the progress."""
+        """Draw histories with seeds from `first` on; yield each alarm and, from time to time, the progress."""
         line = f"run {profile} {first} {count} {seconds}"
         told = self._answered(line)
         while True:
@@ -238,7 +238,7 @@ def fuzz_release(version: str | None, jars: Path | None) -> Release:
 
 @dataclass
 class Repaired:
-    """Kafka with repairs of findings, one process for each set of them, to identify the finding of a history."""
+    """Kafka with fixes, one process per set of fixes, to find out which finding a history shows."""
 
     release: Release
     kit: Kit
@@ -246,7 +246,7 @@ class Repaired:
     _running: dict[tuple[str, ...], Fuzzer | None] = field(default_factory=dict)
     _later: dict[str, Fuzzer] = field(default_factory=dict)
     _latest: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The findings behind the latest violation of a kind."""
+    """The findings behind the latest violation of each kind."""
 
     def __enter__(self) -> Self:
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fencepost-repairs-")))
@@ -272,7 +272,7 @@ class Repaired:
         return self._running[repairs]
 
     def explained(self, alarm: Alarm) -> tuple[tuple[str, ...] | None, Alarm]:
-        """Return the fewest findings that explain a violation, or None; and the alarm, shortened if necessary.
+        """Return the smallest set of findings that explains a violation, or None; and the alarm, maybe shortened.
 
         A repair that prevents the violation of the whole history explains it; if none does, single repairs and two
         together are tried on the shortest history.
@@ -289,9 +289,9 @@ class Repaired:
         return found or self._repaired_in(short.script), short
 
     def _together(self, names: tuple[str, ...], script: Script) -> tuple[str, ...] | None:
-        """Return at most `TOGETHER` of these repairs that prevent a violation which no single one does, or None.
+        """Return at most `TOGETHER` of these fixes that only together prevent a violation, or None.
 
-        All of them are tried first, and then left out one by one: each set is a process, and there are many pairs.
+        First all are tried, then they are left out one by one. Trying pairs would need too many processes.
         """
         if not self._ends(names, script):
             return None
@@ -302,7 +302,7 @@ class Repaired:
         return names if len(names) <= TOGETHER else None
 
     def _repaired_in(self, script: Script) -> tuple[str, ...] | None:
-        """Return the defect that the first later release without this violation has repaired; None if all have it."""
+        """Return the bug that the first later release without the violation has fixed; None if all have it."""
         for version, name in REPAIRED_IN.items():
             if version > self.release.version:
                 with suppress(UsageError):
@@ -313,7 +313,7 @@ class Repaired:
         return None
 
     def shortened(self, alarm: Alarm) -> Alarm:
-        """Return the shortest history with the same violation; unchanged if it does not recur."""
+        """Return the alarm with the shortest history; unchanged if the violation does not recur."""
         process = self._process(())
         found = process.replayed(alarm.script, shortens=True) if process is not None else None
         return alarm if found is None else replace(found, seed=alarm.seed, drawn=len(alarm.steps))

@@ -1,4 +1,4 @@
-"""Sensitivity: mistakes planted into Kafka's classes, with the number of random histories that find them."""
+"""Sensitivity: mistakes planted in Kafka's classes, and after how many random histories they are found."""
 
 import os
 import random
@@ -19,15 +19,15 @@ FIGURE = "sight"
 UNFIT = "the release has no such place"
 DRAWN = 40
 SEED = 421128
-"""The seed with which plants are drawn."""
+"""The seed with which mistakes are drawn."""
 CONTROLLER = "org.apache.kafka.controller"
 LOG = "org.apache.kafka.storage.internals"
 REPAIR = "repair"
-"""Marks an omitted repair of a finding, which `method` names."""
+"""Marks a missing fix of a finding, which `method` names."""
 
 
 class Plant(NamedTuple):
-    """A mistake: an omitted `call` in a method, or the whole method, and the value returned instead."""
+    """A mistake: a `call` left out of a method, or a whole method replaced by a returned value."""
 
     owner: str
     method: str
@@ -129,7 +129,7 @@ PLANTS = (
     *(Plant(REPAIR, f"hyp-{number}") for number in (16, 12, 18, 13, 3, 10, 1)),
     *(Plant(REPAIR, name) for name in ("reassigned-twice", "hyp-24", "late-epoch-flush")),
 )
-"""Checks, effects and repairs of Kafka 4.4.0 that can be left out, one at a time, excluding uncalled code."""
+"""Checks, effects and fixes of Kafka 4.4.0 that can be left out, one at a time, without uncalled code."""
 OF_VERBS = (
     Plant(_PARTITION, "maybeReplaceCurrentWithFutureReplica", value="false"),
     Plant(_PARTITION, "runCallbackIfFutureReplicaCaughtUp", value="false"),
@@ -138,7 +138,7 @@ OF_VERBS = (
     Plant(f"{CONTROLLER}.ClusterControlManager", "activate", "register"),
     *(Plant(REPAIR, name) for name in ("moved-empty", "failed-while-moved")),
 )
-"""Mistakes in what only moves of replicas, late bytes, repeated writes and fail-over of controllers use."""
+"""Mistakes in code that only runs with replica moves, late bytes, repeated writes and controller failover."""
 
 
 def drawn_plants() -> tuple[Plant, ...]:
@@ -146,10 +146,10 @@ def drawn_plants() -> tuple[Plant, ...]:
 
 
 def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant, int | None, str]]:
-    """Yield, for each plant, the number of the history that finds it (None if none does) and the violation.
+    """Yield each mistake with the number of the history that finds it, or None, and the violation.
 
-    Kafka has all applicable repairs of known findings, so that alarms come from the plant. A plant that does not apply
-    to the release is yielded with the reason.
+    Kafka has all applicable fixes of known findings, so that alarms come from the mistake. A mistake that does not
+    apply to the release is yielded with the reason.
     """
     release, base = fuzz_release(version, None), kit(version)
     with tempfile.TemporaryDirectory(prefix="fencepost-sight-") as work:
@@ -187,7 +187,7 @@ def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant,
 
 
 class Sight(NamedTuple):
-    """The planted mistakes that this many histories find, with the release and the profile."""
+    """How many planted mistakes this many histories find, with the release and the profile."""
 
     found: int
     planted: int
@@ -197,7 +197,7 @@ class Sight(NamedTuple):
 
 
 def sight(histories: int) -> Sight | None:
-    """Return the measurement for this many histories, or for the most that were tried; None if missing."""
+    """Return the measurement for this many histories, or for the largest number tried; None if nothing was measured."""
     figure = load(FIGURE)
     if not figure:
         return None

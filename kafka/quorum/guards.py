@@ -170,7 +170,7 @@ _FAILED_ELECTION = "a failed election increases epochs; voting vote by vote has 
 
 
 def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
-    """Return the election checks that are not executed: vote by vote with pre-votes, in one step without them."""
+    """Return the checks that are not executed: single votes with pre-votes, elections in one step without them."""
     if constants.values["pre_vote"]:
         return {key: _ONE_STEP for key in KAFKAS if key[0] in VOTE_BY_VOTE}
     return {key: _FAILED_ELECTION for key in KAFKAS if key[0] == "quorum-elects"}

@@ -30,8 +30,8 @@ ACTIONS: dict[str, Act] = {
     "broker_registers": Act(lambda _, broker, checkpoint: f"register {broker} {checkpoint}",
         "ClusterControlManager.registerBroker for a new incarnation, after the session of the old one has expired. A "
         "new LogManager recovers the segment file, with `checkpoint` as the high watermark checkpoint, and applies "
-        "the metadata log; if that has no such replica, the log is not kept (LogManager.isStrayReplica). If the "
-        "process is already running, it gets its broker epoch and applies new metadata."),
+        "the metadata log; a log whose replica is not in it is not kept (LogManager.isStrayReplica). If the process "
+        "is already running, it gets its broker epoch and applies new metadata."),
     "leader_deletes_records": Act(lambda _, leader, offset: f"delete {leader} {offset}",
         "Partition.deleteRecordsOnLeader."),
     "broker_writes_log_start": Act(lambda _, broker: f"write-start {broker}",
@@ -49,8 +49,7 @@ ACTIONS: dict[str, Act] = {
         "The next process has one log directory fewer. It reads the broker epoch of the clean shutdown from the "
         "others."),
     "controller_marks_directory_offline": Act(lambda _, broker: f"mark-offline {broker}",
-        "ReplicationControlManager.handleDirectoriesOffline, which a heartbeat that reports a failed directory calls "
-        "first."),
+        "ReplicationControlManager.handleDirectoriesOffline, called first if a heartbeat reports a failed directory."),
     "controller_assigns_directory": Act(lambda _, broker: f"assign {broker}",
         "ReplicationControlManager.handleAssignReplicasToDirs with the assignment that ReplicaManager passed to "
         "DirectoryEventHandler."),

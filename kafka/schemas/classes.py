@@ -1,4 +1,4 @@
-"""The process that answers questions about Kafka's generated message classes and code, and the claims."""
+"""A Java process that answers questions about Kafka's message classes and code, and verdicts on claims."""
 
 import json
 import os
@@ -19,7 +19,7 @@ MESSAGES = "org.apache.kafka.common.message"
 
 @dataclass(frozen=True)
 class Jars(releases.Release):
-    """A release of Kafka with the program compiled against it that knows its message classes."""
+    """A release of Kafka with our program that inspects its classes."""
 
     def command(self, folder: str) -> list[str]:
         del folder
@@ -37,41 +37,41 @@ def jars_of(version: str) -> Jars:
 
 @dataclass(frozen=True)
 class Trip:
-    """A message written in one version and read again by the same class."""
+    """A message that was written in a version and read again by the same class."""
 
     bytes: int
     read: str
     refused: str
 
     def value(self, name: str) -> str | None:
-        """Return the value of the first field of this name, as printed by the object that was read."""
+        """Return the first field of this name, as the message that was read prints it."""
         found = re.search(rf"\b{name}=(\[\]|[^,()\[\]]*)", self.read)
         return found[1] if found else None
 
 
 class Classes(Driver):
-    """Kafka's classes of one release, queried one question at a time."""
+    """The classes of one Kafka release. Each call asks the program one question."""
 
     def fields(self, message: str) -> dict[int, dict[str, str]]:
-        """Return, by version, the type of every field of a message by path, with the tag if tagged."""
+        """Return the type of each field of a message by version and path, including the tag of tagged fields."""
         return {int(version): fields for version, fields in self.tell(f"fields {message}").items()}
 
     def trip(self, message: str, version: int, **values: Any) -> Trip:
         return _trip(self.tell(f"trip {message} {version} {json.dumps(values)}"))
 
     def built(self, what: str, version: int) -> Trip:
-        """Write the result of Kafka's own builder in a version, and read it."""
+        """Write the result of Kafka's own builder in a version and read it again."""
         return _trip(self.tell(f"build {what} {version}"))
 
     def header(self, api: str, version: int) -> dict[str, int]:
-        """Read the header of a request with an unknown tagged field."""
+        """Read a request header that contains an unknown tagged field."""
         return self.tell(f"header {api} {version}")
 
     def has(self, name: str, member: str = "") -> bool:
         return bool(self.tell(f"has {name} {member}".strip())["there"])
 
     def code(self, name: str, method: str) -> list[str]:
-        """Return the references of a method, in order: `Class.member`, `member` of its own class, `long -1l`."""
+        """Return the references in a method, in order: `Class.member`, `member` of the same class, `long -1l`."""
         found: list[str] = self.tell(f"code {name} {method}")["refers"]
         return found
 
@@ -86,7 +86,7 @@ class Classes(Driver):
         return sorted(name for name in releases.classes_in(self.release.jars) if part in name)
 
     def fetch_versions(self) -> dict[str, int]:
-        """Return the version of a replica's fetch by metadata version, oldest first."""
+        """Return the Fetch version that replicas use for each metadata version, oldest first."""
         return self.tell("fetch-versions")
 
 
@@ -98,18 +98,18 @@ ClaimCheck = Callable[["Classes"], "Observation"]
 
 
 class ClaimVerdict(StrEnum):
-    """The verdict of a release on a claim."""
+    """The verdict on a claim for a release."""
 
     HOLDS = "holds"
     DIFFERS = "differs"
-    """The release has the subject of the claim, and the claim is wrong there."""
+    """The release contains what the claim is about, but the claim is wrong."""
     NOT_BUILT = "not built"
-    """The release lacks the subject of the claim."""
+    """The release does not contain what the claim is about."""
 
 
 @dataclass(frozen=True)
 class Observation:
-    """A verdict and what the classes showed."""
+    """A verdict with a description of what the classes showed."""
 
     verdict: ClaimVerdict
     what: str

@@ -1,4 +1,4 @@
-"""Claims of KIP-903, KIP-951, KIP-392 and the draft of consistency tokens about schemas, versions and code paths."""
+"""Claims of KIP-903, KIP-951, KIP-392 and the consistency token draft about schemas, versions and code paths."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ EPOCHS = "topics[].partitions[].new_isr_with_epochs[]"
 MEMBER = f"{MESSAGES}.AlterPartitionRequestData$BrokerState"
 ZOOKEEPER = "kafka.controller.KafkaController"
 FIRST_EPOCHS, FIRST_STATE = 3, 15
-"""The first versions of AlterPartition with epochs, and of Fetch with a replica state."""
+"""The first versions of AlterPartition with broker epochs, and of Fetch with a replica state."""
 
 
 def expansion_by_fetch(kafka: Classes) -> Observation:
@@ -31,14 +31,14 @@ def expansion_by_fetch(kafka: Classes) -> Observation:
         name: kafka.callers(PARTITION, name)
         for name in ("prepareIsrExpand", "maybeExpandIsr", "updateFollowerFetchState")
     }
-    what = "; ".join(f"{name} is called by {', '.join(callers)} alone" for name, callers in chain.items())
+    what = "; ".join(f"{name} is called only by {', '.join(callers)}" for name, callers in chain.items())
     expected = [["Partition.maybeExpandIsr"], ["Partition.updateFollowerFetchState"], ["Partition.fetchRecords"]]
     return holds_if(list(chain.values()) == expected, what, what)
 
 
 def last_epoch_kept(kafka: Classes) -> Observation:
     kept = kafka.tell("kept")["kept"]
-    what = f"after fetches with broker epochs 5 and 9 a leader's Replica has {' and '.join(kept)}"
+    what = f"after fetches with broker epochs 5 and 9, the leader's Replica contains {' and '.join(kept)}"
     return holds_if(kept == ["5", "9"], what, what)
 
 
@@ -46,7 +46,7 @@ def epochs_instead_of_ids(kafka: Classes) -> Observation:
     fields = kafka.fields("AlterPartitionRequestData")
     ids = [version for version, found in fields.items() if IDS in found]
     epochs = [version for version, found in fields.items() if f"{EPOCHS}.broker_epoch" in found]
-    what = f"of versions {span(list(fields))}, bare ids in {span(ids)}, ids with epochs in {span(epochs)}"
+    what = f"of versions {span(list(fields))}, those with bare ids are {span(ids)}, those with epochs {span(epochs)}"
     return holds_if(ids[-1:] == [FIRST_EPOCHS - 1] and ids + epochs == list(fields), what, what)
 
 
@@ -58,11 +58,11 @@ def unsupported_is_minus_one(kafka: Classes) -> Observation:
     )
     found = _epoch(unset.read)
     what = (
-        f"not set it reads as {found}; ineligibleReplicasForIsr compares with -1 before it looks at the "
+        f"if unset, it reads as {found}; ineligibleReplicasForIsr compares it with -1 before it looks at the "
         "registration's epoch"
     )
     return holds_if(
-        compares and found == "-1", what, f"not set it reads as {found}; the controller does not compare with -1"
+        compares and found == "-1", what, f"if unset, it reads as {found}; the controller does not compare it with -1"
     )
 
 
@@ -72,8 +72,8 @@ def replica_state(kafka: Classes) -> Observation:
     states = [version for version, found in fields.items() if "replica_state.replica_epoch" in found]
     tagged = all(" tag " in fields[version]["replica_state"] for version in states)
     what = (
-        f"of versions {span(list(fields))}, a plain replica id in {span(plain)}, a tagged replica state in "
-        f"{span(states)}"
+        f"of versions {span(list(fields))}, those with a plain replica id are {span(plain)}, those with a tagged "
+        f"replica state {span(states)}"
     )
     return holds_if(tagged and plain[-1:] == [FIRST_STATE - 1] and plain + states == list(fields), what, what)
 
@@ -81,43 +81,43 @@ def replica_state(kafka: Classes) -> Observation:
 def consumers_fetch_is_smaller(kafka: Classes) -> Observation:
     before, after = kafka.built("consumer-fetch", FIRST_STATE - 1), kafka.built("consumer-fetch", FIRST_STATE)
     default = "replicaState=ReplicaState(replicaId=-1, replicaEpoch=-1)" in after.read
-    what = f"id and epoch are read as -1; {before.bytes} bytes in version 14, {after.bytes} in version 15"
+    what = f"id and epoch read as -1; {before.bytes} bytes in version 14, {after.bytes} in version 15"
     return holds_if(default and after.bytes < before.bytes, what, what)
 
 
 def empty_with_zookeeper(kafka: Classes) -> Observation:
-    """Inspect the values that a broker fills in without KRaft: the ISR's members, and its own fetches."""
+    """Find what a broker sends without KRaft as epochs of ISR members and in its own fetches."""
     if not kafka.has(ZOOKEEPER):
-        return not_built("the release has no ZooKeeper mode")
+        return not_built("the release does not support ZooKeeper")
     members = in_order(kafka.code(PARTITION, "addBrokerEpochToIsr"), "KRaftMetadataCache", "long -1l")
     fetches = "brokerEpochSupplier" in kafka.code("kafka.server.KafkaServer", "createReplicaManager")
     return holds_if(
         members and not fetches,
-        "without KRaft Partition puts -1 for every member, and fetches have no epoch",
-        "without KRaft Partition puts -1 for every member of the ISR; but KafkaServer gives the ReplicaManager the "
-        "epoch of ZooKeeper, which fetches of version 15 carry",
+        "without KRaft, Partition uses -1 for every member, and fetches contain no epoch",
+        "without KRaft, Partition uses -1 for every ISR member, but KafkaServer gives the ReplicaManager the "
+        "ZooKeeper epoch, which fetches of version 15 contain",
     )
 
 
 def ignored_with_zookeeper(kafka: Classes) -> Observation:
     if not kafka.has(ZOOKEEPER):
-        return not_built("the release has no ZooKeeper mode")
+        return not_built("the release does not support ZooKeeper")
     readers = [
         name for name in kafka.callers(MEMBER, "brokerEpoch") if not name.startswith("AlterPartitionRequestData")
     ]
     ignored = not [name for name in readers if name.startswith("KafkaController.")]
-    what = f"a member's epoch is read by {', '.join(readers)}"
-    return holds_if(ignored, f"{what}, not by KafkaController", what)
+    what = f"{', '.join(readers)} read a member's epoch"
+    return holds_if(ignored, f"{what}, KafkaController does not", what)
 
 
 def each_version_is_written(kafka: Classes) -> Observation:
-    """Build a request in each version, the newest that both sides support."""
+    """Build a request in each version that both sides may support as the latest."""
     usable = kafka.callers("org.apache.kafka.clients.NodeApiVersions", "latestUsableVersion")
     older, newer = (kafka.built("alter-partition", version) for version in (FIRST_EPOCHS - 1, FIRST_EPOCHS))
     works = "newIsr=[2], newIsrWithEpochs=[]" in older.read and _epoch(newer.read) == "9"
     what = (
-        "AlterPartitionRequest.Builder writes bare ids in version 2, ids with epochs in version 3; "
-        "NetworkClient takes the newest of both sides"
+        "AlterPartitionRequest.Builder writes bare ids in version 2, ids with epochs in version 3; NetworkClient uses "
+        "the latest version that both sides support"
     )
     return holds_if(works and "NetworkClient.doSend" in usable, what, f"version 2: {older.read or older.refused}")
 
@@ -128,8 +128,8 @@ def gated_by_metadata_version(kafka: Classes) -> Observation:
     older = max((version for name, version in versions.items() if name < first), default=0)
     callers = kafka.callers("org.apache.kafka.server.common.MetadataVersion", "fetchRequestVersion")
     what = (
-        f"a replica's fetch has version {older} at most before {first}, and {versions.get(first)} with it; "
-        f"asked by {', '.join(callers)}"
+        f"a replica's fetch has at most version {older} before {first}, and version {versions.get(first)} with it; "
+        f"{', '.join(callers)} ask for it"
     )
     ordered = list(versions.values()) == sorted(versions.values())
     return holds_if(ordered and first == "IBP_3_5_IV1" and callers, what, what)
@@ -143,9 +143,9 @@ def versions_alone(kafka: Classes) -> Observation:
     second = "refuse" if state.refused else "drop"
     return holds_if(
         kept,
-        "the messages' classes carry both in the versions before",
-        f"the messages' classes {first} epochs in version 2 of AlterPartition and {second} the replica state in "
-        "version 14 of Fetch: the builders convert, and the metadata version holds replicas back",
+        "the generated classes write both in the previous versions",
+        f"the generated classes {first} epochs in version 2 of AlterPartition and {second} the replica state in "
+        "version 14 of Fetch: the builders convert them, and replicas wait for the metadata version",
     )
 
 
@@ -164,7 +164,7 @@ SENDER = "org.apache.kafka.clients.producer.internals.Sender"
 SELECTOR = "org.apache.kafka.common.replica.ReplicaSelector"
 MOVED, FENCED = "Errors.NOT_LEADER_OR_FOLLOWER", "Errors.FENCED_LEADER_EPOCH"
 ANSWERS = {"ProduceResponseData": 10, "FetchResponseData": 16}
-"""The first versions whose answers have the endpoints of new leaders."""
+"""The first versions whose answers contain endpoints of new leaders."""
 ENDPOINTS = ("node_id", "host", "port", "rack")
 LOG_START = "responses[].partitions[].log_start_offset"
 
@@ -173,10 +173,10 @@ def with_existing_errors(kafka: Classes) -> Observation:
     produce, fetch = (kafka.code(APIS, name) for name in ("handleProduceRequest", "handleFetchRequest"))
     told = in_order(produce, MOVED, "getCurrentLeader") and in_order(fetch, MOVED, FENCED, "getCurrentLeader")
     what = (
-        "KafkaApis looks the leader up for NOT_LEADER_OR_FOLLOWER in answers to produce, for "
-        "FENCED_LEADER_EPOCH too in those to fetch"
+        "KafkaApis looks up the leader for NOT_LEADER_OR_FOLLOWER in answers to produce requests, and also for "
+        "FENCED_LEADER_EPOCH in answers to fetches"
     )
-    return holds_if(told, what, "KafkaApis looks the leader up for other errors")
+    return holds_if(told, what, "KafkaApis looks up the leader for other errors")
 
 
 def refresh_as_before(kafka: Classes) -> Observation:
@@ -190,8 +190,8 @@ def refresh_as_before(kafka: Classes) -> Observation:
         for name in kafka.callers(f"org.apache.kafka.clients.{owner}", "updatePartitionLeadership")
     ]
     what = (
-        "FetchCollector.handleInitializeErrors and Sender.completeBatch ask for metadata; "
-        f"{', '.join(takers)} take the leader besides"
+        f"FetchCollector.handleInitializeErrors and Sender.completeBatch request metadata; {', '.join(takers)} also "
+        "use the leader"
     )
     return holds_if(asks and takers, what, what)
 
@@ -211,10 +211,10 @@ def endpoint_with_leader(kafka: Classes) -> Observation:
     ).read
     carried = "leaderId=3, leaderEpoch=8" in read and "NodeEndpoint(nodeId=3, host='h', port=9092, rack='r')" in read
     what = (
-        "produce from version 10 and fetch from version 16 have id and epoch by partition, and node id, "
-        "host, port and rack beside them"
+        "produce from version 10 and fetch from version 16 contain the leader's id and epoch per partition, and a "
+        "list of node id, host, port and rack"
     )
-    return holds_if(all(seen) and carried, what, f"otherwise than that: {read}")
+    return holds_if(all(seen) and carried, what, f"the fields are different: {read}")
 
 
 def rack_as_in_metadata(kafka: Classes) -> Observation:
@@ -234,10 +234,10 @@ def reset_after_check(kafka: Classes) -> Observation:
     )
     if resets and not checks:
         return not_built(
-            "out of range, a consumer turns from a follower to the leader, and from the leader to its reset policy: "
-            "FetchCollector.handleInitializeErrors checks no truncation first"
+            "if its offset is out of range, a consumer goes from a follower to the leader, and at the leader it "
+            "applies its reset policy: FetchCollector.handleInitializeErrors does not check for truncation first"
         )
-    return holds_if(checks and resets, f"{', '.join(checks)} before the reset", "neither a check nor a reset")
+    return holds_if(checks and resets, f"{', '.join(checks)} before the reset", "there is neither a check nor a reset")
 
 
 def schemas_stay(kafka: Classes) -> Observation:
@@ -253,27 +253,27 @@ def schemas_stay(kafka: Classes) -> Observation:
 def in_every_version(kafka: Classes) -> Observation:
     fields = kafka.fields("FetchResponseData")
     without = [version for version, found in fields.items() if LOG_START not in found]
-    missing = f"no log start offset in version {span(without)} of the response"
-    return holds_if(not without, "every version has both", missing)
+    missing = f"the response lacks a log start offset in version {span(without)}"
+    return holds_if(not without, "every version contains both", missing)
 
 
 def selector_on_changes(kafka: Classes) -> Observation:
     callers = kafka.callers(SELECTOR, "select")
     return not_built_if(
         callers == ["ReplicaManager.findPreferredReadReplica"],
-        "the selector is the broker's: only ReplicaManager.findPreferredReadReplica asks it, and no consumer has one",
-        f"it is asked by {', '.join(callers)}",
+        "the broker owns the selector: only ReplicaManager.findPreferredReadReplica calls it, and consumers have none",
+        f"{', '.join(callers)} call it",
     )
 
 
 def only_a_recommendation(kafka: Classes) -> Observation:
-    """Read the answers to a consumer and a broker in the version before follower fetching, which both then speak."""
+    """Read the answers to a consumer and a broker in the version before follower fetching, which both then use."""
     response = kafka.trip("FetchResponseData", 10, responses=[{"partitions": [{"partitionIndex": 0}]}])
     request = kafka.trip("FetchRequestData", 10, rackId="r")
     read, rack = response.value("preferredReadReplica"), request.value("rackId")
     what = (
-        "in version 10 a request drops the consumer's rack without an error, and a response is read with "
-        f"replica {read}: none"
+        "in version 10, a request omits the consumer's rack without an error, and a response reads as replica "
+        f"{read}: none"
     )
     return holds_if(read == "-1" and rack == "''" and not request.refused, what, request.refused or what)
 
@@ -285,30 +285,30 @@ def _tells(fields: dict[str, str]) -> bool:
 
 HEADERS = ("RequestHeaderData", "ResponseHeaderData")
 NEWER = 99
-"""A version of ApiVersions that no release knows."""
+"""A version of ApiVersions that no release supports."""
 
 
 def headers_carry_nothing(kafka: Classes) -> Observation:
     every = [path for header in HEADERS for fields in kafka.fields(header).values() for path in fields]
     found = [path for path in every if "consistency" in path or "token" in path or "metadata_offset" in path]
-    return not_built_if(not found, "neither header has a field for a token", f"headers have {found}")
+    return not_built_if(not found, "neither header has a field for a token", f"the headers contain {found}")
 
 
 def no_contexts(kafka: Classes) -> Observation:
     found = kafka.named("Consistency")
-    return not_built_if(not found, "no class is named after consistency", f"there is {', '.join(found)}")
+    return not_built_if(not found, "no class name contains Consistency", f"there is {', '.join(found)}")
 
 
 def stale_metadata(kafka: Classes) -> Observation:
     has = kafka.has("org.apache.kafka.common.protocol.Errors", "STALE_METADATA")
-    return not_built_if(not has, "Errors has no STALE_METADATA", "Errors has STALE_METADATA")
+    return not_built_if(not has, "Errors does not define STALE_METADATA", "Errors defines STALE_METADATA")
 
 
 def newer_api_versions(kafka: Classes) -> Observation:
     read = kafka.header("API_VERSIONS", NEWER)
     what = (
-        f"the header of version {NEWER} of ApiVersions is read, in header version {read['version']}, with an "
-        "unknown tagged field"
+        f"the header of ApiVersions version {NEWER} is read as header version {read['version']}, with an unknown "
+        "tagged field"
     )
     return holds_if(read["correlation"] == 6 and read["unknown"] == 1, what, what)
 
@@ -316,8 +316,8 @@ def newer_api_versions(kafka: Classes) -> Observation:
 def unknown_tags_are_skipped(kafka: Classes) -> Observation:
     fetch, versions = kafka.header("FETCH", max(kafka.fields("FetchRequestData"))), kafka.header("API_VERSIONS", 3)
     what = (
-        f"a header of version {fetch['version']} with an unknown tagged field is read, in the same header version; the "
-        f"answer to ApiVersions has header version {versions['response']}, which has no room for one"
+        f"a header of version {fetch['version']} with an unknown tagged field is read as the same version; the answer "
+        f"to ApiVersions has header version {versions['response']}, which cannot contain one"
     )
     return holds_if(fetch["correlation"] == 6 and fetch["unknown"] == 1, what, what)
 
@@ -352,7 +352,7 @@ CLAIMS: tuple[tuple[str, ClaimCheck], ...] = (
 """Entries of the registry, each with its check."""
 Row = dict[str, str]
 CHECKS = dict((*QUORUM_CLAIMS, *CLAIMS))
-"""The check of each entry of the registry that has one."""
+"""The checks of all registries, by entry."""
 
 
 def measure_claims(versions: Iterable[str]) -> list[Row]:

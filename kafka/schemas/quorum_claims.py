@@ -1,4 +1,4 @@
-"""Claims of KIP-1166, the high watermark in the fetch request: its schema, writers and readers."""
+"""Claims of KIP-1166 about the high watermark in fetch requests: its schema, its writers and its readers."""
 
 from fencepost.kafka.schemas.classes import (
     MESSAGES,
@@ -17,7 +17,7 @@ FIELD = "topics[].partitions[].high_watermark"
 RESPONSE_FIELD = "responses[].partitions[].high_watermark"
 PARTITION = f"{MESSAGES}.FetchRequestData$FetchPartition"
 FIRST = 18
-"""The version that has the field."""
+"""The first version that contains the field."""
 LARGEST = str(2**63 - 1)
 
 
@@ -26,12 +26,12 @@ def newest(kafka: Classes) -> int:
 
 
 def if_built(check: ClaimCheck) -> ClaimCheck:
-    """Query only releases whose fetch request has the field."""
+    """Run a check only on releases whose fetch request contains the field."""
 
     def asked(kafka: Classes) -> Observation:
         last = newest(kafka)
         if FIELD not in kafka.fields("FetchRequestData")[last]:
-            return not_built(f"the fetch request ends with version {last} and has no high watermark")
+            return not_built(f"the latest version of the fetch request is {last}, which contains no high watermark")
         return check(kafka)
 
     return asked
@@ -46,62 +46,60 @@ def reads_uncommitted(kafka: Classes) -> Observation:
     refers = kafka.code(RAFT, "tryCompleteFetchRequest")
     return holds_if(
         "Isolation.UNCOMMITTED" in refers and "Isolation.COMMITTED" not in refers,
-        "KafkaRaftClient.tryCompleteFetchRequest reads with Isolation.UNCOMMITTED alone",
-        "KafkaRaftClient.tryCompleteFetchRequest reads otherwise than with Isolation.UNCOMMITTED alone",
+        "KafkaRaftClient.tryCompleteFetchRequest reads only with Isolation.UNCOMMITTED",
+        "KafkaRaftClient.tryCompleteFetchRequest does not only read with Isolation.UNCOMMITTED",
     )
 
 
 def appending_completes(kafka: Classes) -> Observation:
     parked = kafka.tell("parked")
     refers = kafka.code(RAFT, "updateLeaderEndOffsetAndTimestamp")
-    what = (
-        f"{parked['before'] - parked['after']} of 2 fetches that wait at the end of the log are completed as it moves"
-    )
+    what = f"appending completes {parked['before'] - parked['after']} of 2 fetches that wait at the end of the log"
     called = in_order(refers, "fetchPurgatory", "FuturePurgatory.maybeComplete")
-    return holds_if(called and parked == {"before": 3, "after": 1}, f"{what}, one that waits further on is not", what)
+    return holds_if(called and parked == {"before": 3, "after": 1}, f"{what}, but not one that waits further on", what)
 
 
 def parked_for(kafka: Classes) -> Observation:
     most = kafka.constant(RAFT, "MAX_FETCH_WAIT_MS")
     asks = in_order(kafka.code(RAFT, "buildFetchRequest"), "fetchMaxWaitMs", "FetchRequestData.setMaxWaitMs")
     takes = in_order(kafka.code(RAFT, "handleFetchRequest"), "FetchRequestData.maxWaitMs", "FuturePurgatory.await")
-    what = f"MAX_FETCH_WAIT_MS is {most}; a fetch asks for a time, and the leader parks it for what it asks"
+    what = f"MAX_FETCH_WAIT_MS is {most}; a fetch contains a wait time, and the leader parks it for that time"
     return holds_if(most == 500 and asks and takes, what, what)
 
 
 @if_built
 def carried_value(kafka: Classes) -> Observation:
-    """Find the value that is sent if the high watermark is unknown, and the one read if it is unset."""
+    """Find the value that is sent if the high watermark is unknown, and the value read if the field is unset."""
     refers = kafka.code(RAFT, "buildFetchRequest")
     sends = in_order(
         refers, "QuorumState.highWatermark", "long -1l", "FetchRequestData$FetchPartition.setHighWatermark"
     )
     unset = sent(kafka, FIRST, None).value("highWatermark")
-    what = f"KafkaRaftClient sends that of QuorumState, or else -1; not set it reads as {unset}"
+    what = f"KafkaRaftClient sends the value of QuorumState, or -1 if that is unknown; if unset, it reads as {unset}"
     return holds_if(sends and unset == LARGEST, what, what)
 
 
 @if_built
 def three_states(kafka: Classes) -> Observation:
-    """Find the values that survive; the type allows others, which are never sent."""
+    """Find the values that survive serialization. The type also allows others, which are never sent."""
     read = {mark: sent(kafka, FIRST, mark).value("highWatermark") for mark in (-1, 0, 7, 2**63 - 1, -2)}
     what = (
-        "-1, 0, 7 and the largest int64 are read as sent; so is -2, which the schema allows and "
-        "KafkaRaftClient does not send"
+        "-1, 0, 7 and the largest int64 are read as sent; so is -2, which the schema allows but KafkaRaftClient does "
+        "not send"
     )
-    return holds_if(all(value == str(mark) for mark, value in read.items()), what, f"read as {read}")
+    return holds_if(all(value == str(mark) for mark, value in read.items()), what, f"the values read are {read}")
 
 
 @if_built
 def tagged_and_ignorable(kafka: Classes) -> Observation:
-    """Check that the field is tagged, and that an older version leaves it out."""
+    """Check that the field is tagged, and that older versions omit it."""
     fields = kafka.fields("FetchRequestData")
     tagged = [version for version, found in fields.items() if " tag " in found.get(FIELD, "")]
     older = sent(kafka, FIRST - 1, 7)
     dropped = not older.refused and older.value("highWatermark") == LARGEST
     return holds_if(
         tagged == [version for version in fields if version >= FIRST] and dropped,
-        f"{fields[FIRST][FIELD]} from version {FIRST} on; version {FIRST - 1} drops 7 without an error",
+        f"{fields[FIRST][FIELD]} from version {FIRST} on; version {FIRST - 1} omits 7 without an error",
         older.refused or f"tagged in version {span(tagged)}; version {FIRST - 1} {'drops' if dropped else 'keeps'} 7",
     )
 
@@ -111,30 +109,30 @@ def response_stays(kafka: Classes) -> Observation:
     """Check that the response has the same new version with the same fields."""
     fields = kafka.fields("FetchResponseData")
     same = fields[FIRST] == fields[FIRST - 1] and max(fields) == FIRST
-    what = "the response's schemas of versions 17 and 18 have the same fields"
-    return holds_if(same, what, "their fields differ")
+    what = "the response has the same fields in versions 17 and 18"
+    return holds_if(same, what, "the response's fields differ in versions 17 and 18")
 
 
 def in_every_response(kafka: Classes) -> Observation:
     fields = kafka.fields("FetchResponseData")
     have = [version for version, found in fields.items() if RESPONSE_FIELD in found]
     sets = "FetchResponseData$PartitionData.setHighWatermark" in kafka.code(RAFT, "buildFetchResponse")
-    what = f"versions {span(have)} of {span(list(fields))} have it; KafkaRaftClient.buildFetchResponse sets it"
+    what = f"versions {span(have)} of {span(list(fields))} contain it; KafkaRaftClient.buildFetchResponse sets it"
     return holds_if(sets and len(have) == len(fields), what, what)
 
 
 @if_built
 def in_every_request(kafka: Classes) -> Observation:
-    """Check that the one method that makes fetches of the quorum sets it."""
+    """Check that the only method that builds fetches of the quorum sets the field."""
     makers = kafka.callers("org.apache.kafka.raft.RaftUtil", "singletonFetchRequest")
     setters = _setters(kafka)
-    what = f"fetches are made by {', '.join(makers)}; the field is set by {', '.join(setters)}"
+    what = f"{', '.join(makers)} build fetches; {', '.join(setters)} set the field"
     return holds_if(makers == setters == ["KafkaRaftClient.buildFetchRequest"], what, what)
 
 
 @if_built
 def written_if_supported(kafka: Classes) -> Observation:
-    """Check that version 18 carries it and version 17 does not."""
+    """Check that version 18 contains the field and version 17 does not."""
     newer, older = sent(kafka, FIRST, 7), sent(kafka, FIRST - 1, 7)
     read = [trip.value("highWatermark") for trip in (newer, older)]
     what = f"7 is read as {read[0]} in version 18 and as {read[1]} in version 17, without an error"
@@ -144,27 +142,31 @@ def written_if_supported(kafka: Classes) -> Observation:
 
 @if_built
 def not_by_others(kafka: Classes) -> Observation:
-    """Check that only the quorum's client sets it, not the builders of consumers' and replicas' fetches."""
+    """Check that only the quorum's client sets the field, not the builders of consumers' and replicas' fetches."""
     read = {what: kafka.built(what, FIRST).value("highWatermark") for what in ("consumer-fetch", "replica-fetch")}
     only = _setters(kafka) == ["KafkaRaftClient.buildFetchRequest"]
-    what = "FetchRequest.Builder leaves it unset for consumers and replicas, and only KafkaRaftClient calls its setter"
-    return holds_if(only and set(read.values()) == {LARGEST}, what, f"{read}, set by {', '.join(_setters(kafka))}")
+    what = "FetchRequest.Builder never sets the field for consumers and replicas; only KafkaRaftClient does"
+    return holds_if(
+        only and set(read.values()) == {LARGEST}, what, f"read as {read}; {', '.join(_setters(kafka))} set it"
+    )
 
 
 def older_replica(kafka: Classes) -> Observation:
-    """Check that a release without the field ends with version 17, and one with it reads such a fetch as the largest
-    number.
+    """Check a release without the field, which stops at version 17, and one with it, which reads the largest number
+    there.
     """
     if newest(kafka) < FIRST:
         return holds_if(
-            newest(kafka) == FIRST - 1, "its newest version of the fetch is 17", f"its newest is {newest(kafka)}"
+            newest(kafka) == FIRST - 1,
+            "its latest fetch version is 17",
+            f"it is {newest(kafka)}",
         )
     read = sent(kafka, FIRST - 1, None).value("highWatermark")
-    return holds_if(read == LARGEST, "a fetch of version 17 is read with the largest int64", f"it is read with {read}")
+    return holds_if(read == LARGEST, "a fetch of version 17 reads as the largest int64", f"it reads as {read}")
 
 
 def _setters(kafka: Classes) -> list[str]:
-    """Return the methods that set the field, without the message's own classes, which read it from bytes and JSON."""
+    """Return the methods that set the field, except the generated classes, which parse it from bytes and JSON."""
     return [name for name in kafka.callers(PARTITION, "setHighWatermark") if not name.startswith("FetchRequestData")]
 
 

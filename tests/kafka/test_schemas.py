@@ -117,7 +117,7 @@ def test_one_release_has_the_schemas_that_its_claims_are_about() -> None:
             "AlterPartitionRequestData", 2, topics=[{"partitions": [{"newIsrWithEpochs": [{"brokerId": 2}]}]}]
         )
         assert sent.refused == "Attempted to write a non-default newIsrWithEpochs at version 2"
-        with pytest.raises(DriverError, match=r"differs from what the driver expects: .*NoSuchData is missing"):
+        with pytest.raises(DriverError, match=r"lacks .*NoSuchData, which the driver needs"):
             kafka.fields("NoSuchData")
 
 

@@ -25,7 +25,7 @@ def elected_again_and_killed(stage: Stage) -> None:
 
 
 def elected_again_and_stopped(stage: Stage) -> None:
-    """Leader 1 shuts down cleanly; broker 2 is slow, as otherwise it would copy the record again before that."""
+    """Leader 1 shuts down cleanly; broker 2 is slow, because it would otherwise copy the record first."""
     elected_again(stage, slow_at_the_end=True)
     stage.acknowledged("LOST", within=10)
     shutdown, following = stage.cluster.log(CONTROLLER), stage.cluster.log(2)

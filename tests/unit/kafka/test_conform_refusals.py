@@ -45,14 +45,14 @@ GREETING = 'print(\'{"kafka": "4.1.2"}\', flush=True)\n'
     ("text", "said"),
     [
         ("import sys; sys.exit('no memory')", "died at 'its start' with status 1, saying:\nno memory"),
-        ("print('hello', flush=True)", "answered 'its start' with garbage: b'hello'"),
-        ("print('{}', flush=True)", "began with something other than a greeting"),
+        ("print('hello', flush=True)", "gave an invalid answer to 'its start': b'hello'"),
+        ("print('{}', flush=True)", "started with an unexpected line"),
         ("import time; time.sleep(60)", "did not answer 'its start' within 0.5 s; it was ended"),
-        (GREETING + "input(); print('[1]', flush=True)", "answered 'look' with garbage: b'[1]'"),
-        (GREETING + "input(); print('{}', flush=True)", "answered 'look' with something unexpected"),
-        (GREETING + 'input(); print(\'{"changed": "class X"}\', flush=True)', "class X is missing"),
-        (GREETING + 'input(); print(\'{"broken": "trace"}\', flush=True)', "failed at 'look': it throws trace."),
-        (GREETING + "input(); import os; os._exit(3)", "died at 'look' with status 3, saying nothing"),
+        (GREETING + "input(); print('[1]', flush=True)", "gave an invalid answer to 'look': b'[1]'"),
+        (GREETING + "input(); print('{}', flush=True)", "gave an unexpected answer to 'look'"),
+        (GREETING + 'input(); print(\'{"changed": "class X"}\', flush=True)', "lacks class X, which the driver needs"),
+        (GREETING + 'input(); print(\'{"broken": "trace"}\', flush=True)', "failed on 'look': it throws trace."),
+        (GREETING + "input(); import os; os._exit(3)", "died at 'look' with status 3 without output"),
         (GREETING + "input(); import time; time.sleep(60)", "did not answer 'look' within 0.5 s"),
     ],
 )
@@ -92,7 +92,7 @@ def test_what_maven_says_is_told_without_its_advertisement(monkeypatch: pytest.M
 def test_without_java_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     message = refused("conform", "replication", "--kafka", KAFKA)
-    assert f"`java` was not found: JAVA_HOME={tmp_path} has none" in message
+    assert f"`java` was not found: it is not in JAVA_HOME={tmp_path}" in message
     assert "openjdk-17-jdk-headless" in message
 
 
@@ -122,7 +122,7 @@ def test_a_stack_trace_is_one_line_with_the_innermost_method_of_kafka() -> None:
 @on_kafka
 def test_an_unknown_release_is_refused_with_the_nearest_one() -> None:
     message = refused("conform", "replication", "--kafka", "4.9.1")
-    assert "Kafka 4.9.1 is not a release that the driver knows" in message
+    assert "Kafka 4.9.1 is not a release that the driver supports" in message
     assert KAFKA in message
 
 
@@ -183,7 +183,7 @@ def test_every_release_is_driven_as_its_version_is_built() -> None:
 
 def test_a_release_without_eligible_leader_replicas_is_not_driven_with_them() -> None:
     constants = MACHINE.set_constants({**dict(MACHINE.version("kafka-3.9").values), "elr": 1})
-    assert refuse(constants, "kafka-3.9") == "elr is set otherwise than Kafka is built or driven (elr=0)"
+    assert refuse(constants, "kafka-3.9") == "elr=0 differs from Kafka or the driver"
 
 
 def test_a_cover_takes_every_transition_and_each_walk_begins_at_the_start() -> None:
