@@ -192,7 +192,6 @@ class Counterexample:
         return self.render("text")
 
     def _repr_html_(self) -> str:
-        """Return the space-time diagram."""
         from fencepost.counterexamples.render.html import figure
 
         return figure(self.trace, self.path)
@@ -284,7 +283,6 @@ def archived(run: Run, prop: str) -> str:
 
 @cache
 def _constants_in(name: str) -> Constants:
-    """Return the constants of an archived trace, reading each file once."""
     from fencepost.counterexamples.reader import read
     from fencepost.counterexamples.trace import ARCHIVE
 

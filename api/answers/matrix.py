@@ -122,7 +122,6 @@ def row_data(found: Protocol, ablation: Ablation, outcome: RowOutcome, *, texts:
 
 
 def _cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, item: PropertyResult, *, texts: bool) -> Json:
-    """Return a cell: the shortest trace, or the reach of the search."""
     if item.path is None:
         if item.verdict is Verdict.HOLDS:
             return {"verdict": str(item.verdict)}

@@ -324,7 +324,6 @@ class CheckResult(Printed, Result):
         return frame("property kind verdict length", rows, index="property", whole="length")
 
     def _repr_html_(self) -> str:
-        """Return a table of the properties, and the diagram of the first violation."""
         rows = [(item.name, item.kind, item.verdict, item.path.length if item.path else "") for item in self.properties]
         constants = " ".join(f"{name}={str(value).lower()}" for name, value in self.constants.items())
         partial = "" if self.complete else f" Partial: {self.why_stopped}."
@@ -338,7 +337,6 @@ class CheckResult(Printed, Result):
 
 
 def _bound(item: BoundCount) -> dict[str, Any]:
-    """Return a bound that was reached as JSON."""
     how = {name: True for name in ("at_least", "together") if getattr(item, name)}
     return {"constant": item.constant, "value": item.value, "refused": item.states, **how}
 

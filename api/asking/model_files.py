@@ -111,7 +111,6 @@ def _properties(path: Path, given: object) -> tuple[Property, ...]:
 
 
 def _run_file(path: Path) -> Loaded:
-    """Run a model file and import the modules beside it."""
     if path.suffix != ".py":
         raise UsageError(f"{path} is not a Python file: name a file that ends in .py.")
     _refuse_second_definitions(path)
@@ -144,7 +143,6 @@ def _refuse_second_definitions(path: Path) -> None:
 
 
 def _pointed_at(error: SyntaxError, path: Path) -> str:
-    """Return Python's message on unparsable text, with the line and a caret below the place."""
     text, name = (error.text or "").rstrip(), near(Path(error.filename)) if error.filename else "the file"
     if error.lineno is None:
         return f"{near(path)}: {error.msg}. The file must be text that Python can read: save it again as UTF-8."

@@ -113,7 +113,6 @@ def _is_model(frame: FrameType) -> bool:
 
 
 def _raised_by_user(error: Exception) -> bool:
-    """Return whether the failing line is in a user's file."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     return bool(frames) and str(frames[-1].f_globals.get("__name__", "")).startswith(USER_MODULE)
 

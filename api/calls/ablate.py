@@ -320,6 +320,5 @@ class _Matrix:
 
 
 def _nothing_run(data: Json, rows: tuple[Row, ...], why: str) -> Json:
-    """Return a matrix without rows, with the reason why none was started."""
     data["not_run"], data["why_stopped"] = [row.name for row in rows], why
     return data

@@ -109,7 +109,6 @@ def explain(name: str) -> dict[str, Any]:
 
 
 def _entry(kind: str, item: dict[str, Any]) -> dict[str, Any]:
-    """Return the summary of an entry: its sentence, its verdict, and the runs that support it."""
     known, seen = evidence().get(item["id"]), finding_of(entries()[item["id"]])
     picked = ("id", "protocol", "sentence", "source", "status", "standing", "verdict", "answer")
     runs = [
@@ -130,7 +129,6 @@ def _entry(kind: str, item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _releases_with(name: str) -> list[str]:
-    """Return the releases with a finding or a bug, with or without ELR."""
     found = []
     for item in versions():
         with_and_without = (findings_of(item, 1, elr=elr) for elr in {False, may_have_elr(item)})

@@ -207,13 +207,11 @@ def audit(
 
 
 def _wants_spark(cluster: Cluster, records: int, size: int) -> bool:
-    """Return whether records and copies of this size are processed on Spark: on request, or if they are large."""
     large = records > SMALL or size > LARGE
     return bool(large or cluster.master or cluster.conf or "PYSPARK_GATEWAY_PORT" in os.environ)
 
 
 def _require_libraries(cluster: Cluster) -> None:
-    """Raise UsageError if libraries are missing, or if Spark was requested and Java is missing."""
     from fencepost.explorers.spark.session import require_java, require_spark
 
     if not all(importlib.util.find_spec(name) for name in ("pyarrow", "pandas")):
@@ -280,7 +278,6 @@ def _started(cluster: Cluster, watch: Watch) -> Iterator[SparkSession]:
 def _judge(
     log: MetadataLog, start: Callable[[], SparkSession | None], severity: Severity, watch: Watch, led: _Led | None
 ) -> tuple[dict[str, Any], ControllerHistory | None]:
-    """Judge the log; return a summary of the findings, and the history to search for in the model."""
     from fencepost.kafka.audit.pipeline import history_of, judge
     from fencepost.kafka.audit.report import report
 

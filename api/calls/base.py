@@ -130,7 +130,6 @@ def summed(question: Question, options: Options) -> Summed | None:
 
 
 def _pairs(machine: Machine, base: Machine, options: Options) -> list[tuple[Action, Action]]:
-    """Return the actions of the base paired with their replacements, if their steps may differ."""
     alike = not options.normalize or machine.normalize is base.normalize
     placed = replaced_in(machine, base) if alike else placed_in(machine, base)
     return [(old, new) for old, new in placed if new is not None]
@@ -298,7 +297,6 @@ def _compared(made: Function, node: ast.AST) -> Iterator[str]:
 
 
 def _reached(program: Program, python: Callable[..., Any]) -> set[Callable[..., Any]]:
-    """Return a function with all functions of the model that it calls, directly or not."""
     found = {python}
     waiting = [python]
     while waiting:

@@ -121,7 +121,6 @@ class Runs:
         return verdict.Reason(f"the time budget of {self.budget:g} s for all runs ran out", verdict.Cause.BUDGET)
 
     def _options_for(self, run: Run) -> verdict.Options:
-        """Return the options with the run's own checkpoint, resumed if one exists."""
         if not self.kept.folder:
             return self.options
         own: Path = self.kept.folder / slug(run.name)
@@ -130,14 +129,12 @@ class Runs:
         return replace(self.options, checkpoint=str(own), resume=resume)
 
     def _sources(self, run: Run) -> list[Source]:
-        """Return every module that a run needs."""
         from fencepost.explorers.search import is_compact, sources_of
 
         graph = not is_compact(run, self.options)
         return sources_of(run.protocol, values_of(run), run.properties, normalize=self.options.normalize, graph=graph)
 
     def _mark(self, run: Run) -> str:
-        """Return all inputs on which the result of a run depends."""
         from fencepost.explorers.native.checkpoint import model_of
         from fencepost.explorers.search import is_compact
 

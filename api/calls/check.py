@@ -273,7 +273,6 @@ def notes_on(options: Options, result: Result) -> tuple[str, ...]:
 
 
 def _interrupted(question: Question, engine: str, options: Options, why: str, seconds: float) -> Result:
-    """Return the result of a search that ended before it had counted anything."""
     kept = ", and no checkpoint was written" if options.checkpoint else ""
     return Result(
         protocol=question.name,

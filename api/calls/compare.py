@@ -187,7 +187,6 @@ def _sides(
     given: Mapping[str, Any],
     version: str,
 ) -> tuple[Variant, Variant]:
-    """Return both sides: a protocol with the common constants each, changed as its text says."""
     one: Protocol | None = _model(a)
     other = None if b is None else _model(b)
     if b is None:
@@ -242,7 +241,6 @@ def _model(model: Machine | Protocol | str | Path) -> Protocol | None:
 
 
 def _side(found: Protocol, title: str, first: Machine, common: Mapping[str, int], version: str) -> Variant:
-    """Return one side: its protocol with the constants that both have, changed as its text says."""
     machine = found.machine
     known = machine.constants.declared()
     words = [word for word in _words(title) if not _is_model(word)] if title != machine.name else []
@@ -260,7 +258,6 @@ def _side(found: Protocol, title: str, first: Machine, common: Mapping[str, int]
 def _compared(
     sides: tuple[Variant, Variant], paths: tuple[str, ...], options: Options, max_pairs: int, watch: Watch
 ) -> CompareResult:
-    """Search both sides, compare them in every requested way, and return the result."""
     from fencepost.explorers.evidence.diff import compare
     from fencepost.explorers.evidence.space import Space, choose_fields
 
@@ -295,7 +292,6 @@ def _compared(
 
 
 def _guarantees(sides: tuple[Variant, Variant], results: tuple[Result, Result]) -> tuple[TwoVerdicts, ...]:
-    """Return the guarantees whose verdicts differ, or that only one side has."""
     sentences = {item.name: item.sentence for side in sides for item in side.found.properties}
     one, other = ({item.name: item for item in result.properties} for result in results)
     found = []

@@ -340,7 +340,6 @@ def _folder(output: str | Path | None) -> Path | None:
 def _prepare(
     what: str, kafka: str | None, jars: str | Path | None, watch: Watch, version: str
 ) -> tuple[Binding, Release]:
-    """Return how a protocol is bound to Kafka, and the release with its driver, compared with `version` if given."""
     from fencepost.kafka.conform.binding import binding
     from fencepost.kafka.driver.releases import release
 

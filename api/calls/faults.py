@@ -182,7 +182,6 @@ class _Request:
         return [*texts(found.machine, judged), *ends(found.machine, judged), repr(parts)]
 
     def refuse_early(self, settings: list[Setting]) -> None:
-        """Raise UsageError for invalid settings before anything is compiled."""
         from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds
 
         found = self.question.protocol
@@ -260,7 +259,6 @@ class _Request:
         return data, problems
 
     def point(self, constants: Constants, shown: Json, watch: Watch) -> tuple[Json, dict[Path, Counterexample]]:
-        """Return as JSON the faults that one setting tolerates, and the requested traces by file."""
         from fencepost.explorers.evidence.faults import choose_kinds, natively, tolerance
 
         found = self.question.protocol
@@ -303,7 +301,6 @@ class _Request:
         return data, traces
 
     def undecided(self, constants: Constants, shown: Json, error: FencepostError) -> Json:
-        """Return as JSON a setting that cannot be searched, or in which the model raises an error, with the reason."""
         from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds
 
         machine = self.question.protocol.machine
@@ -356,7 +353,6 @@ class _Request:
 
 
 def _keep(kept: Kept, name: str, found: Json, traces: dict[Path, Counterexample]) -> None:
-    """Write the traces of a point, and save the point if it is finished."""
     for file, trace in traces.items():
         trace.save(file)
     # The memory limit is not part of the question: with more memory the setting may be decided.

@@ -125,7 +125,6 @@ class _Pieces:
         return self.folder / f"histories-{self.name}-{first:09}.parquet"
 
     def read(self, alarms: dict[int, tuple[Alarm, str]]) -> None:
-        """Add the histories and violations of earlier runs."""
         from fencepost.kafka.fuzz.histories import Alarm, Script, Step
 
         with suppress(ImportError):
@@ -142,7 +141,6 @@ class _Pieces:
                 self.earlier += len(rows)
 
     def add(self, taken: Iterable[int], alarms: dict[int, tuple[Alarm, str]]) -> None:
-        """Add the steps of each history and its violation."""
         for steps in taken:
             seed = self.next + len(self.rows)
             alarm, name = alarms.get(seed, (None, UNKNOWN))
@@ -180,7 +178,6 @@ class _Found:
         self.progress: Progress | None = None
 
     def take(self, told: Iterator[Alarm | Progress], repaired: Repaired) -> None:
-        """Receive the alarms and the progress of a run."""
         from fencepost.kafka.fuzz.histories import Alarm
 
         for item in told:
@@ -193,7 +190,6 @@ class _Found:
                 self.watch.spin(f"Kafka {self.release.version}: {each}, {counted(len(self.alarms), 'violation')}")
 
     def replayed(self, alarm: Alarm | None, repaired: Repaired) -> None:
-        """Receive the alarm of a script, if any."""
         self.is_replay = True
         if alarm is not None:
             self._add(alarm, repaired)

@@ -190,7 +190,6 @@ def in_hand(
 
 
 def _field(record: type[records.Record], name: str) -> records.FieldType:
-    """Return a field of a record; raise UsageError if the name is unknown."""
     known = dict(records.fields(record))
     require_known((name,), known, f"record {record.__name__} has no field", "Fields are")
     return known[name]

@@ -73,7 +73,6 @@ class ShrinkResult(Shrunk):
         }
 
     def _repr_html_(self) -> str:
-        """Return a summary of the shortening and the trace's diagram."""
         return f"<p>{self.summary}</p>{self.counterexample._repr_html_()}"
 
 

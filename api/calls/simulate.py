@@ -85,7 +85,6 @@ class SimulateResult(Printed, Sample):
         return frame("property kind verdict walks length", rows, index="property", whole="length")
 
     def _repr_html_(self) -> str:
-        """Return a summary of the walks, and the diagram of the gravest violation."""
         summary = f"{self.walks:,} walks, {self.steps:,} steps, about {self.distinct:,} different states"
         return f"<p><b>{escape(self.protocol)}</b> {self.verdict}. {summary}.</p>" + (
             self.trace._repr_html_() if self.trace else ""
@@ -142,7 +141,6 @@ def _left_out(question: Question) -> Iterator[str]:
 
 
 def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) -> Sample:
-    """Walk, showing progress."""
     machine, constants, properties = question.protocol.machine, question.constants, question.properties
     try:
         from fencepost.explorers.walk.walker import Walker, weights_of
@@ -164,7 +162,6 @@ def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) ->
 def _with_trace(
     made: Sample, question: Question, watch: Watch, workers: int, *, normalize: bool, shrinks: bool
 ) -> SimulateResult:
-    """Return the result with the trace of the gravest violation, shortened."""
     ranks = {prop.name: gravity(prop) for prop in question.properties}
     violated = [item for item in made.properties if item.result.verdict is Verdict.VIOLATED and item.path is not None]
     first = min(violated, key=lambda item: (ranks[item.result.name], item.path and item.path.length), default=None)

@@ -190,7 +190,6 @@ def sweep(
 def _swept(
     request: _Request, cluster: Cluster, folder: str, budget: float | None, watch: Watch, *, resume: bool
 ) -> SweepResult:
-    """Take the walks, sum them up, and return the result."""
     from fencepost.api.calls.on_spark import started
     from fencepost.explorers.spark import sweep as sweeping
     from fencepost.explorers.spark.session import require_java
@@ -286,7 +285,6 @@ def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: 
 
 
 def _traces(request: _Request, plan: Sweep, summary: Summary, watch: Watch, *, resume: bool) -> list[_Shown]:
-    """Return for each violated property the trace of its shortest walk, replayed here and shortened."""
     from fencepost.explorers.spark.sweep import walker_of
 
     shown = []
@@ -310,7 +308,6 @@ def _traces(request: _Request, plan: Sweep, summary: Summary, watch: Watch, *, r
 
 
 def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown: list[_Shown]) -> Json:
-    """Return the results of a sweep."""
     from fencepost.explorers.spark.summary import Point, smallest_unsafe
 
     unsafe = {item.cell for item in summary.violations}

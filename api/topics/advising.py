@@ -101,7 +101,6 @@ def advise(
 
 
 def _refuse_impossible(asked: Settings) -> None:
-    """Raise UsageError for settings that no cluster has."""
     if asked.replicas < 1 or asked.min_isr < 1:
         raise UsageError(
             f"{asked.replicas} replicas and min ISR {asked.min_isr} were given, and each is at least 1: write larger "
@@ -188,7 +187,6 @@ def _why(settings: Settings, point: Json | None) -> str:
 
 
 def _crashes(replicas: int, point: Json) -> Json:
-    """Return the cell with the limits of its searches."""
     from fencepost.explorers.evidence.faults import fault_kinds
 
     machine, constants = protocol(PROTOCOL).machine, point["constants"]
@@ -332,12 +330,10 @@ def assumptions(settings: Settings, data: Json) -> Iterator[str]:
 
 @cache
 def _is_as_measured(replicas: int) -> bool:
-    """Return whether the table of crashes for this many replicas was measured with the installed model."""
     return crashes_are_of(replicas, machine_mark(protocol(PROTOCOL).machine))
 
 
 def _without_findings(settings: Settings, data: Json, constants: Mapping[str, Any]) -> str:
-    """Return a clause on how the model under these constants relates to the listed findings."""
     machine = protocol(PROTOCOL).machine
     repairs, newest = {item.finding for item in machine.repairs}, unrepaired(versions()[-1], elr=settings.elr)
     others = [item["id"] for item in data["findings"] if item["id"] not in repairs and item["group"] != "clusters"]

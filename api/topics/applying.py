@@ -61,7 +61,6 @@ def _is_on_kafka(entry: Entry, version: str, *, elr: bool) -> bool:
 
 
 def _on_kafka(entry: Entry, *, elr: bool) -> Json:
-    """Return a finding for which only observations on clusters exist."""
     found = evidence()[entry.id]
     harm = found.harm if elr else found.without_elr or found.harm
     made = _applies(entry, finding_of(entry).repair, "", 0)
@@ -118,7 +117,6 @@ def _crashes(needed: Json | None, loses: Json | None, min_isr: int) -> int | Non
 
 @cache
 def _crashes_in(file: str) -> int:
-    """Return the number of broker crashes in an archived trace."""
     steps = read(ARCHIVE / file).trace.steps
     return sum(item.action.label == "broker-crashes" for item in steps)
 

@@ -240,12 +240,10 @@ def _repairs(name: str) -> Iterator[tuple[Machine, Repair]]:
 
 
 def _is_about(name: str, entry: Entry) -> bool:
-    """Return whether a scenario or a trace is named after a hypothesis: `hyp-1`, `replication-hyp-1-loss`."""
     return f"-{entry.id.lower()}-" in f"-{name}-"
 
 
 def _releases(names: tuple[str, ...]) -> str:
-    """Return releases as text, a range by its first and last."""
     return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" if len(names) > 2 else " and ".join(names)
 
 

@@ -198,7 +198,6 @@ def _without_bystanders(item: Json) -> Json:
 
 
 def _lacks_second(operation: Operation, asked: Settings) -> bool:
-    """Return whether the second search of an operation was not made with these settings."""
     mine = {"operation": operation.name, "also": True, "replicas": asked.replicas, "min_isr": asked.min_isr}
     rows = (row for row in load("operations").get("rows", ()) if row.items() >= {**mine, "elr": asked.elr}.items())
     return bool(operation.also) and asked.replicas > 2 and not any(asked.version in row["versions"] for row in rows)
@@ -265,19 +264,16 @@ def _on_clusters(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _known(asked: Settings) -> dict[str, Json]:
-    """Return the findings of a release with these settings."""
     return {item["id"]: item for item in findings_of(asked.version, asked.min_isr, elr=asked.elr)}
 
 
 def _has(finding: str, release: str) -> bool:
-    """Return whether a release has a finding, according to its entry."""
     major, minor = _number(release)
     known = evidence()[finding].releases
     return not known or f"{major}.{minor}" in known
 
 
 def _on_classes(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield the archived histories in which the classes of this release lost a record."""
     for row in load("releases").get("settled", ()):
         if row["trace"] in operation.traces and _number(row["kafka"]) == _number(asked.version):
             values, words = _constants_of(row["trace"]), row["trace"].upper().split("-")[1:]
@@ -298,7 +294,6 @@ def _on_classes(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _in_model(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield the results of searches of this release, for each number of replicas and min ISR."""
     firsts: list[dict[str, int]] = []  # a second search is not safe without the first
     for row in sorted(load("operations").get("rows", ()), key=lambda row: "also" in row):
         if row["operation"] != operation.name or asked.version not in row["versions"] or row["elr"] != asked.elr:
@@ -323,7 +318,6 @@ def _in_model(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _by_version(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield the effects of findings in the model of this release, at the sizes of their searches."""
     column = measured_on(asked.version, elr=asked.elr)
     for row in load("versions").get("findings", ()):
         cell = row["by"].get(column, {})
@@ -362,20 +356,17 @@ def _alone(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _by_constants(operation: Operation, asked: Settings, values: Mapping[str, Any]) -> Json:
-    """Return an observation of the model at these constants."""
     sizes = {"replicas": int(values["brokers"]) - int(values["spare"]), "brokers": int(values["brokers"])}
     sizes["min_isr"] = int(values["min_isr"])
     return {**_blank("model", asked.version, asked, operation, elr=bool(values["elr"]), **sizes), "late": True}
 
 
 def _lost(made: Json, item: Mapping[str, Any], findings: list[str]) -> Json:
-    """Return an observation of a loss: the faults of its path, and the findings that cause it."""
     run, steps = "; ".join(item["steps"]), item["length"] - 1
     return {**made, "faults": item["faults"], "steps": steps, "run": run, "outcome": "lost", "findings": findings}
 
 
 def _in_table(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """Yield the effect of crashes that lose logs in the model with every repair, by the measured table of crashes."""
     for replicas in (2, 3):
         for point in cells(replicas):
             setting = point["setting"]
@@ -464,7 +455,6 @@ def _measure(operation: Operation, asked: Settings, *, also: bool = False) -> st
 
 
 def _search(version: str, given: Mapping[str, Any]) -> str:
-    """Return the call that searches the model at these constants, for a release if given."""
     machine = protocol(PROTOCOL).machine
     declared = machine.constants.declared()
     usual = machine.version(version).values if version else {}
@@ -499,7 +489,6 @@ def scenarios() -> tuple[Scenario, ...]:
 
 @cache
 def _played(name: str) -> dict[str, list[dict[str, Any]]]:
-    """Return the runs of an unmodified scenario, by release."""
     found: dict[str, list[dict[str, Any]]] = {}
     for run in load("clusters").get("runs", ()):
         if (run["finding"], run["mode"]) == (name, "played"):

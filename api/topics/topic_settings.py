@@ -126,6 +126,5 @@ def _settings(server: str, topic: str, known: Any, entries: Mapping[str, Any], c
 
 
 def _said(error: Any) -> str:
-    """Return the library's own message of an error."""
     told = error.args[0] if error.args else error
     return told.str().rstrip(".") if hasattr(told, "str") else str(told)

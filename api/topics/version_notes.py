@@ -69,7 +69,6 @@ def unlike_kafka(machine: Machine) -> str:
 
 
 def _unrepaired(question: Question) -> str:
-    """Return a note on the findings of a version that no repair in the model covers, each with the setting it needs."""
     if question.protocol.machine.name != "replication":
         return ""
     release = question.version.removesuffix(REPAIRED)
@@ -91,7 +90,6 @@ def executed(question: Question, mark: str) -> Executed | None:
 
 
 def _compared(question: Question, mark: str) -> str:
-    """Return a sentence on how many steps of a version were compared with Kafka's classes of that release."""
     own = measured.driven_rows(question.version, mark)
     if not own:
         return " It was not compared with Kafka's classes."
