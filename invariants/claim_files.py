@@ -133,8 +133,6 @@ def _claim(item: str, section: str, said: dict[str, Any], texts: Mapping[str, st
 
 
 def _put(texts: Mapping[str, str], text: str) -> str:
-    """Return a text on one line, with the shared texts substituted."""
-
     def shared(found: re.Match[str]) -> str:
         only([found[1]], texts, "shared text")
         return texts[found[1]]
@@ -178,7 +176,6 @@ def _evidence(item: str, claims: Mapping[str, Claim], runs: Runs) -> Evidence | 
 
 
 def _by_release(text: str) -> dict[str, str]:
-    """Return verdicts by release."""
     parts = [part.partition(":") for part in text.split(";") if part]
     only([verdict.strip() for verdict, _, _ in parts], CLASSES, "verdict of Kafka's classes")
     return {release: verdict.strip() for verdict, _, releases in parts for release in words(releases)}
@@ -233,7 +230,6 @@ def _in_each_version(title: str) -> list[str]:
 
 
 def _asked(protocol: str, title: str, ids: str, runs: Runs) -> Iterator[Case]:
-    """Yield a run's evidence about those of the given properties that it judges."""
     run = runs.by_protocol[protocol][title]
     asked = runs.names(protocol, ids)
     judged = judged_by(run)

@@ -48,7 +48,6 @@ class Cast:
     losses: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse parties that are not indices, and fields of unknown parties."""
         for name, alias in self.parties.items():
             if alias is not None and not isinstance(domain_of(alias), Index):
                 raise ModelError(

@@ -118,7 +118,6 @@ class Extreme(str):
         return made
 
     def __getnewargs__(self) -> tuple[tuple[Linear, ...], bool]:  # type: ignore[override]  # not the text
-        """Return the arguments from which a copy is built."""
         return self.parts, self.greatest
 
     @property
@@ -310,7 +309,6 @@ class InFlight:
     bag: str
 
     def __post_init__(self) -> None:
-        """Refuse anything that is not a name."""
         if not isinstance(self.bag, str):
             raise ModelError(
                 "InFlight takes the name of a bag as text: write InFlight('messages') for the "

@@ -127,7 +127,6 @@ def _checked(
 
 
 def _written(item: object) -> str:
-    """Return a promise or an action as written in a model."""
     if isinstance(item, Fairness):
         return f"{'strong' if item.strong else 'weak'}({', '.join(action.name for action in item.actions)})"
     return item.name if isinstance(item, Action) else "..."

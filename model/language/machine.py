@@ -75,7 +75,6 @@ class Machine:
     """The machine that `replacing` was called on; it does not affect any result."""
 
     def __post_init__(self) -> None:
-        """Refuse parts of the wrong type, and parts that conflict."""
         if not isinstance(self.name, str):
             raise ModelError(f"Machine: `name` is {described(self.name)}: write a text, such as name='my-protocol'.")
         require_title("a machine", self.name)

@@ -428,7 +428,6 @@ _AS_RECORD = "declare class Message(Record) with a field for the number, and wri
 
 
 def _spelt(annotation: Any) -> str:
-    """Return an annotation as a model file writes it."""
     if isinstance(annotation, type) and typing.get_origin(annotation) is None:
         return annotation.__name__
     if typing.get_origin(annotation) in (typing.Union, UnionType):
@@ -441,7 +440,6 @@ def _bare(annotation: Any) -> Any:
 
 
 def _instead(annotation: Any, own: OwnNames) -> str:
-    """Return what to write instead of an annotation."""
     origin = typing.get_origin(annotation)
     per = f"Per({own.alias}) for one element for each {own.one}"
     if annotation is int:
