@@ -34,7 +34,7 @@ OF_BROKERS = ("inactive-member", "stale-member", "nobody-elected")
 
 
 class Row(NamedTuple):
-    """A partition after a record: `election` is how a new leader was elected, `why` why brokers left the ISR."""
+    """A partition after a record. `election` says how a new leader was elected, `why` says why brokers left."""
 
     topic_id: str
     topic: str
@@ -364,7 +364,7 @@ class Follower:
         )
 
     def _is_doubtful(self, leader: int, offset: int) -> bool:
-        """Return whether this broker may lack records; after ELR was turned off, only if it has re-registered."""
+        """Return whether this broker may lack records. If ELR was turned off, it may only if it has re-registered."""
         presence = self._around.brokers.get(leader)
         stale = self._tainted[leader] == "stale-elr-elected"
         return not stale or (presence is not None and bool(presence.registered_within(self._turned_off, offset)))

@@ -249,8 +249,8 @@ class Copy:
 class Run(NamedTuple):
     """A range of offsets throughout which the same copies agree.
 
-    For each copy, `epochs` gives the epoch there, and `same` the first copy with the same batches; -1 if it has no
-    batch.
+    For each copy, `epochs` gives the epoch there, and `same` gives the first copy with the same batches; -1 if it has
+    no batch.
     """
 
     first: int

@@ -406,7 +406,7 @@ def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
 def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[[str], None]) -> list[ClientReport]:
     """Play the histories with each client in turn. If one of several clients is missing, the others still play.
 
-    For a range NAME==A..B, the first and last release are played, and where they differ, releases in between too.
+    For a range NAME==A..B, the first and last release are played, and releases in between if those two differ.
     """
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it names each connection that a client has closed
     ranges = [ends_of(asked) for asked in clients]

@@ -39,7 +39,7 @@ CLUSTER_ACTIONS = (
 
 
 class View(NamedTuple):
-    """A broker's view of a partition: `epoch` is the model's, `wire_epoch` the one sent; `leader` is -1 if unknown."""
+    """A broker's view of a partition: `epoch` is the model's, `wire_epoch` is sent; `leader` is -1 if unknown."""
 
     topic: int
     leader: int

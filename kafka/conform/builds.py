@@ -133,7 +133,7 @@ class Departure:
     """The first answer in which two builds differ, which is to the last of `steps`; the model may refuse that step.
 
     `rows` lists the differences: part of the state, value in A, value in B. `model` says which side agrees with the
-    model, `moved` lists guarantees violated on only one side, `lines` the driver's commands.
+    model, `moved` lists guarantees violated on only one side, and `lines` lists the driver's commands.
     """
 
     constants: Any

@@ -61,7 +61,7 @@ class ChangeKind(IntEnum):
 
 
 class Partition(NamedTuple):
-    """The controller's view of a partition. Sets of brokers are bit masks, epochs are relative to the current ones."""
+    """The controller's view of a partition. Sets of brokers are bit masks; epochs are relative to the current ones."""
 
     leader: int
     leader_epoch: int

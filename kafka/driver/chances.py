@@ -1,7 +1,8 @@
 """Opportunities to tell a variant from the model: the nearest states in which a check or rule makes a difference.
 
 The model is searched without `normalize`, which would answer requests before they are handled. A step is tried on Kafka
-only at the end of a history: even a refusal may change when a follower was last caught up, or a purgatory.
+only at the end of a history: even a refusal may change the time when a follower was last caught up, or the contents of
+a purgatory.
 """
 
 import random
@@ -247,9 +248,9 @@ class Ground:
 
 @dataclass(frozen=True)
 class Trial:
-    """Kafka's reaction to a step: `did` is done, refused or untried, `why` the error, `answer` a description of both.
+    """Kafka's reaction to a step: `did` is done, refused or untried, `why` is the error, and `answer` describes both.
 
-    `like_model` is whether the model allows the resulting state, `like_variant` whether the variant does.
+    `like_model` says whether the model allows the resulting state, `like_variant` says whether the variant does.
     """
 
     did: str

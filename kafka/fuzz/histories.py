@@ -198,7 +198,7 @@ def words(step: str) -> str:
 
 
 class Progress(NamedTuple):
-    """The progress of a run: `digest` covers all states of all histories, `taken` the steps since the last report."""
+    """The progress of a run: `digest` covers all states of all histories; `taken` counts the latest steps."""
 
     histories: int
     steps: int

@@ -1,8 +1,8 @@
 """The mapping of `replication` to Kafka: what each action does to Kafka's classes, and where each field is read.
 
-The controller consists of Kafka's ReplicationControlManager, ClusterControlManager and their dependencies; a broker of
-LogManager, KRaftMetadataCache, ReplicaManager with Partition, Replica and UnifiedLog, ReplicaFetcherManager with
-ReplicaFetcherThread and RemoteLeaderEndPoint, DefaultAlterPartitionManager and TopicConfigHandler. The clock, the
+The controller consists of Kafka's ReplicationControlManager, ClusterControlManager and their dependencies; a broker
+consists of LogManager, KRaftMetadataCache, ReplicaManager with Partition, Replica and UnifiedLog, ReplicaFetcherManager
+with ReplicaFetcherThread and RemoteLeaderEndPoint, DefaultAlterPartitionManager and TopicConfigHandler. The clock, the
 scheduler, the network and Raft are replaced: records of the controller are committed at once.
 
 An image of the model is the metadata log up to the end of the records of one controller action.
