@@ -14,8 +14,9 @@ import tempfile
 import time
 import zipfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -102,21 +103,14 @@ Two are missing, since they change nothing: `isBrokerFenced` of isReplicaIsrElig
 KRaftMetadataCache.getAliveBrokerEpoch leaves fenced brokers out too; `isInflight` of getOutOfSyncReplicas, as
 maybeShrinkIsr requires a CommittedPartitionState.
 """
-SECONDS = 180
+SECONDS = 600
 KINDS = 12
 """Number of kinds of differences between two releases that ends a comparison."""
 RELEASED = "releases-compared"
 """The figure of compared releases."""
-PAIRS = (
-    ("3.9.0", "3.9.2"),
-    ("3.9.2", "4.0.0"),
-    ("4.0.0", "4.0.2"),
-    ("4.0.2", "4.1.0"),
-    ("4.1.0", "4.1.2"),
-    ("4.1.2", "4.2.1"),
-    ("4.2.1", "4.3.1"),
-    ("4.3.1", "4.4.0"),
-)
+LINES = {"3.9": 3, "4.0": 3, "4.1": 3, "4.2": 2, "4.3": 2, "4.4": 1}
+"""The number of releases of each line."""
+PAIRS = list(pairwise(f"{line}.{patch}" for line, patches in LINES.items() for patch in range(patches)))
 """Pairs of successive releases."""
 REFACTORINGS: dict[str, str] = {
     "other line numbers": f"lines {_PARTITION} maybeIncrementLeaderHW",
@@ -212,8 +206,11 @@ def _rare_first(histories: list[History]) -> list[int]:
 
 
 def _compare_releases() -> None:
-    figure: dict[str, Any] = {"rows": [], **load(RELEASED)}
-    known = {(row["a"], row["b"]) for row in figure["rows"]}
+    """Compare successive releases by the histories of a line, and store the kinds of differences.
+
+    A row ends with the last history, with `KINDS` kinds of differences, or after `SECONDS`.
+    """
+    known = {(row["a"], row["b"]): row for row in load(RELEASED).get("rows", [])}
     for pair in (pair for pair in PAIRS if pair not in known):
         source = release("3.9.2" if pair[0].startswith("3.9") else "4.1.2")  # 3.9 has no ELR
         histories = suite(REPLICATION, source, _tell)
@@ -221,13 +218,21 @@ def _compare_releases() -> None:
         a, b = (replace(release(name), model=source.model) for name in pair)
         kinds: dict[str, dict[str, Any]] = {}
         began, played = time.monotonic(), 0
-        with Player(a, ()) as one, Player(b, ()) as two, Driver(alike(a)) as left, Driver(alike(b)) as right:
+        with (
+            Player(a, ()) as one,
+            Player(b, ()) as two,
+            Driver(alike(a)) as left,
+            Driver(alike(b)) as right,
+            ThreadPoolExecutor(2) as both,
+        ):
             for place in order:
                 if time.monotonic() > began + SECONDS or len(kinds) >= KINDS:
                     break
                 played += 1
-                if one.play(histories[place])[0] != two.play(histories[place])[0]:
-                    found = confirm(REPLICATION, a, Pair(left, right), histories[place])
+                history = histories[place]
+                answers = [both.submit(player.play, history) for player in (one, two)]
+                if len({answer.result()[0] for answer in answers}) > 1:
+                    found = confirm(REPLICATION, a, Pair(left, right), history)
                     if found is not None:
                         last = found.steps[-1].action.label if found.steps else "at the start"
                         kind = f"{last}: {', '.join(name for name, _, _ in found.rows)}"
@@ -235,9 +240,9 @@ def _compare_releases() -> None:
                         if kind not in kinds or len(found.shown) < len(kinds[kind]["steps"]):
                             kinds[kind] = {**shown, "histories": kinds.get(kind, shown)["histories"]}
                         kinds[kind]["histories"] += 1
-        row = {"a": pair[0], "b": pair[1], "methods": len(changed_methods(a, b)), "played": played, "kinds": kinds}
-        figure["rows"] = [*figure["rows"], {**row, "what": "", "issue": ""}]
-        save(RELEASED, figure)
+        row = {"a": pair[0], "b": pair[1], "methods": len(changed_methods(a, b)), "played": played, "of": len(order)}
+        known[pair] = {**row, "kinds": kinds, "what": "", "issue": ""}
+        save(RELEASED, {"rows": [known[pair] for pair in PAIRS if pair in known]})
         _tell(str(row))
 
 

@@ -102,7 +102,7 @@ def releases_compared() -> Table:
         [
             f"{row['a']}, {row['b']}",
             f"{row['methods']:,}",
-            f"{row['played']:,}",
+            f"{row['played']:,}" + (f" of {row['of']:,}" if "of" in row else ""),
             row["what"] or "; ".join(f"`{kind}`" for kind in row["kinds"]) or "nothing",
             row["issue"] or "-",
         ]
@@ -127,6 +127,22 @@ def wanted() -> Table:
     if warm := load("switches").get("warm"):
         rows.append([f"`{warm['command']}`, already compiled, total seconds", "at most 10", str(warm["seconds"])])
     return ["figure", "goal", "measured"], rows
+
+
+def largest_search() -> Table:
+    """Return the levels of the largest search so far: states, and the rate with which they were found."""
+    levels = load("speed").get("largest", {}).get("levels", [])
+    steps = zip([{"states": 0, "seconds": 0.0}, *levels], levels, strict=False)
+    return ["depth", "states", "seconds", "states per second"], (
+        [
+            str(level["depth"]),
+            f"{level['states']:,}",
+            f"{level['seconds']:,.0f}",
+            f"{(level['states'] - before['states']) / (level['seconds'] - before['seconds']):,.0f}",
+        ]
+        for before, level in steps
+        if level["seconds"] > before["seconds"]
+    )
 
 
 def switches_off() -> Table:

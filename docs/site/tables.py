@@ -327,6 +327,7 @@ _WORDS: dict[str, Callable[[], Table]] = {
     "spark-scale": figures.spark_scale,
     "speed-searches": figures.searches,
     "speed-wanted": figures.wanted,
+    "speed-largest": figures.largest_search,
     "clients-rules": played.client_rules,
     "clients-runs": played.client_runs,
     "clients-stories": played.client_stories,
