@@ -35,8 +35,7 @@ SHARE = 0.1
 AIM = 0.9
 """Share of that time to plan for, because later states may take longer than earlier ones."""
 BY_GUARD = 1.0
-"""With at least this many seconds, refusals are counted per guard, which needs the model's text; otherwise per "
-"action."""
+"""Refusals are counted per guard, which needs the model's text, given this many seconds; otherwise per action."""
 FIRST_CHUNK = 4
 CHUNK = 256
 

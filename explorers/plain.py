@@ -49,8 +49,8 @@ class PlainSearch(Stoppable):
         self.reached: Counter[str] = Counter()
         self.counting: set[str] = set()
         self.together: set[str] = set()
-        """For each bound, the number of states in which it alone refused a step; then the bounds that did so in the "
-        "current\n    level, and those that refused a step only together with others."""
+        """Number of states in which each bound alone refused a step; bounds that did so in this level; bounds that
+        refused a step only together with others."""
         self.generated = 0
         self.steps = dict.fromkeys(self.fired, 0)
         """For each action, the sum of its steps' hashes."""

@@ -325,7 +325,7 @@ class Result:
     """The code that the search used, in order of use."""
     levels: tuple[int, ...] = ()
     symmetry: str = ""
-    """The interchangeable values by which states were merged, if symmetry was used."""
+    """The interchangeable values, if states were merged by symmetry."""
     omission: float = 0.0
     notes: tuple[str, ...] = field(default=())
     problems: tuple[Problem, ...] = ()
@@ -401,8 +401,8 @@ class Options:
     spill: str | None = None
     """Folder for parents and unfinished levels; None keeps them in memory."""
     cross_check: int | None = 0
-    """Number of stored states that the plain semantics expands again; None takes as many as a tenth of the time "
-    "allows."""
+    """Number of stored states that the plain semantics expands again; None takes as many as a tenth of the time
+    allows."""
 
     def __post_init__(self) -> None:
         for name in ("workers", "max_depth", "max_states", "budget", "memory", "cross_check"):

@@ -58,7 +58,7 @@ def _claims() -> dict[str, Claim]:
     for name, text in _texts("claims", CLAIM_FILES).items():
         for claim in read_claims(name, text):
             if claim.entry.id in found:
-                raise UsageError(f"{name}: two entries are called {claim.entry.id}: give one of them another id.")
+                raise UsageError(f"{name}: two entries have the id {claim.entry.id}: give one of them another id.")
             found[claim.entry.id] = claim
     return found
 

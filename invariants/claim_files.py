@@ -155,7 +155,7 @@ def settle(claims: Mapping[str, Claim], runs: Runs) -> dict[str, Evidence]:
     for run in runs.all:
         if run.name not in named and not run.serves:
             raise UsageError(
-                f"run {run.name!r} decides nothing: name it in an entry, or say under `serves` what it is for."
+                f"run {run.name!r} does not decide anything: name it in an entry, or state its purpose under `serves`."
             )
     return found
 

@@ -260,7 +260,7 @@ def new_leader_has_what_was_acknowledged(s: State, c: C) -> bool:
 
 
 ON_REQUEST = (late_decision_is_brought_along,)
-"""A witness that needs three epochs: an election, another one, and the first controller again."""
+"""A witness that needs three epochs: an election, a second one, and the return of the first controller."""
 PROPERTIES = tuple(item for item in properties_in(globals()) if item not in ON_REQUEST)
 
 
@@ -277,8 +277,8 @@ def is_not_refused(s: State, c: C, leader: int) -> bool:
 
 refused_leaders_hear_of_it = leads_to(
     "refused-leaders-hear-of-it",
-    "G-L5, B15: a leader whose AlterPartition is refused for its epochs eventually gets newer metadata, if voters and "
-    "brokers fetch.",
+    "G-L5, B15: a leader whose AlterPartition is refused because of its epochs eventually gets newer metadata, if "
+    "voters and brokers fetch.",
     when=is_refused,
     then=is_not_refused,
     fair=(weak(voter_fetches, each=("follower", "leader")), weak(broker_applies_metadata, each="broker")),

@@ -164,7 +164,7 @@ resets_end = leads_to(
 
 consumers_get_data = leads_to(
     "consumers-get-data",
-    "K392-L2: a consumer on a replica that is out of sync, and stays so, eventually gets the next record.",
+    "K392-L2: a consumer on a replica that stays out of sync eventually gets the next record.",
     when=lacks_data,
     then=has_data_or_all_are_in_sync,
     fair=(*CONSUMER, weak(metadata_expires), strong(preference_expires)),
@@ -173,8 +173,8 @@ consumers_get_data = leads_to(
 
 consumers_get_data_soon = leads_to(
     "consumers-get-data-soon",
-    "K392-L2: a consumer on a replica that is out of sync, and stays so, gets the next record without waiting for its "
-    "preference to expire.",
+    "K392-L2: a consumer on a replica that stays out of sync gets the next record without waiting for its preference "
+    "to expire.",
     when=lacks_data,
     then=has_data_or_all_are_in_sync,
     fair=(*CONSUMER, weak(metadata_expires)),
@@ -184,8 +184,7 @@ consumers_get_data_soon = leads_to(
 
 errors_are_acted_on = leads_to(
     "errors-are-acted-on",
-    "K392-L2: a consumer does not stay on a replica that answers by errors, without waiting for any timer or for the "
-    "replica.",
+    "K392-L2: a consumer leaves a replica that answers with errors, without waiting for any timer or for the replica.",
     when=meets_error,
     then=has_left,
     fair=CONSUMER,
@@ -222,8 +221,8 @@ waits_until_known = at_most(
 
 waits_until_heard = at_most(
     "waits-until-heard",
-    "K392-Q3: a member of the ISR learns without a maximum wait that records of its log are "
-    "committed, so an election soon after finds no stale high watermark.",
+    "K392-Q3: a member of the ISR learns without a maximum wait that records of its log are committed, so its high "
+    "watermark is current if it is elected soon after.",
     when=has_not_heard,
     then=has_heard,
     costs={follower_waits_in_vain: 1},

@@ -42,8 +42,8 @@ CONSEQUENCES: dict[Property, str] = {
     follower_reads.reads_are_repeatable: "A consumer can read two records at one offset",
     follower_reads.nothing_is_skipped: "A consumer can skip a committed record",
     metadata_reads.own_writes_are_read: "A client may not read its own write",
-    metadata_reads.reads_are_monotonic: "Metadata that a client reads can go back",
-    metadata_reads.deliveries_are_monotonic: "Metadata that a client reads can go back",
+    metadata_reads.reads_are_monotonic: "Metadata that a client reads can be older than what it read before",
+    metadata_reads.deliveries_are_monotonic: "Metadata that a client reads can be older than what it read before",
 }
 """Consequences of violating a property, gravest first."""
 _RANKS = {prop: rank for rank, prop in enumerate(CONSEQUENCES)}

@@ -362,7 +362,7 @@ def cost_of_retry(before: State, after: State, c: C) -> int:
 
 retries = at_most(
     "retries",
-    "TOK-Q2: a read with a token is sent again no more often than its servers lag behind the log, in offsets.",
+    "TOK-Q2: a read with a token is resent at most as many times as its servers lag behind the log, in offsets.",
     when=is_client_0_reading,
     then=is_client_0_idle,
     costs=cost_of_retry,

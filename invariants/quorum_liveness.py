@@ -230,7 +230,8 @@ divergent_replicas_truncate_without_timeouts = leads_to(
 
 replicas_come_to_rest = leads_to(
     "replicas-come-to-rest",
-    "K1166-Q3: a replica that has nothing to fetch is eventually parked, and does not keep asking.",
+    "K1166-Q3: a replica's fetch is eventually parked if there is nothing to fetch, so the replica does not keep "
+    "asking.",
     when=has_nothing_to_fetch,
     then=rests,
     fair=_MESSAGES,
@@ -285,7 +286,7 @@ def is_not_lost(s: State, c: C, node: int) -> bool:
 
 observers_find_the_leader = leads_to(
     "observers-find-the-leader",
-    "KR-L2: an observer that hears nothing from its leader for too long fetches from a leader again eventually.",
+    "KR-L2: an observer that does not hear from its leader for too long eventually fetches from a leader again.",
     when=is_lost,
     then=is_not_lost,
     fair=(*_MESSAGES, _LEARNS),
@@ -308,7 +309,7 @@ def need_not_register(s: State, c: C, node: int) -> bool:
 
 controllers_register = leads_to(
     "controllers-register",
-    "KR-L3: every controller is registered eventually, if one is active.",
+    "KR-L3: every controller is eventually registered, if one is active.",
     when=may_register,
     then=need_not_register,
     fair=(weak(controller_asks_to_register, each="node"), weak(leader_registers_controller, each=("leader", "node"))),

@@ -243,7 +243,7 @@ def is_up_to_date(s: State, c: C, broker: int) -> bool:
 
 metadata_converges = leads_to(
     "metadata-converges",
-    "G-L7: a running broker eventually has applied everything, or it has gone down, without being allowed to shut "
+    "G-L7: a running broker eventually has applied everything, or has gone down, even if it is not allowed to shut "
     "down.",
     when=is_behind,
     then=is_up_to_date,
@@ -265,8 +265,8 @@ def knows_who_leads(s: State, c: C, broker: int) -> bool:
 
 deposed_leader_steps_down = leads_to(
     "deposed-leader-steps-down",
-    "B18: a leader that was deposed eventually stops leading, without being allowed to shut down, so that clients are "
-    "sent on.",
+    "B18: a leader that was deposed eventually stops leading, even if it is not allowed to shut down, so that clients "
+    "are redirected.",
     when=leads_no_more,
     then=knows_who_leads,
     fair=FAIR,
@@ -357,8 +357,8 @@ def is_settled(s: State, c: C, broker: int) -> bool:
 
 drops_until_settled = at_most(
     "drops-until-settled",
-    "The number of requests to drop followers from the ISR before "
-    "an excluded one is in it with everything that the leader has.",
+    "The number of requests to remove followers from the ISR before an excluded follower is in it with everything "
+    "that the leader has.",
     costs={leader.leader_requests_shrink: 1},
     unit="requests to drop followers",
     when=is_left_out,

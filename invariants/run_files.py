@@ -73,7 +73,7 @@ class Runs:
     def _add(self, run: Run, file: RunFile) -> None:
         own = self.by_protocol.setdefault(run.protocol, {})
         if run.short_name in own:
-            raise UsageError(f"two runs are called {run.name!r}: give one of them another title.")
+            raise UsageError(f"two runs have the name {run.name!r}: give one of them another title.")
         own[run.short_name] = run
         self._files[run.protocol] = file
         self.all.append(run)

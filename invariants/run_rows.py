@@ -31,7 +31,7 @@ def pairs(text: str) -> Iterator[tuple[str, str]]:
     for item in words(text):
         first, _, last = item.rpartition(" ")
         if not first:
-            raise UsageError(f"{item!r} was given alone, but two words are needed: write {item + ' ...'!r}.")
+            raise UsageError(f"{item!r} is a single word, but two words are needed: write {item + ' ...'!r}.")
         yield first, last
 
 
@@ -47,7 +47,7 @@ def joined(row: Mapping[str, Any] | list[Mapping[str, Any]]) -> dict[str, Any]:
         only(part, ROW_KEYS, "key of a run")
         for name in part:
             if name in found:
-                raise UsageError(f"{name!r} was given twice: leave one out.")
+                raise UsageError(f"{name!r} was given twice: remove one of the two.")
         found |= part
     return found
 
@@ -213,7 +213,7 @@ class Row:
         ]
         for name in never:
             if name in out:
-                raise UsageError(f"{name} is unreachable anyway, as [never] says: leave it out.")
+                raise UsageError(f"{name} is listed under [never] already: remove it.")
         return (*out, *never)
 
     def _is_out(self, text: str, values: Mapping[str, int]) -> bool:
@@ -241,9 +241,9 @@ class Row:
             if (name in run.violated) and kind == "sometimes":
                 raise UsageError(f"{name} is a witness, which cannot fail: write it under `never`.")
             if (name in run.unreached) and kind != "sometimes":
-                raise UsageError(f"{name} is not a witness: write it under `fails`, or leave it out.")
+                raise UsageError(f"{name} is not a witness: write it under `fails`, or remove it.")
             if (name in run.worst) and kind != "at-most":
-                raise UsageError(f"{name} bounds no cost: leave it out of `worst`.")
+                raise UsageError(f"{name} does not bound a cost: remove it from `worst`.")
         for name, cost in run.worst.items():
             if isinstance(cost, str) and cost not in ("unbounded", "never"):
                 raise UsageError(f"the worst case of {name} was given as {cost!r}: write a number, unbounded or never.")
@@ -252,5 +252,5 @@ class Row:
 def number(text: str) -> int:
     """Return a whole number; raise UsageError for anything else."""
     if not text.isdigit():
-        raise UsageError(f"{text!r} was given where the states of a trace are counted: write a whole number.")
+        raise UsageError(f"{text!r} was given as the number of states of a trace: write a whole number.")
     return int(text)

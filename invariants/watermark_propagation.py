@@ -109,7 +109,7 @@ waits_until_known = at_most(
 
 waits_until_read = at_most(
     "waits-until-read",
-    "K392-Q1: once the follower knows of a commit, a consumer there does not wait for the maximum wait.",
+    "K392-Q1: once the follower knows of a commit, a consumer that reads from it does not wait for the maximum wait.",
     costs={consumer_fetch_times_out: 1},
     unit="maximum waits",
     bound=0,

@@ -95,7 +95,7 @@ def _properties(path: Path, given: object) -> tuple[Property, ...]:
         raise UsageError(f"{path} defines no PROPERTIES: assign to it {what}.")
     if isinstance(given, Property):
         name = given.function.__name__
-        raise refused(f"{described(given)}, alone: write a tuple, with its comma: ({name},).")
+        raise refused(f"{described(given)}, not a tuple: write a tuple, with its comma: ({name},).")
     if not isinstance(given, tuple | list):
         raise refused(f"{described(given)}, which is not a tuple: write {what}.")
     if not given:

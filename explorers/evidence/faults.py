@@ -54,8 +54,7 @@ class Tolerance:
     searches: int
     states: int
     fewer: Mapping[str, str] = field(default_factory=dict)
-    """The kinds whose smaller numbers were searched separately because larger ones do not cover them, with the "
-    "reason."""
+    """Kinds whose smaller numbers were searched separately because larger ones do not cover them, and why."""
     omission: float = 0.0
     """Upper bound on the probability that a search with fingerprints missed a state."""
 

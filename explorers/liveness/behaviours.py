@@ -214,7 +214,6 @@ class Analysis:
         return None if found < 0 else found
 
     def dearest(self, inside: Array, best: int | None) -> FairAnswer:
-        """Return a loop with a cost, or otherwise the most expensive path."""
         count = self.rows.states
         component = np.full(count, -1, np.int32)
         found = calls.components(self.graph, self.nodes, inside, component, np.zeros(count, np.int32))

@@ -196,8 +196,8 @@ Array = np.ndarray[Any, Any]
 class Graph:
     """A graph and a question as kernel arguments: the addresses of arrays, which this object keeps alive.
 
-    For each state there are `offsets` (one more than states) and `marks`; for each edge `targets`, `classes` and, if
-    not empty, the cost `by_edge`; for each class whether it is `allowed`, and its cost.
+    Each state has `offsets` (one more at the end) and `marks`. Each edge has `targets`, `classes` and, if not empty,
+    the cost `by_edge`. Each class is `allowed` or not, and has a cost.
     """
 
     def __init__(

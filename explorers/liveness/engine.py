@@ -102,7 +102,6 @@ class Engine(Stoppable):
         return getattr(kernels.module, name), kernels.checks(self.search.constants)
 
     def marks(self, number: int, prop: Property, args: tuple[int, ...]) -> Array:
-        """Return for each state whether `when` and `then` hold, as bits."""
         mark, checks = self.predicate(f"mark_{number}")
         found = np.zeros(self.rows.states, np.uint8)
         values = np.array(args or (0,), np.int64)

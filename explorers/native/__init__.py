@@ -1,1 +1,1 @@
-"""The native engine: a model compiled through LLVM, searched breadth first by partitions."""
+"""The native engine: models compiled through LLVM, searched breadth-first in partitions."""

@@ -1,4 +1,4 @@
-"""The error that the plain semantics reports for a failed check of compiled code."""
+"""Error reports for failed checks of compiled code: the plain semantics determines which error to raise."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, Protocol
@@ -15,7 +15,7 @@ from fencepost.model.language.records import Key
 
 
 class Explored(Protocol):
-    """An exploration in compiled code, with the data to repeat a step in the plain semantics."""
+    """An exploration in compiled code, with the data needed to repeat a step under the plain semantics."""
 
     machine: Machine
     constants: Constants
@@ -28,10 +28,10 @@ class Explored(Protocol):
 def explain(
     search: Explored, rows: Iterable[Any], decided: Iterable[str], way: Callable[[int], Path] | None = None
 ) -> None:
-    """Raise the error of a check that failed natively in one of these rows, taken in order, by the plain semantics.
+    """Raise the plain semantics' error for a check that failed in compiled code in one of these rows, taken in order.
 
-    Properties `decided` before, by name, are not evaluated. Once a row decides a property, later rows skip it. `way`
-    returns the path to the row of this number. If the path is unknown, the error shows the state alone.
+    Properties in `decided` (by name) are not evaluated. Once a row decides a property, later rows skip it. `way`
+    returns the path to the row with this number. If the path is unknown, the error shows only the state.
     """
     known = set(decided)
     for number, row in enumerate(rows):
@@ -61,18 +61,18 @@ def _go_through(search: Explored, key: Key, decided: set[str]) -> None:
 
 
 def blame(search: Explored, code: int) -> NoReturn:
-    """Raise the error of a check that fails only in compiled code: a number over 64 bits, or a defect of Fencepost."""
+    """Raise the error for a check that fails only in compiled code: a number over 64 bits, or a bug in Fencepost."""
     if code == checks.NUMBER:
         raise DomainError(
-            f"protocol {search.machine.name!r}: a shift or a product does not fit 64 bits, which is all "
-            "that a compiled number has. Keep numbers small: shift by less, or multiply less."
+            f"protocol {search.machine.name!r}: the result of a shift or a product does not fit in the 64 bits of a "
+            "compiled number. Keep numbers small: shift by less, or multiply less."
         )
     if code == checks.SUM:
         raise DomainError(
-            f"protocol {search.machine.name!r}: a sum or a difference does not fit 64 bits, which is all that a "
-            "compiled number has. Keep numbers small: add less."
+            f"protocol {search.machine.name!r}: a sum or a difference does not fit in the 64 bits of a compiled "
+            "number. Keep numbers small: add less."
         )
     raise MismatchError(
-        f"the native engine found a value out of its domain in protocol {search.machine.name!r}, the plain semantics "
-        "did not. This is a defect of Fencepost: please report it with the model."
+        f"the native engine found a value out of its domain in protocol {search.machine.name!r}, but the plain "
+        "semantics did not. This is a bug in Fencepost: please report it with the model."
     )

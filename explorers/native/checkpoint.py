@@ -1,9 +1,9 @@
 """Checkpoints: everything that a search needs to continue, in a folder.
 
-The manifest lists the data files with their sizes and digests, the question they belong to, and its own digest. It is
-replaced last and atomically, so a folder always holds one whole checkpoint, even if writing the next one was
-interrupted. The data files are arrays as plain bytes in one of two folders. A new checkpoint goes to the folder that
-the manifest does not name. Only files with names of this form in these two folders are ever removed.
+The manifest lists the data files with their sizes and digests, the question that they belong to, and its own digest. It
+is replaced last and atomically, so a folder always contains one complete checkpoint, even if writing the next one was
+interrupted. The data files are arrays stored as plain bytes in one of two folders. A new checkpoint goes to the folder
+that the manifest does not name. Only files with names of this form in these two folders are ever removed.
 """
 
 import errno
@@ -36,7 +36,7 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 SLOTS = ("states-0", "states-1")
 ROWS = 1 << 14
-"""Rows that are examined together: they fit a core's cache."""
+"""Number of rows that are examined together, chosen to fit in a core's cache."""
 OURS = re.compile(r"\d{1,9}-(rows|fresh|parents|hashes)\.bin")
 
 
@@ -89,7 +89,7 @@ def discard(folder: Path) -> None:
 
 
 def load(search: Expansion) -> None:
-    """Restore a search from its checkpoint; raise UsageError if none is intact or belongs to this search."""
+    """Restore a search from its checkpoint. Raise UsageError if no checkpoint is intact and belongs to this search."""
     folder = _folder(search)
     manifest = _manifest(folder)
     refuse_other_question(folder, manifest["question"], question(search))
@@ -122,7 +122,7 @@ def load(search: Expansion) -> None:
 
 
 def _stays_inside(search: Expansion, position: dict[str, Any], bases: list[list[int]], entries: dict[str, Any]) -> bool:
-    """Return whether a search restored from a checkpoint stays inside its arrays."""
+    """Return whether a search restored from a checkpoint uses only valid array positions."""
     starts, ends, compact = position["starts"], position["ends"], search.options.compact
     names = {f"{owner}-{name}" for owner, part in enumerate(search.partitions) for name in part.content()}
     return (
@@ -152,7 +152,7 @@ def are_states(rows: np.ndarray[Any, Any], layout: Layout, values: Mapping[str, 
 
 
 def _is_record(rows: Any, record: type[Record], values: Mapping[str, int], there: np.ndarray[Any, Any]) -> bool:
-    """Return whether the fields of records, (n,), are in their domains; records not `there` must be zero."""
+    """Return whether the fields of records, (n,), are in their domains. Records that are not `there` must be zero."""
     return all(_is_field(rows[name], field, values, there) for name, field in fields(record))
 
 
@@ -177,7 +177,7 @@ def _is_field(column: Any, field: FieldType, values: Mapping[str, int], there: n
 def require_question(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options
 ) -> None:
-    """Raise UsageError if the checkpoint belongs to another question, by the parts known before compiling."""
+    """Raise UsageError if the checkpoint belongs to another question, judging by what is known before compiling."""
     folder = Path(options.checkpoint or "")
     asked = _question(machine, constants, properties, options)
     refuse_other_question(folder, _manifest(folder)["question"], asked)
@@ -188,8 +188,8 @@ def refuse_other_question(folder: Path | str, stored: dict[str, Any], asked: dic
         there = stored.get(name, False if name == "symmetry" else None)
         if there != here:
             raise UsageError(
-                f"the checkpoint in {folder} is of another search: {_differing(name, there, here)}. "
-                "Ask the same question, or start afresh in another folder."
+                f"the checkpoint in {folder} belongs to another search: {_differing(name, there, here)}. "
+                "Ask the same question, or start again in another folder."
             )
 
 
@@ -209,7 +209,7 @@ def _differing(name: str, there: Any, here: Any) -> str:
             "symmetry": ("with `symmetry=True`", "without `symmetry=True`"),
         }[name]
         return f"{options[not there]} there, {options[not here]} here"
-    return f"the {name} changed since"
+    return f"the {name} changed since then"
 
 
 def question(search: Expansion) -> dict[str, Any]:
@@ -239,12 +239,11 @@ def model_of(source: Source, plain: Interpreter) -> dict[str, str]:
 
 def _folder(search: Expansion) -> Path:
     if not search.options.checkpoint:
-        raise UsageError("`resume=True` was given without a folder: write `checkpoint=DIR, resume=True`.")
+        raise UsageError("`resume=True` needs a folder: write `checkpoint=DIR, resume=True`.")
     return Path(search.options.checkpoint)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a checkpoint; raise UsageError if it is missing or damaged."""
     path = folder / MANIFEST
     try:
         text = files.read_file(path)
@@ -299,7 +298,8 @@ def _remove(slot: Path) -> None:
 def _empty(slot: Path) -> None:
     if slot.is_symlink():
         raise UnkeptError(
-            f"{slot} is a symbolic link, and a checkpoint stays in its own folder: remove it or name another folder."
+            f"{slot} is a symbolic link, but a checkpoint must stay inside its folder: remove the link or name "
+            "another folder."
         )
     for entry in sorted(slot.iterdir()):
         if OURS.fullmatch(entry.name) and not stat.S_ISDIR(entry.lstat().st_mode):

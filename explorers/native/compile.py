@@ -1,5 +1,5 @@
-"""Compiled machines: a model's kernels and the kernels shared by all machines, from memory, from disk, or compiled now.
-Each machine and shape is one LLVM module.
+"""Compiled machines: a model's kernels and the kernels shared by all machines. They are taken from memory or from disk,
+or compiled. Each machine and shape is one LLVM module.
 
 A search begins with cheaply compiled code if no optimized code exists; `tiers.py` switches over during the search.
 """
@@ -41,7 +41,7 @@ from fencepost.model.language.records import BagOf, fields
 from fencepost.model.language.symmetry import Symmetry
 
 MOST_SUCCESSORS = 1 << 28
-"""Successors of one state that there is room for."""
+"""Maximum number of successors of one state."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +52,18 @@ class Source:
     layout: Layout
     shape: Shape
     rows: int
-    """Where the data of rows begin in the check array."""
+    """Where the rows' data begin in the check array."""
     guards: tuple[tuple[str, str], ...]
     """(action, condition) of every guard, in the order of their counters."""
     state_properties: tuple[Property, ...]
     step_properties: tuple[Property, ...]
     most_successors: int
     masks: Masks | None = None
-    """Where guards are turned off, in a module that was made for it."""
+    """Where guards are turned off, in a module compiled with masks."""
     bounds: tuple[str, ...] = ()
-    """The constants whose bounds are counted, behind the guards: states for each, then refusals with others."""
+    """The constants whose bounds are counted after the guards: states for each, then refusals together with others."""
     counting: int | None = None
-    """The place in the check array that has those which are counted, as bits."""
+    """The position in the check array of the bounds to count, as a bit mask."""
 
     @cached_property
     def counters(self) -> int:
@@ -129,10 +129,10 @@ def most_successors(module: Module) -> int:
         combinations *= values
         total += combinations
         if total > MOST_SUCCESSORS:
-            plain = ", or ask with `engine='plain'`" if values <= MOST_COMBINATIONS else ""
+            plain = ", or use `engine='plain'`" if values <= MOST_COMBINATIONS else ""
             raise UsageError(
                 f"protocol {module.program.machine.name!r}: the parameters of action {action.name.replace('_', '-')!r} "
-                f"have {combinations:,} combinations, and a compiled state has room for {MOST_SUCCESSORS:,} "
+                f"have {combinations:,} combinations, but a compiled state has room for only {MOST_SUCCESSORS:,} "
                 f"successors. Give them smaller domains{plain}."
             )
     return total
@@ -141,7 +141,7 @@ def most_successors(module: Module) -> int:
 def with_switches(program: Program) -> Program:
     """Return a program with a `Switch` around every guard and every part of a guard.
 
-    Actions that share a function get separate guards, so all but the first get a copy of the function.
+    Actions that share a function need separate guards, so each but the first gets a copy of the function.
     """
     functions = list(program.functions)
     actions: list[Action] = []
@@ -162,7 +162,7 @@ def with_switches(program: Program) -> Program:
 
 
 def switched(guard: Guard) -> Switch:
-    """Return the condition of a guard with a switch around it, and around each of its parts."""
+    """Return the condition of a guard with a switch around it and around each of its parts."""
     numbers: dict[Node, int] = {part: number for number, part in enumerate(guard.parts, 1)}
 
     def change(node: Node) -> Node:
@@ -179,11 +179,11 @@ def _switch(guard: Guard, part: int, condition: Expression) -> Switch:
 
 
 TEXTS = "packed", "nodes", "kernels"
-"""The modules that `shared` compiles, each with those before it."""
+"""The modules that `shared` compiles. Each includes those before it."""
 MOST_SHAPES = 64
-"""Shapes that are remembered: a catalogue repeats them, and writing one takes a fifth of a second."""
+"""Number of shapes that are cached. A catalogue repeats them, and generating one takes a fifth of a second."""
 PER_CHARACTER = 2.7e-6
-"""Processor seconds to optimize a character of a machine's IR: 2.6 to 3.2 millionths on all protocols."""
+"""CPU seconds to optimize one character of a machine's IR: 2.6 to 3.2 microseconds on all protocols."""
 NAMED = "FENCEPOST_TIER"
 
 NO_PARENT = 0xFFFFFFFF
@@ -193,10 +193,10 @@ class Run(NamedTuple):
     """Kernel arguments that depend on the constants of a run."""
 
     layout: Layout
-    """How states are kept."""
+    """The layout of states."""
     constants: np.ndarray[Any, Any]
     checks: np.ndarray[Any, Any]
-    """The check array, of which each worker has a copy."""
+    """The check array. Each worker has a copy of it."""
 
 
 @dataclass(frozen=True)
@@ -206,13 +206,13 @@ class Kernels:
     source: Source
     module: Any
     level: int
-    """How much the code is optimized."""
+    """The optimization level of the code."""
     seconds: float
-    """Seconds of compiling it; 0 if it was kept from before."""
+    """Seconds spent on compiling; 0 if the code was cached."""
     memory: int
-    """Bytes that this took at most, in the process that did it."""
+    """Peak memory in bytes of the process that compiled it."""
     to_optimize: float
-    """Approximate seconds to optimize the code."""
+    """Estimated seconds to optimize the code."""
 
     @property
     def tier(self) -> str:
@@ -236,24 +236,24 @@ class Kernels:
         return all(int(value) <= rooms[name] for name, value in constants.values.items())
 
     def layout(self, constants: Constants) -> Layout:
-        """Return the layout of states under these constants; raise MismatchError if they do not fit the code."""
+        """Return the layout of states under these constants. Raise MismatchError if the code does not fit them."""
         layout = self.source.layout
         if not self.serve(constants):
             raise MismatchError(
-                f"what was compiled has room for {dict(layout.rooms)}, and was given {constants}. This is a "
-                "defect of Fencepost: please report it."
+                f"the compiled code has room for {dict(layout.rooms)}, but the constants are {constants}. This is a "
+                "bug in Fencepost: please report it."
             )
         return layout.at(evaluated(layout.depends, constants.values))
 
     def must_judge(self, properties: tuple[Property, ...]) -> None:
-        """Raise MismatchError if a property is not compiled: it would never be evaluated and seem to hold."""
+        """Raise MismatchError if a property is not compiled. It would never be evaluated, and would seem to hold."""
         missing = [
             item.name for item in properties if item not in self.source.state_properties + self.source.step_properties
         ]
         if missing:
             raise MismatchError(
-                f"{', '.join(missing)} was not compiled, and cannot be judged. This is a defect of "
-                "Fencepost: please report it."
+                f"{', '.join(missing)} was not compiled and cannot be judged. This is a bug in Fencepost: please "
+                "report it."
             )
 
 
@@ -261,11 +261,11 @@ Made = TypeVar("Made")
 
 
 class Shapes(Generic[Made]):
-    """Cache of recent code, by identity of machine and properties, by shape, and by further parts of a key."""
+    """Cache of recent code, by the identity of machine and properties, by shape, and by further parts of a key."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], tuple[Made, Machine, tuple[Property, ...]]] = {}
-        """Machine and properties are kept too, so that no other object takes the number of one of them."""
+        """Machine and properties are also kept alive, so that no other object can get one of their ids."""
 
     def get(
         self,
@@ -296,7 +296,7 @@ def generate(
     masked: bool = False,
     symmetry: bool = False,
 ) -> Source:
-    """Return the module for a machine in the shape of these constants; `masked`: its guards can be turned off.
+    """Return the module for a machine in the shape of these constants; if `masked`, its guards can be turned off.
 
     With `symmetry`, new states are canonicalized.
     """
@@ -352,7 +352,7 @@ class Tier(StrEnum):
 
 
 def forced() -> Tier | None:
-    """Return the mode that the environment sets, for tests: one kind of code only, or a switch at every round."""
+    """Return the mode that the environment sets for tests: only one kind of code, or a switch at every round."""
     given = os.environ.get(NAMED, "")
     if given and given not in set(Tier):
         raise UsageError(f"{NAMED} is {given!r}, which is not a tier. Tiers are: {', '.join(Tier)}.")
@@ -366,9 +366,9 @@ def is_ready(source: Source) -> bool:
 
 
 def begin(source: Source, seconds: float = 0.0) -> Kernels:
-    """Return the kernels that a search begins with: optimized ones if they exist, else cheap ones.
+    """Return the kernels that a search begins with: optimized ones if they exist, otherwise cheap ones.
 
-    If the work takes longer (`seconds`) than optimizing, they are optimized first.
+    If the expected work (`seconds`) takes longer than optimizing, they are optimized first.
     """
     tier = forced()
     if tier is Tier.OPTIMIZED or (tier is None and (seconds > seconds_to_optimize(source) or is_cached(source))):
@@ -393,7 +393,7 @@ class Watching(Protocol):
 def compile_watched(
     name: str, constants: Constants, source: Source, watch: Watching, *, begins: bool = False
 ) -> Kernels:
-    """Return the kernels of a module, and notify the watcher if they are compiled now; `begins`: to start a search."""
+    """Return the kernels of a module; notify the watcher if they are compiled now. `begins`: a search is starting."""
     make: Callable[[Source], Kernels] = begin if begins else load
     if is_ready(source) if begins else is_cached(source):
         return make(source)

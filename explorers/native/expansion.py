@@ -1,8 +1,8 @@
-"""The states of a search and the workers that expand, insert and judge them in compiled code. The search decides when.
+"""The states of a search and the workers that expand, insert and judge them in compiled code, when the search says so.
 
-Each level is cut into batches of states. A batch is expanded into a buffer and its successors ordered by owner; after a
-round of batches every owner inserts its share, in the order of the batches. Rounds have a fixed size, so the order in
-which states enter a partition, and with it every number and every trace, is the same on every run.
+Each level is cut into batches of states. A batch is expanded into a buffer, and its successors are sorted by owner.
+After a round of batches every owner inserts its share, in batch order. Rounds have a fixed size, so states enter a
+partition in the same order on every run, and all numbers and traces are the same.
 """
 
 import os
@@ -35,31 +35,32 @@ from fencepost.model.language.symmetry import Symmetry
 
 UNDECIDED = 1 << 62
 LARGE = 1 << 23
-"""States from which on a search keeps them as keys, from the next level on: before, rows cost little and are faster."""
+"""Number of states after which a search stores keys, from the next level on. For fewer states, rows cost little and are
+faster."""
 WORTH_SHARING = 2048
-"""Fewer states than this are done by one worker: waking another costs more."""
+"""Fewer states than this are processed by one worker, because waking another costs more."""
 
 
 @dataclass
 class Worker:
-    """Counts and working space of one worker."""
+    """Counts and working memory of one worker."""
 
     checks: np.ndarray[Any, Any]
     fired: np.ndarray[Any, Any]
     refused: np.ndarray[Any, Any]
     alive: np.ndarray[Any, Any]
     place: np.ndarray[Any, Any]
-    """The owner whose states are being inserted, or -1, and how many batches there are."""
+    """Two numbers: the owner whose states are being inserted (or -1), and the number of batches."""
     queue: np.ndarray[Any, Any]
-    """Room to insert states in."""
+    """Working memory for inserting states."""
     found: np.ndarray[Any, Any]
-    """By step property the row that decides it; -1 for one that is not judged."""
+    """For each step property, the row that decides it, or -1 if the property is not judged."""
     opened: np.ndarray[Any, Any] | None = None
-    """Room for rows whose keys are opened."""
+    """Working memory for rows that are decoded from keys."""
 
     @classmethod
     def alone(cls, checks: np.ndarray[Any, Any], actions: int, counters: int, batch: int) -> Self:
-        """Return a worker that expands only, and judges no step."""
+        """Return a worker that only expands, without judging steps."""
         fired, refused, nothing = (np.zeros(size, np.int64) for size in (actions, max(1, counters), 1))
         return cls(checks, fired, refused, np.zeros(batch, np.uint8), nothing, nothing, nothing - 1)
 
@@ -67,10 +68,10 @@ class Worker:
         self, module: Any, rows: np.ndarray[Any, Any], piece: tuple[int, int], c: Any, buffers: Buffers, *,
         batch: int = 0, number: int = 0, codes: tuple[np.ndarray[Any, Any], ...] = (),
     ) -> int:  # fmt: skip
-        """Write the successors of the rows from `piece[0]` up to below `piece[1]` into a batch of the buffers.
+        """Write the successors of rows `piece[0]` to `piece[1] - 1` into a batch of the buffers; return their number.
 
-        Return their number. Parents are counted from `number`, the number of row 0. `codes` has room for the number of
-        each step if the module numbers steps.
+        Parents are numbered from `number`, the number of row 0. `codes` has room for each step's number if the module
+        numbers steps.
         """
         return int(
             module.expand(
@@ -86,7 +87,7 @@ class WorkerPool:
     def __init__(self, workers: list[Worker]) -> None:
         self.workers = workers
         self.resting = 0
-        """Workers at the end that take no task just now."""
+        """Number of workers, counted from the last, that currently take no tasks."""
         self._threads: list[Thread] = []
         self._asked: list[SimpleQueue[Callable[[], None] | None]] = [SimpleQueue() for _ in workers[1:]]
         self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
@@ -107,7 +108,7 @@ class WorkerPool:
     def share(self, tasks: int, work: Callable[[Worker, int], None], states: int) -> None:
         """Do tasks 0 to tasks - 1; each worker takes the next one when it is free.
 
-        If several tasks fail, the first task's error is raised, so the error does not depend on the number of workers.
+        If several tasks fail, the error of the first one is raised, so it does not depend on the number of workers.
         """
         queue = iter(range(tasks))
         failed: dict[int, Exception] = {}
@@ -127,7 +128,7 @@ class WorkerPool:
             raise failed[min(failed)]
 
     def each(self, work: Callable[[Worker], None], states: int) -> None:
-        """Have every worker do its part. If there are few states, one worker does all."""
+        """Have every worker do its part. If there are few states, a single worker does everything."""
         taking = self.workers[: len(self.workers) - self.resting]
         if not self._threads or states < WORTH_SHARING:
             taking = taking[:1]
@@ -143,7 +144,7 @@ class WorkerPool:
 
 
 def _serve(asked: SimpleQueue[Callable[[], None] | None], ended: SimpleQueue[BaseException | None]) -> None:
-    """Do the requested work in order. Queues wake a thread sooner than an executor's futures do."""
+    """Do the requested work in order. A queue wakes a thread sooner than an executor's futures do."""
     while (work := asked.get()) is not None:
         try:
             work()
@@ -193,19 +194,19 @@ class Expansion:
         self.trees: Trees | None = None
         self.position = Position()
         self.before_judging: tuple[list[int], dict[str, int]] | None = None
-        """Judgements before a search was stopped inside a level: a resumed one judges the level as a whole."""
+        """Decisions from before a search was stopped inside a level. A resumed search judges the whole level again."""
         self.workers = options.workers or processors()
         most = kernels.source.most_successors
         self.batch, self.batches = sizes(self.layout.dtype, most, BATCH, ROUND)
-        """States of a batch, and batches of a round."""
+        """States per batch, and batches per round."""
         self._buffers = Buffers(self.layout.dtype, self.batches, self.batch * most)
         self.pool = WorkerPool([self._worker() for _ in range(self.workers)])
         self.tasks = np.zeros(2, np.int64)
-        """The next shared task, counted up by workers in compiled code, and the number of pieces."""
+        """The next shared task, which workers increment in compiled code, and the number of pieces."""
         self._pieces = np.zeros((self.batches, PIECE), np.int64)
         self._calls: dict[int, Calls] = {}
         self.fatal = self.watched = np.array([ERROR], np.int64)
-        """Checks: a piece that sets a watched one stops the expansion; a fatal one is an error."""
+        """Checks. A piece that sets a watched check stops the expansion; a fatal check is an error."""
         self._found = np.zeros((self.batches, max(1, len(kernels.source.step_properties))), np.int64)
 
     # -- states
@@ -257,7 +258,7 @@ class Expansion:
             count_bounds(self.kernels.source, worker.checks, bounds)
 
     def rounds(self) -> list[np.ndarray[Any, Any]]:
-        """Return the level in rounds: lines of `PIECE` numbers, small pieces of one owner, in order."""
+        """Return the level in rounds, as lines of `PIECE` numbers: small pieces of one owner, in order."""
         found = []
         for owner, (first, last) in enumerate(zip(self.position.starts, self.position.ends, strict=True)):
             base = self.partitions[owner].base
@@ -312,7 +313,7 @@ class Expansion:
         self.pool.each(work, states)
 
     def _call(self, worker: Worker) -> Calls:
-        """Return a worker's kernel calls, cached because making one takes longer than a small level."""
+        """Return a worker's kernel calls, cached because creating one takes longer than a small level."""
         made = self._calls.get(id(worker))
         if made is None or made.module is not self.module or made.trees is not self.trees:
             module, buffers = self.module, self._buffers
@@ -340,7 +341,7 @@ class Expansion:
         return self.trees.facts, self.trees.steps, address_of(worker.opened), self.trees.room()
 
     def _expand(self, worker: Worker, failed: list[tuple[int, Worker]]) -> None:
-        """Expand pieces until none is left or one fails; other workers have the pieces before it."""
+        """Expand pieces until no piece is left or one fails. Other workers have the pieces before it."""
         expand = self._call(worker).expand
         while True:
             number = expand()
@@ -352,7 +353,7 @@ class Expansion:
             self._expanded(worker, int(self._pieces[number, NUMBER]) % self.owners)
 
     def _expanded(self, worker: Worker, owner: int) -> None:
-        """Handle a watched place of the check array after a piece of an owner."""
+        """Handle a watched position of the check array after a piece of an owner."""
 
     def _blame(self, worker: Worker, piece: np.ndarray[Any, Any]) -> None:
         first = int(piece[NUMBER])
@@ -413,7 +414,7 @@ class Expansion:
         return np.array([UNDECIDED if item.name in waiting else -1 for item in properties] or [-1], np.int64)
 
     def _note(self, properties: tuple[Property, ...], found: np.ndarray[Any, Any], owner: int, base: int) -> None:
-        """Record the first states that decide properties; called in the order of owners and numbers."""
+        """Record the first states that decide properties. Calls are in the order of owners and numbers."""
         for item, number in zip(properties, found, strict=False):
             if 0 <= number < UNDECIDED and item.name not in self.position.found:
                 self.position.found[item.name] = owner + (int(number) + base) * self.owners
@@ -425,7 +426,7 @@ class Expansion:
         while state != NO_PARENT:
             chain.append(state)
             if len(chain) > self.position.depth + 1:
-                raise MismatchError("the parents of a state go round in a circle.")
+                raise MismatchError("the parents of a state form a cycle.")
             state = int(self.partitions[state % self.owners].parents[state // self.owners])
         places = [(self.partitions[item % self.owners], item // self.owners) for item in reversed(chain)]
         if self.options.compact:
@@ -447,7 +448,7 @@ class Expansion:
 
     @property
     def slack(self) -> int:
-        """Memory that one more round may need: its buffers, and a copy of the largest table."""
+        """Memory that one more round may need: for its buffers, and for a copy of the largest table."""
         return max(3 * part.table_bytes for part in self.partitions) + ROUND * BATCH * 4 * self.layout.dtype.itemsize
 
     @property
@@ -456,7 +457,7 @@ class Expansion:
 
     @property
     def generated(self) -> int:
-        """Initial states plus successors computed, with repetition."""
+        """Number of initial states and computed successors, duplicates included."""
         return self.position.initial + sum(self.fired())
 
     @property
@@ -472,7 +473,7 @@ class Expansion:
         return [first + sum(int(w.fired[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
 
     def refused(self) -> list[int]:
-        """How often each guard refused first, followed by the counts of bounds."""
+        """Return how often each guard was the first to refuse, followed by the counts of bounds."""
         earlier = self.position.refused or [0] * self.kernels.source.counters
         return [first + sum(int(w.refused[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
 
@@ -520,6 +521,6 @@ def still_counted(source: Source, counters: Sequence[int]) -> int:
 
 
 def count_bounds(source: Source, checks: np.ndarray[Any, Any], bounds: int) -> None:
-    """Count these bounds; the array of refusals needs room for `source.counters`."""
+    """Count these bounds. The array of refusals needs room for `source.counters`."""
     if source.counting is not None:
         checks[source.counting] = bounds

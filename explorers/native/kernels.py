@@ -1,7 +1,7 @@
-"""Kernels that do not depend on a machine: hashing, ordering by owner, insertion, looking up.
+"""Kernels that do not depend on a machine: hashing, sorting by owner, insertion and lookup.
 
-They are compiled once for all machines; the arrays give the width of a row. `explorers/native/llvm/` translates this
-text, which also runs as plain Python with numpy's numbers.
+They are compiled once for all machines, since the arrays determine the width of a row. `explorers/native/llvm/`
+translates this text, which also runs as plain Python with numpy's numbers.
 """
 # mypy: ignore-errors
 
@@ -22,7 +22,7 @@ PIECE = 6
 
 @helper
 def hash_row(words, row):
-    """Return a 64-bit hash of a row. Each step is invertible if the rest is fixed, so one changed word changes it."""
+    """Return a 64-bit hash of a row. Each step is invertible in the word, so changing one word changes the hash."""
     h = np.uint64(0x9E3779B97F4A7C15)
     for word in range(words.shape[1]):
         h = (h ^ words[row, word]) * np.uint64(0xD6E8FEB86659FD93)
@@ -41,7 +41,7 @@ def hash_rows(words: U64ss, hashes: U64s) -> None:
 
 @kernel
 def order_by_owner(hashes: U64s, count: I64, starts: I64s, order: U32s) -> None:
-    """Write the successors' numbers, stably sorted by owner; `starts` gets the start of each owner's share."""
+    """Write the successors' numbers, stably sorted by owner. `starts` receives the start of each owner's share."""
     for owner in range(OWNERS + 1):
         starts[owner] = 0
     for n in range(count):
@@ -68,25 +68,25 @@ def count_ends(alive, first, last, ends, at):
 
 @kernel
 def close(alive: U8s, first: I64, last: I64, ends: I64s) -> None:
-    """Count the states first..last-1 without a successor: `ends` = [how many, the first of them]."""
+    """Count the states first..last-1 without a successor: `ends` = [their number, the first of them]."""
     count_ends(alive, first, last, ends, 0)
 
 
 @helper
 def home(h, slots):
-    """Return the first slot to try: the low half of the hash scaled to the table's size."""
+    """Return the first slot to try: the low half of the hash, scaled to the table's size."""
     return ((h & np.uint64(0xFFFFFFFF)) * slots) >> np.uint64(32)
 
 
 @helper
 def tagged(h, index):
-    """Return a table entry: 8 bits of the hash and the number of the state, plus one, in 24 bits."""
+    """Return a table entry: 8 bits of the hash, and in 24 bits the number of the state, plus one."""
     return np.uint32((((h >> np.uint64(32)) & np.uint64(0xFF)) << np.uint64(24)) | np.uint64(index + 1))
 
 
 @helper
 def seen(table, h, slots):
-    """Return the first slot, from home on, that is empty or has the tag of this hash."""
+    """Return the first slot, starting at home, that is empty or has the tag of this hash."""
     tag = tagged(h, -1)
     slot = home(h, slots)
     while table[slot] != 0 and table[slot] & np.uint32(0xFF000000) != tag:
@@ -108,7 +108,7 @@ def look(table, stored, h, slots):
 
 @helper
 def line_up(order, starts, batches, owner, queue):
-    """Write the places of an owner's successors in all batches, one after the other; return how many there are."""
+    """Write the positions of an owner's successors in all batches, one batch after another; return their number."""
     size = 0
     for batch in range(batches):
         for position in range(starts[batch, owner], starts[batch, owner + 1]):
@@ -185,12 +185,12 @@ def insert(
     words: U64ss, hashes: U64s, parents: U32s, order: U32ss, starts: I64ss, parts: I64ss, first: I64, place: I64s,
     tasks: I64s, queue: I64s, keyed: I64,
 ) -> I64:  # fmt: skip
-    """Insert owners' shares of the successors of some batches, in order; return -1, or the first owner that needs room.
+    """Insert owners' shares of the successors of some batches, in order. Return -1, or the first owner that needs room.
 
-    `parts` has a line for each owner from `first` on: the addresses and the fill of the arrays with the owner's states.
-    `place` = [owner to continue with, or -1; batches]. Other owners are taken from `tasks`, a counter that several
-    callers may share. `keyed`: states are known by their keys, which `hashes` holds, and only the words of the new
-    level are kept. `queue` is working space.
+    `parts` has a line for each owner from `first` on: the addresses and fill levels of the arrays with the owner's
+    states. `place` = [owner to continue with, or -1; batches]. Further owners are taken from `tasks`, a counter that
+    several callers may share. `keyed` means that states are identified by their keys, which `hashes` contains, and that
+    only the words of the new level are stored. `queue` is working memory.
     """
     owner = place[0]
     if owner < 0:
@@ -215,12 +215,12 @@ def expand_pieces(
     starts: I64ss, fired: I64s, refused: I64s, found: I64ss, alive: U8s, tasks: I64s, watched: I64s,
     trees: I64ss, steps: I64ss, opened_to: I64, opened: U64ss, now: I64ss,
 ) -> I64:  # fmt: skip
-    """Expand pieces of a level, each into the buffer of its number, and order their successors by owner.
+    """Expand pieces of a level, each into the buffer of its number, and sort their successors by owner.
 
-    A piece gives the place of its rows, the range to expand, and their state numbers. It receives the number of rows
-    without a successor, and the first of them. `tasks` = [the next piece, how many there are] may be shared by several
-    callers. With `trees`, rows are keys, which are opened first, and keys replace the hashes of successors. Return -1,
-    or the number of a piece after which one of the `watched` places of `e` is not 0.
+    A piece specifies the position of its rows, the range to expand, and the state numbers. It receives the number of
+    rows without a successor, and the first of them. `tasks` = [the next piece, the number of pieces] may be shared by
+    several callers. With `trees`, rows are keys, which are decoded first, and keys replace the hashes of successors.
+    Return -1, or the number of a piece after which one of the `watched` positions of `e` is not 0.
     """
     n = take(tasks)
     while n < tasks[1]:
@@ -251,7 +251,7 @@ def judge_pieces(
     judge: Judge, e: Checks, pieces: I64ss, c: Constants, found: I64ss, tasks: I64s,
     trees: I64ss, steps: I64ss, opened_to: I64, opened: U64ss,
 ) -> I64:  # fmt: skip
-    """Judge the states of pieces, as `expand_pieces` does; return -1, or the piece where a check failed."""
+    """Judge the states of pieces, as `expand_pieces` does. Return -1, or the piece in which a check failed."""
     n = take(tasks)
     while n < pieces.shape[0]:
         first, last = pieces[n, FIRST], pieces[n, LAST]
@@ -270,7 +270,7 @@ def judge_pieces(
 
 @kernel
 def rebuild(table: U32s, hashes: U64s, count: I64) -> None:
-    """Enter the states 0..count-1, all different and with these `hashes`, into an empty table."""
+    """Enter the states 0..count-1, which are all different and have these `hashes`, into an empty table."""
     slots = np.uint64(table.shape[0])
     for index in range(count):
         if index + FAR < count:
@@ -287,7 +287,7 @@ def rebuild(table: U32s, hashes: U64s, count: I64) -> None:
 def find(
     words: U64ss, hashes: U64s, order: U32s, first: I64, last: I64, table: U32s, stored: U64ss, out: I64s, base: I64
 ) -> None:
-    """Write the numbers of the states in order[first:last] plus `base`; -1 for a state that is not stored."""
+    """Write the numbers of the states in order[first:last], plus `base`; -1 for a state that is not stored."""
     slots = np.uint64(table.shape[0])
     for position in range(first, last):
         if position + AHEAD < last:

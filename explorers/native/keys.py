@@ -1,4 +1,4 @@
-"""States stored as keys: the nodes of their rows, and a partition's table of keys. `packed.py` explains both."""
+"""States stored as keys: the nodes of their rows, and each partition's table of keys. `packed.py` explains both."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,35 +12,35 @@ from fencepost.model.language.errors import MismatchError
 Array = np.ndarray[Any, Any]
 
 MOST_KEYS = (1 << 27) - 2
-"""States that one partition can number: a parent is a number with its owner in 32 bits."""
+"""Maximum number of states of a partition: a parent's number and owner share 32 bits."""
 MOST_NODES = (1 << 31) - 2
 FILL = 0.9
-"""The share of a table's places that is used: the rest costs memory, and time where it is small."""
+"""The share of a table's places that is used. Unused places cost memory, but too few of them cost time."""
 GROWTH = 1.125
 FIRST_SLOTS = 1 << 10
 SMALL = 1 << 15
-"""Slots up to which a table is doubled."""
+"""Number of slots up to which a table grows by doubling."""
 NODE_FILL = 0.8
 NODE_GROWTH = 1.25
 LEAST_BITS = 16
-"""Bits of a node's number at least: a home is named by 32 bits of two of them."""
+"""Minimum number of bits of a node's number, because a home is determined by 32 bits of two such numbers."""
 ENTERED = 1
-"""What the kernel returns once it has entered all keys."""
+"""The kernel's return value once it has entered all keys."""
 TOGETHER = 256
-"""Successors whose nodes are looked up in turn: their data fit a fast cache."""
+"""Number of successors whose nodes are looked up in turn, so that their data fit in a fast cache."""
 OPENED = 512
-"""Rows that are opened together."""
+"""Number of rows that are decoded together."""
 
 
 class Trees:
-    """The nodes of all rows of a search, and the keys that they make."""
+    """The nodes of all rows of a search, from which keys are built."""
 
     def __init__(self, module: Any, words: int) -> None:
         self.module, self.words = module, words
         self.facts = np.zeros((2, TREE), np.int64)
         self.steps = steps_of(words)
         self.remembers = 1
-        """Partitions whose keys by number are kept once they were listed."""
+        """Number of partitions whose listed keys are cached."""
         self._listed: list[tuple[object, int, Array]] = []
         self.nodes = [np.empty(0, np.uint64)] * 2
         self.index = [np.empty(0, np.uint32)] * 2
@@ -60,7 +60,7 @@ class Trees:
         return int(sum(8 * self.facts[:, NODE_COUNT])) + sum(item.nbytes for item in self.index)
 
     def add(self, words: Array, keys: Array) -> None:
-        """Replace the missing keys, (n,), by the keys of these rows, (n, words); new nodes are added."""
+        """Replace the missing keys, (n,), by the keys of these rows, (n, words), and add new nodes."""
         first = 0
         while (first := self._key(words, keys, first, adds=True)) >= 0:
             for half in range(2):
@@ -106,9 +106,9 @@ def missing(count: int) -> Array:
 
 
 def steps_of(words: int) -> Array:
-    """Return (tree, first, second) for each node of a row, for one half and then the other.
+    """Return (tree, first, second) for each node of a row, first for one half and then for the other.
 
-    `second` is -1 for a word; otherwise both are earlier nodes. The top node of a half is its last.
+    If `second` is -1, `first` is a word; otherwise both are earlier nodes. The top node of a half is its last one.
     """
     found: list[tuple[int, int, int]] = []
 
@@ -127,7 +127,7 @@ def steps_of(words: int) -> Array:
 
 
 class KeyTable:
-    """The keys of a partition's states, and their numbers. Without trees the keys are fingerprints."""
+    """The keys of a partition's states, and the states' numbers. Without trees the keys are fingerprints."""
 
     def __init__(self, module: Any, facts: Array, trees: Trees | None, states: int = 0) -> None:
         self.module, self.facts, self.trees = module, facts, trees
@@ -149,10 +149,10 @@ class KeyTable:
         return found
 
     def enter(self, keys: Array) -> None:
-        """Enter the keys of states, the first of which are known; raise MismatchError if two are equal."""
+        """Enter the keys of states, some of which may be entered already; raise MismatchError if two are equal."""
         while (found := self.module.enter_keys(self.facts, keys)) != ENTERED:
             if found:
-                raise MismatchError("two states of a search are alike. Please report this.")
+                raise MismatchError("two stored states of a search are equal. Please report this.")
             self.grow()
 
     def fit(self) -> None:
@@ -172,7 +172,7 @@ class KeyTable:
         del before
 
     def _make(self, slots: int) -> None:
-        """Make an empty table. A place holds the bits of a key that `REACH` homes on both sides leave open."""
+        """Create an empty table. An entry stores the bits of a key that its slot leaves open, within `REACH` homes."""
         lefts, rights = self._bits()
         size = lefts + rights or packed.FINGERPRINT_BITS
         open_bits = (((packed.REACH + 2) << size) // slots + (1 << (size - 31))).bit_length()

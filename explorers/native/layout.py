@@ -1,8 +1,8 @@
-"""Rows: a state is a record in memory while code works on it, and packed bits where it is stored.
+"""Rows: a state is a record in memory while code works on it, and packed bits in storage.
 
-In memory every field has whole, aligned bytes. In storage it has the bits that its domain needs,
-in the order of memory. The same code converts between the two for every machine. Only its data differ: the bits stored
-of each word of memory, and the least values of its fields.
+In memory every field has whole, aligned bytes. In storage it has the bits that its domain needs, in the same order. The
+same code converts between the two for every machine. Only the data differ: which bits of each word of memory are
+stored, and the least values of the fields.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,18 +17,18 @@ from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
 
 WORD = 8
-"""Bytes of a word: states are whole words, so that rows hash and compare as such."""
+"""Bytes of a word. States consist of whole words, so that rows are hashed and compared word by word."""
 BITS = 8 * WORD
 STEPS = 6
-"""Steps in which bits are gathered without an instruction for it: by 1, 2, 4, ... 32 places."""
+"""Steps in which bits are gathered without a special instruction: by 1, 2, 4, ... 32 positions."""
 ENTRY = 8 + STEPS
-"""Numbers in the check array for each word of memory that keeps bits."""
+"""Numbers in the check array for each word of memory of which bits are stored."""
 HEAD = 3
-"""Numbers before them: words of a row, how many entries follow, and whether to use the processor's own instructions."""
+"""Numbers before them: words of a row, number of entries, and whether to use the processor's own instructions."""
 
 
 class Leaf(NamedTuple):
-    """A number in a record: its place and bytes in memory, and its bits in storage.
+    """A number in a record: its position and bytes in memory, and its bits in storage.
 
     The number is stored modulo 2**bits, which is unique given the least value.
     """
@@ -45,25 +45,24 @@ class Entry(NamedTuple):
     word: int
     mask: int
     base: int
-    """The least values of its fields, negated, each in its own bytes."""
+    """The least values of the word's fields, negated, each at its field's bytes."""
     tops: int
-    """The highest bits of the fields that have a base."""
+    """The highest bits of those fields to which a least value is added."""
     bits: int
     shift: int
-    """The place of its first bit in `source`, a word of the row; its last bit is in `last`."""
+    """The position of its first bit in `source`, a word of the row. Its last bit is in `last`."""
     source: int
     last: int
     moves: tuple[int, ...]
-    """Which bits move in each step of gathering."""
+    """The bits that move in each step of gathering."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of a state class for given rooms (the sizes that arrays are compiled for).
+    """The layout of a state class for given rooms (the sizes for which arrays are compiled).
 
-    `lows` and `rooms` are the least and the greatest values of the constants: the layout of memory serves all of them.
-    The stored bits follow from `numbers`, the values of `depends` in a run; without `numbers` they suffice for every
-    run.
+    `lows` and `rooms` are the least and greatest values of the constants: one memory layout serves all of them. The
+    stored bits follow from `numbers`, the values of `depends` in a run. Without `numbers` they suffice for every run.
     """
 
     state: type[Record]
@@ -74,13 +73,13 @@ class Layout:
     spots: "tuple[Spot, ...]"
     """Every number of a state, in the order of memory."""
     shape: tuple[Any, ...]
-    """Places of spots, nested as a key is; before a bag's messages the place of its size."""
+    """Positions of spots, nested like a key. A bag's messages are preceded by the position of its size."""
     depends: tuple[Depending, ...]
-    """The parts that depend on the constants of a run: ends of domains, lengths and rooms."""
+    """The parts that depend on a run's constants: bounds of domains, lengths and rooms."""
     numbers: tuple[int, ...]
 
     def at(self, numbers: Sequence[int]) -> "Layout":
-        """Return the layout of a run: the same in memory, and as narrow in storage as its constants allow."""
+        """Return the layout of a run: the same in memory, but in storage as narrow as the run's constants allow."""
         return replace(self, numbers=tuple(numbers))
 
     # -- in memory
@@ -148,7 +147,7 @@ class Layout:
         return found
 
     def unpack(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return rows of shape (n,) as states in memory, for any content."""
+        """Return rows of shape (n,) as states in memory, whatever their content."""
         found = np.zeros(len(rows), self.wide)
         words, place = rows["words"], 0
         for leaf in self.leaves:
@@ -165,7 +164,7 @@ class Layout:
         return found
 
     def packing(self, *, fast: bool) -> list[int]:
-        """Return the data for packing and unpacking in compiled code; `fast`: by the processor's own instructions."""
+        """Return the data for packing and unpacking in compiled code. `fast` uses the processor's own instructions."""
         made = entries(self)
         found = [self.words, len(made), int(fast)]
         for item in made:
@@ -235,7 +234,7 @@ def entries(layout: Layout) -> list[Entry]:
 
 
 def moves(mask: int) -> tuple[int, ...]:
-    """Return which bits move by 1, 2, 4, ... places when the bits of a mask are gathered (Hacker's Delight, 7-4)."""
+    """Return which bits move by 1, 2, 4, ... positions when the bits of a mask are gathered (Hacker's Delight, 7-4)."""
     full = (1 << BITS) - 1
     left, found = ~mask << 1 & full, []
     for step in range(STEPS):
@@ -260,10 +259,10 @@ def layout_of(state: type[Record], constants: Constants) -> Layout:
 
 
 class Spot(NamedTuple):
-    """A number in a record before the constants of a run are known; its ends are places among the
-    numbers that depend on them.
+    """A number in a record, before a run's constants are known. Its bounds are positions among the numbers that depend
+    on them.
 
-    It is in use if it lies below the length of each array around it: (its index there, the place of the length).
+    It is in use if it is below the length of each enclosing array: (its index there, the position of the length).
     """
 
     offset: int
@@ -277,7 +276,7 @@ class ArraySpots(NamedTuple):
     """The spots of an array, nested like its elements."""
 
     length: int
-    """The place of its length among the numbers that depend on constants."""
+    """The position of its length among the numbers that depend on constants."""
     elements: tuple[Any, ...]
 
 
@@ -296,7 +295,7 @@ class Spots:
         self.found: list[Spot] = []
         self.depends: list[Depending] = []
         self.widest: list[int] = []
-        """Its value in the run in which it is furthest from 0."""
+        """Its value in the run in which its absolute value is greatest."""
         self._known: dict[tuple[int, bool], int] = {}
 
     def record(
@@ -421,4 +420,4 @@ def width(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -> 
         limits = np.iinfo(kind)
         if limits.min <= low and high <= limits.max:
             return kind
-    raise ModelError(f"{domain}: values from {low} to {high} do not fit 64 bits. Give its constants smaller ranges.")
+    raise ModelError(f"{domain}: values from {low} to {high} do not fit in 64 bits. Give its constants smaller ranges.")

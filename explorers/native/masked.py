@@ -1,4 +1,4 @@
-"""A search of a machine with one guard removed, in compiled code that serves any choice of guard.
+"""Search of a machine with one guard removed, in compiled code that serves any choice of guard.
 
 The definition is `Interpreter(without(machine, guard), ..., bounded=True)`, which also rebuilds every trace.
 """
@@ -27,7 +27,7 @@ NOWHERE = -1
 
 @dataclass(frozen=True)
 class Departure:
-    """The first step refused because it leaves a domain: the path to it, the step, and the error."""
+    """The first step that was refused because it leaves a domain: the path to it, the step, and the error."""
 
     path: Path
     step: Step
@@ -35,9 +35,9 @@ class Departure:
 
 
 class MaskedSearch(Search):
-    """An exhaustive search of a machine without a guard (None: of the whole machine). It keeps all states.
+    """An exhaustive search of a machine without one guard (None: with all guards). It stores all states.
 
-    Without a guard, a step that leaves a domain is refused; in the whole machine it is an error. With
+    Without a guard, a step that leaves a domain is refused. If all guards are on, such a step is an error. With
     `stop_on_violation` the search ends after the level in which the last property that can fail has failed.
     """
 
@@ -95,13 +95,13 @@ class MaskedSearch(Search):
                 except DomainError as error:
                     return Departure(path, step, str(error))
         raise MismatchError(
-            "compiled code refused a step for leaving a domain, and the plain semantics takes all of them."
+            "compiled code refused a step for leaving a domain, but the plain semantics takes all steps."
         )
 
     def refusals(self, guards: Iterable[Guard]) -> dict[Guard, int]:
         """Return for each guard how often it refuses in the reached states, regardless of the other guards.
 
-        A guard that cannot be evaluated, because an earlier one did not hold, refuses nothing. Raise DomainError if it
+        A guard that cannot be evaluated because an earlier one does not hold refuses nothing. Raise DomainError if it
         cannot be evaluated because compiled numbers are too short.
         """
         found: dict[Guard, int] = {}
@@ -165,5 +165,5 @@ def _keys(search: Search) -> Iterator[Key]:
 
 
 def _sorted(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return rows as strings of bytes, sorted: equal states are equal strings, and padding is always zero."""
+    """Return rows as sorted byte strings. Equal states have equal strings, because padding is always zero."""
     return np.sort(rows.view(np.uint8).reshape(len(rows), rows.dtype.itemsize).view(f"S{rows.dtype.itemsize}").ravel())

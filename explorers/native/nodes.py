@@ -1,4 +1,4 @@
-"""The nodes of rows: a row as a pair of numbers, and back. `packed.py` explains them."""
+"""The nodes of rows: encoding a row as a pair of numbers, and back. `packed.py` explains nodes."""
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, u32s
 from fencepost.explorers.native.packed import MISSING, OWNER_BITS, TOPS, ones
 
 NODES_AHEAD = 16
-"""How many nodes ahead their places of the index are prefetched."""
+"""How many nodes ahead a node's place in the index is prefetched."""
 NODES, NODE_ROOM, NODE_COUNT, INDEX, INDEX_SLOTS, NODE_BITS = 0, 1, 2, 3, 4, 5
 TREE = 6
 LINES = 6
@@ -18,7 +18,7 @@ address, the length, and how many bits of an entry are for the number of a node,
 
 @helper
 def node_of(tree, value, adds):
-    """Return the number of a node, -1 if it is missing and there is no room to add it, or not `adds`."""
+    """Return the number of a node; -1 if it is missing and may not be added or does not fit."""
     index, nodes = u32s(tree[INDEX], tree[INDEX_SLOTS]), u64s(tree[NODES], tree[NODE_ROOM])
     slots, bits, h = np.uint64(tree[INDEX_SLOTS]), np.uint64(tree[NODE_BITS]), node_hash(value)
     slot = ((h >> np.uint64(32)) * slots) >> np.uint64(32)
@@ -60,7 +60,7 @@ def width_of(steps):
 
 @helper
 def open_rows(trees, steps, keys, first, last, words, opened):
-    """Write the rows of the keys first..last-1; `opened` gets the numbers, then the values, of nodes for each step."""
+    """Decode the rows of keys first..last-1. `opened` receives the numbers, then the values, of each step's nodes."""
     top = steps.shape[0] - 1
     left = top_left(steps)
     for row in range(last - first):
@@ -96,7 +96,7 @@ def value_of(steps, step, words, n, now, at):
 
 @helper
 def key_of(trees, steps, words, n, now, adds):
-    """Return the key of a row, MISSING if a node is unknown and cannot be added."""
+    """Return the key of a row; MISSING if a node is unknown and cannot be added."""
     for step in range(steps.shape[0]):
         number = node_of(trees[steps[step, 0]], value_of(steps, step, words, n, now, 0), adds)
         if number < 0:
@@ -109,10 +109,10 @@ def key_of(trees, steps, words, n, now, adds):
 def key_successors(trees, steps, words, keys, parents, count, opened, number, now):
     """Replace the hashes of successors by their keys. They share many nodes with their parents, which are `opened`.
 
-    A parent's number is `number` plus its place there. `now` is working space: a line for each step and `LINES` more.
-    Nodes that differ from the parent's are looked up for many successors in turn, since each waits for memory twice.
-    If all nodes but the topmost of the two trees are known, the key becomes TOPS, and the values of these two replace
-    the first two words of the row: then adding them takes two lookups.
+    A parent's number is `number` plus its position there. `now` is working memory: a line for each step, and `LINES`
+    more. Nodes that differ from the parent's are looked up for many successors in turn, because each lookup waits for
+    memory twice. If only the top nodes of the two trees are unknown, the key becomes TOPS, and the values of these two
+    replace the first two words of the row, so that adding them takes two lookups.
     """
     many, tops = now.shape[1], steps.shape[0]
     parent, waiting, slots, known, values, lower = tops, tops + 1, tops + 2, tops + 3, tops + 4, tops + 5
@@ -177,7 +177,7 @@ def key_successors(trees, steps, words, keys, parents, count, opened, number, no
 
 @helper
 def opened_rows(trees, steps, keys, first, last, rows, opened):
-    """Write the rows of the keys first..last-1 to an address; return the address that row 0 would have."""
+    """Decode the rows of the keys first..last-1 to an address; return the address that row 0 would have."""
     width = width_of(steps)
     open_rows(trees, steps, u64s(keys, last), first, last, u64ss(rows, last - first, width), opened)
     return rows - 8 * width * first
@@ -185,7 +185,7 @@ def opened_rows(trees, steps, keys, first, last, rows, opened):
 
 @kernel
 def open_keys(trees: I64ss, steps: I64ss, keys: U64s, rows: I64, opened: U64ss) -> None:
-    """Write the rows of keys to an address; `opened` is working space, two lines for each step."""
+    """Decode the rows of keys to an address. `opened` is working memory, two lines for each step."""
     width, first = width_of(steps), np.int64(0)
     while first < keys.shape[0]:
         some = min(first + opened.shape[1], keys.shape[0])
@@ -197,9 +197,9 @@ def open_keys(trees: I64ss, steps: I64ss, keys: U64s, rows: I64, opened: U64ss) 
 def key_rows(
     trees: I64ss, steps: I64ss, words: U64ss, keys: U64s, first: I64, now: I64ss, adds: I64
 ) -> I64:
-    """Write the missing keys of rows, from row `first` on.
+    """Write the missing keys of rows, from row `first` on. With `adds`, new nodes are added.
 
-    `adds`: new nodes are added. Return the row at which there was no room for a node, -1 if all are written.
+    Return the row at which there was no room for a node; -1 if all keys are written.
     """
     for n in range(first, keys.shape[0]):
         if n + NODES_AHEAD < keys.shape[0] and keys[n + NODES_AHEAD] == np.uint64(TOPS):

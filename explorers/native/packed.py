@@ -1,18 +1,18 @@
 """Exact storage of a large search: each row is a pair of numbers, and each pair takes a few bits.
 
-The words of a row are the leaves of two binary trees, one over its first half and one over the other. Every node, a
-word or the pair of the numbers of two nodes, is kept once and has a number; so two rows are equal if and only if the
-pairs of their two topmost nodes are, and such a pair is the *key* of a state. All partitions share the nodes: workers
-only look them up while they expand, and between rounds one worker enters the missing nodes in order. So numbers do not
-depend on workers, and there are no locks.
+The words of a row are the leaves of two binary trees, one over its first half and one over the other. A node is a word,
+or a pair of two nodes' numbers. Each node is stored once and has a number. So two rows are equal if and only if their
+two top nodes are, and the pair of these is the *key* of a state. All partitions share the nodes. Workers only look them
+up while they expand; between rounds one worker enters the missing nodes in order. So numbers do not depend on the
+workers, and no locks are needed.
 
-The keys of a partition are in a table, sorted by an invertible scrambling of their bits: a key belongs at the *home*
-that its first bits name, and stands there or at most `REACH` places behind, after all lesser keys. So its place gives
-its first bits up to `REACH` homes, and only the bits behind them are stored, with one bit for the order and one that is
-always set (a place of zeros is free). The number of the state stands in an array beside it. A table grows by copying it
+A partition's keys are in a table, sorted by an invertible scrambling of their bits. A key belongs at the *home* that
+its first bits determine, and is stored there or at most `REACH` places later, after all smaller keys. So its place
+determines its first bits up to `REACH` homes. Only the remaining bits are stored, with one bit for the order and one
+that is always set (an all-zero place is free). The state's number is in a parallel array. A table grows by being copied
 in order.
 
-Fingerprints are also keys, without nodes. These functions are helpers of the kernels in `kernels.py`.
+Fingerprints are stored as keys too, but without nodes. These functions are helpers of the kernels in `kernels.py`.
 """
 # mypy: ignore-errors
 
@@ -26,11 +26,11 @@ OWNER_BITS, OWNER_SHIFT = 5, 59
 AHEAD = 8
 """How many successors ahead the state that one may equal is prefetched, or a key is looked up."""
 FAR = 16
-"""How many successors ahead the table is prefetched, and the successor itself."""
+"""How many successors ahead the table and the successor are prefetched."""
 FARTHEST = 48
 """How many successors ahead their hashes are prefetched."""
 RING = 16
-"""Numbers at the front of a queue, where the slots are that were looked up ahead."""
+"""Numbers at the front of a queue, which contain the slots that were looked up ahead."""
 KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
 ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 7, 8, 9, 10, 11
 """The facts that `insert` reads of an owner: states, the first row that is kept, states that the table may hold;
@@ -43,20 +43,20 @@ at all: keys are fingerprints.
 """
 WIDTH, NUMBERS, NUMBER_BITS = 17, 18, 19
 FACTS = 20
-"""Bits of a place of the table; the address and the bits of the numbers of states beside it."""
+"""Bits of a place of the table, and the address and the bits of the parallel state numbers."""
 REACH = 64
-"""Places behind its home at which a key may stand."""
+"""Number of places after its home at which a key may be stored."""
 MISSING = 0xFFFFFFFFFFFFFFFF
-"""The key of a row of which a node is not known."""
+"""The key of a row with an unknown node."""
 TOPS = 0xFFFFFFFFFFFFFFFE
 """The key of a row of which one or both of the two topmost nodes are not known, and all others are."""
 FINGERPRINT_BITS = 59
-"""Bits of a fingerprint without those that name the owner."""
+"""Bits of a fingerprint, without those that determine the owner."""
 
 
 @helper
 def ones(bits):
-    """Return a number of this many set bits, 1 to 64."""
+    """Return a number with this many set bits, 1 to 64."""
     return np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - bits)
 
 
@@ -78,7 +78,7 @@ def set_field(words, at, bits, value):
 
 @helper
 def push(words, first, free, bits, value):
-    """Move the fields from bit `first` to the field at `free` by one, and write a value into the first."""
+    """Move the fields from bit `first` up to the field at `free` by one field, and write a value into the first."""
     low, high = first >> 6, (free + bits - 1) >> 6
     before = (np.uint64(1) << np.uint64(first & 63)) - np.uint64(1)
     moved = (np.uint64(2) << np.uint64((free + bits - 1) & 63)) - np.uint64(1)
@@ -117,7 +117,7 @@ UNDO_FIRST, UNDO_LAST = 0xCFEE444D8B59A89B, 0x9CB4B2F8129337DB
 
 @helper
 def placed(key, lefts, rights, first_lefts, first_rights):
-    """Return the bits that determine a key's place. Bits that numbers get later come last, so the order stays."""
+    """Return the bits that determine a key's place. Bits that numbers gain later come last, so the order is stable."""
     if lefts == 0:
         return key & ones(FINGERPRINT_BITS)
     left, right = key & np.uint64(0xFFFFFFFF), key >> np.uint64(32)
@@ -142,13 +142,13 @@ def unplaced(bits, lefts, rights, first_lefts, first_rights):
 
 @helper
 def home_of(bits, size, slots):
-    """Return the home of a key of `size` bits: its first 32 bits scaled to the table's size."""
+    """Return the home of a key of `size` bits: its first 32 bits, scaled to the table's size."""
     return np.int64(((bits >> np.uint64(size - 32)) * np.uint64(slots)) >> np.uint64(32))
 
 
 @helper
 def whole(entry, slot, size, slots, width):
-    """Return all bits of the key at a place: the greatest key that may stand there and ends in these bits."""
+    """Return all bits of the key at a place: the greatest key that may be there and that ends in these bits."""
     most = ((np.uint64(min(slot + 1, slots)) << np.uint64(32)) + np.uint64(slots - 1)) // np.uint64(slots)
     return greatest(entry, most, size, width)
 
@@ -185,7 +185,7 @@ def is_at(table, bits, slot, width):
 
 @helper
 def enter(part, bits, slot, number):
-    """Enter a key at the place that `sought` returned for it; return False if a key would be too far from its home."""
+    """Enter a key at the place that `sought` returned. Return False if a key would be too far from its home."""
     slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
     table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
     home = home_of(bits, size, slots)
@@ -270,7 +270,7 @@ def put_keys(words, keys, parents, size, part, queue):
 
 @kernel
 def widen(old: I64s, new: I64s) -> I64:
-    """Copy a partition's states, in order, into a table that is larger or has wider keys; return whether they fit."""
+    """Copy a partition's states in order into a table that is larger or has wider keys; return whether they fit."""
     slots, size, width, number_bits = old[SLOTS], old[SIZE], old[WIDTH], old[NUMBER_BITS]
     table, numbers = u64s(old[TABLE], 0), u64s(old[NUMBERS], 0)
     new_slots, new_size, new_width = new[SLOTS], new[SIZE], new[WIDTH]
@@ -319,9 +319,9 @@ def list_keys(part: I64s, keys: U64s) -> None:
 
 @kernel
 def enter_keys(part: I64s, keys: U64s) -> I64:
-    """Enter the keys of states from the first unknown one on; return 1 if all are entered, 0 if there is no room.
+    """Enter the keys of states, starting with the first unknown one.
 
-    Return 2 if two are equal.
+    Return 1 if all are entered, 0 if there is no room, 2 if two keys are equal.
     """
     slots, size, width = part[SLOTS], part[SIZE], part[WIDTH]
     table = u64s(part[TABLE], 0)
@@ -338,7 +338,7 @@ def enter_keys(part: I64s, keys: U64s) -> I64:
 
 @kernel
 def find_keys(part: I64s, keys: U64s, out: I64s) -> None:
-    """Write the numbers of the states with these keys, -1 for a state that is not stored."""
+    """Write the numbers of the states with these keys; -1 for a state that is not stored."""
     slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
     table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
     for n in range(keys.shape[0]):

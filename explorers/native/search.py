@@ -1,7 +1,7 @@
-"""Breadth-first search at native speed, partitioned by owner, the same for any number of workers.
+"""Breadth-first search at native speed, partitioned by owner, with the same result for any number of workers.
 
-`expansion.py` has the processing of states by workers. This module has the order of work, the limits of a search, and
-its results.
+`expansion.py` contains the processing of states by workers. This module contains the order of work, the limits of a
+search, and its results.
 """
 
 import time
@@ -42,12 +42,12 @@ class Search(Stoppable, Expansion):
         self.tell = tell
         self.tiers = Tiers(kernels, forced())
         self.sure: dict[str, int] = {}
-        """Findings before the current level."""
+        """Number of findings before the current level."""
         self.pause_at: int | None = None
-        """The level size at which the search pauses for another engine to continue; None: never."""
+        """The level size at which the search pauses so that another engine can continue; None means never."""
         self.paused = False
         self.advanced = not options.resume
-        """A resumed search takes a round before it reads the clock, so that small budgets complete it."""
+        """Whether to check the clock. A resumed search does one round first, so that small budgets make progress."""
 
     # -- the search
 
@@ -96,7 +96,7 @@ class Search(Stoppable, Expansion):
         return replace(result, kept=True)
 
     def _levels(self, began: float) -> str:
-        """Expand level after level; return why the search stopped, or an empty string."""
+        """Expand one level after another; return why the search stopped, or an empty string."""
         while True:
             self.sure = dict(self.position.found)
             if self.options.stop_on_violation and self._is_enough():
@@ -133,7 +133,7 @@ class Search(Stoppable, Expansion):
         return ""
 
     def _change_over(self) -> None:
-        """Switch to optimized code once it exists; while it is compiled, one worker leaves its processor free."""
+        """Switch to optimized code once it exists. While it is being compiled, one worker leaves its processor free."""
         self.kernels = self.tiers.after(self.position.levels)
         self.module = self.kernels.module
         self.pool.resting = int(self.tiers.waits and 1 < self.workers >= processors())
@@ -148,7 +148,7 @@ class Search(Stoppable, Expansion):
         return self._violated()
 
     def limit(self, seconds: float, distinct: int) -> str:
-        """Return why the search stops after these seconds with this many states; an empty string if it continues."""
+        """Return why a search of these seconds and this many states must stop, or an empty string."""
         memory = self.store_bytes - self.spilled_bytes + self.slack
         return self.stop_asked or self.options.limit(seconds, distinct, memory)
 

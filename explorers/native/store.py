@@ -1,9 +1,9 @@
-"""The states and the position of a search: one partition per owner, each with its parents and its table. A table has
-rows or, in a large search, keys (`packed.py`); results are the same with both. A search that spills has its parents
-and, where states are keys, the levels under way in files: both are written and read in order.
+"""The states and the position of a search: one partition per owner, each with its parents and its table. A table
+contains rows or, in a large search, keys (`packed.py`); results are the same with both. A search that spills stores its
+parents in files and, if states are keys, also the unfinished levels. Both are written and read sequentially.
 
-The top bits of a state's hash choose its owner. Only one worker at a time touches a partition, so there are no locks,
-and the content of a partition depends only on the order of its successors, never on the number of workers.
+The top bits of a state's hash choose its owner. Only one worker at a time uses a partition, so no locks are needed. The
+content of a partition depends only on the order of its successors, not on the number of workers.
 """
 
 from dataclasses import dataclass, field
@@ -19,28 +19,29 @@ from fencepost.explorers.native.llvm.libraries import address_of, reserved, spil
 from fencepost.model.language.errors import UsageError
 
 MOST_STATES = (1 << 24) - 2
-"""States that one partition can number; the table keeps 24 bits for them."""
+"""Maximum number of states of one partition. The table has 24 bits for a state's number."""
 FILL = 0.8
 GROWTH = 1.5
 SMALL = 1 << 15
-"""Slots up to which a table is doubled: it still fits a core's cache, and every growth costs as much as it holds."""
+"""Number of slots up to which a table grows by doubling. It still fits in a core's cache, and the cost of growing is
+proportional to its content."""
 FIRST_SLOTS = 1 << 11
 FIRST_ROWS = 1 << 15
-"""Rows are reserved well ahead: the operating system gives memory only to pages that are written."""
+"""Rows are reserved far ahead, because the operating system allocates memory only for pages that are written."""
 ROW_GROWTH = 4
 SPILL_GROWTH = 2
-"""Growth of arrays in files, which take their room on the disk at once."""
+"""Growth of arrays in files, which use their disk space at once."""
 
 WORD = 8
-"""Bytes of a word, of which rows are made."""
+"""Bytes of a word. Rows consist of words."""
 BESIDE = 24
-"""Bytes of a successor beside its row: its hash, its parent, its place in the order, and that in a worker's queue."""
+"""Bytes of a successor besides its row: hash, parent, and positions in the order and in a worker's queue."""
 BATCH = 512
-"""States expanded into one buffer: their successors still fit a core's cache when they are inserted."""
+"""Number of states expanded into one buffer. Their successors still fit in a core's cache when they are inserted."""
 ROUND = 32
-"""Batches expanded before their successors are inserted."""
+"""Number of batches that are expanded before their successors are inserted."""
 MOST_BYTES = 1 << 33
-"""Bytes reserved for a round's successors; if states may have very many, rounds and batches are smaller."""
+"""Bytes reserved for a round's successors. If states may have very many successors, rounds and batches are smaller."""
 
 
 ALL = slice(None)
@@ -61,32 +62,33 @@ class Progress:
 
 @dataclass
 class Position:
-    """The position of a search: the data of a checkpoint apart from the partitions."""
+    """The position of a search: the data of a checkpoint except for the partitions."""
 
     depth: int = 1
     next_round: int = 0
     starts: list[int] = field(default_factory=list)
-    """For each owner the number of the first state of the level that is being expanded."""
+    """For each owner, the number of the first state of the level being expanded."""
     ends: list[int] = field(default_factory=list)
     judged: list[int] = field(default_factory=list)
-    """For each owner the number of states on which the properties were evaluated."""
+    """For each owner, the number of states on which the properties were evaluated."""
     levels: list[int] = field(default_factory=list)
     fired: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
     counting: int = 0
-    """The bounds that the current level counts, as bits."""
+    """The bounds that are counted in the current level, as a bit mask."""
     deadlocks: int = 0
     deadlock: int = -1
     initial: int = 0
     found: dict[str, int] = field(default_factory=dict)
-    """For each decided property the state, as owner + number * OWNERS, that decides it; for steps the state before."""
+    """For each decided property, the state that decides it (or from which the step does), as owner + number *
+    OWNERS."""
     seconds: float = 0.0
 
 
 def sizes(row: np.dtype[Any], most_successors: int, batch: int, batches: int) -> tuple[int, int]:
-    """Return the states of a batch and the batches of a round, at most these, so that all successors fit in memory.
+    """Return the states per batch and the batches per round, at most these, so that all successors fit in memory.
 
-    Batches of a round are reduced first, since the order of states depends only on the size of batches.
+    The number of batches is reduced first, because the order of states depends only on the size of batches.
     """
     each = max(1, most_successors) * (row.itemsize + BESIDE)
     batches = max(1, min(batches, MOST_BYTES // (each * batch)))
@@ -108,7 +110,7 @@ class Buffers:
         except (MemoryError, OSError) as error:
             raise UsageError(
                 f"a round of the search may have {batches * room:,} successors of {row.itemsize} bytes, which do not "
-                "fit in memory. Give the parameters of actions smaller domains, or ask with `engine='plain'`."
+                "fit in memory. Give the parameters of actions smaller domains, or use `engine='plain'`."
             ) from error
         self.words = self.rows.view(np.uint64).reshape(batches, room, row.itemsize // WORD)
         self.starts = np.zeros((batches, packed.OWNERS + 1), np.int64)
@@ -126,15 +128,15 @@ class Buffers:
 
 
 class TooManyStates(Exception):  # noqa: N818 (a limit, not an error)
-    """A partition ran out of numbers for its states, or of room on the disk."""
+    """Error for a partition that has no numbers left for its states, or no space on the disk."""
 
 
 class Partition:
     """The states of one owner.
 
-    At first exact mode keeps every row, in `rows`. Where states are keys, in compact mode and after `pack`, `rows` are
-    those of the level being expanded (from number `base`) and `fresh` those of the next (from `fresh_base`): rows in
-    compact mode, else keys, which the trees open.
+    Initially, exact mode stores every row in `rows`. If states are keys (in compact mode, and after `pack`), `rows`
+    contains only the level being expanded (from number `base`), and `fresh` the next level (from `fresh_base`). Both
+    contain rows in compact mode, otherwise keys, which the trees decode.
     """
 
     def __init__(
@@ -151,7 +153,7 @@ class Partition:
         self.spill = Path(spill) if spill else None
         self.dtype = row
         self.facts = np.zeros(packed.FACTS, np.int64) if facts is None else facts
-        """Where the arrays are and how they are filled, as the kernel that inserts reads it."""
+        """The arrays' addresses and fill levels, in the form that the inserting kernel reads."""
         self.trees: Trees | None = None
         self.keys = KeyTable(kernels.module, self.facts, None) if compact else None
         self.table = np.zeros(0 if compact else FIRST_SLOTS, np.uint32)
@@ -171,7 +173,7 @@ class Partition:
 
     @property
     def levels(self) -> tuple[int, int]:
-        """Numbers of the first rows of the two levels that compact mode keeps; 0 in exact mode, which keeps all."""
+        """Numbers of the first rows of the two levels that compact mode stores; 0 in exact mode, which stores all."""
         return (self.base, self.fresh_base) if self.compact else (0, 0)
 
     @property
@@ -191,13 +193,13 @@ class Partition:
         return self.bytes - self.table_bytes - (0 if self.keys else self.count * self.rows.itemsize)
 
     def read(self, numbers: slice | np.ndarray[Any, Any] = ALL) -> np.ndarray[Any, Any]:
-        """Return the rows of states, (n,), by default of all. Compact mode has none."""
+        """Return the rows of states, (n,); by default of all states. Compact mode does not have them."""
         if self.trees is None:
             return self.rows[: self.count][numbers]
         return self.trees.rows(self.all_keys()[numbers]).view(self.dtype).reshape(-1)
 
     def row(self, number: int) -> Any:
-        """Return the row of a state; in compact mode only of the two newest levels."""
+        """Return the row of a state. Compact mode has only those of the two newest levels."""
         if not self.compact:
             return self.read(slice(number, number + 1))[0]
         return self.fresh[number - self.fresh_base] if number >= self.fresh_base else self.rows[number - self.base]
@@ -219,7 +221,7 @@ class Partition:
         self, words: np.ndarray[Any, Any], hashes: np.ndarray[Any, Any], chosen: np.ndarray[Any, Any],
         out: np.ndarray[Any, Any], base: int = 0,
     ) -> None:  # fmt: skip
-        """Write the numbers of the states with the `chosen` rows plus `base`; -1 for a state that is not stored."""
+        """Write the numbers of the states with the `chosen` rows, plus `base`; -1 for a state that is not stored."""
         if self.keys is None:
             self.kernels.module.find(words, hashes, chosen, 0, len(chosen), self.table, self._stored, out, base)
         else:
@@ -237,7 +239,7 @@ class Partition:
 
     def make_room(self) -> None:
         if self.count >= (MOST_KEYS if self.keys else MOST_STATES):
-            raise TooManyStates("more states than a search on one machine can number")
+            raise TooManyStates("there are more states than a search on one machine can number")
         if self.count >= self.facts[packed.LIMIT]:
             if self.keys:
                 self.keys.grow()
@@ -247,7 +249,7 @@ class Partition:
         self._reserve(int(self.facts[packed.LEFT]))
 
     def pack(self, trees: Trees, base: int, fresh_base: int) -> None:
-        """Store keys from now on: the level being expanded begins with state `base`, the next with `fresh_base`."""
+        """Store keys from now on. The level being expanded begins with state `base`, the next with `fresh_base`."""
         keys = missing(self.count)
         trees.add(self._stored[: self.count], keys)
         self.trees, self.base, self.table = trees, base, self.table[:0]
@@ -305,14 +307,14 @@ class Partition:
             self._bind()
 
     def _grown(self, array: np.ndarray[Any, Any], wanted: int, used: int) -> np.ndarray[Any, Any]:
-        """Return a larger copy of an array; in a file if this search spills and states are not kept as rows."""
+        """Return a larger copy of an array, in a file if this search spills and does not store states as rows."""
         size = max(wanted, (SPILL_GROWTH if self.spill else ROW_GROWTH) * len(array))
         larger: np.ndarray[Any, Any]
         if self.spill and (self.keys or array is self.parents):
             try:
                 larger = spilled(size, array.dtype, self.spill)
             except OSError as error:
-                raise TooManyStates(f"there is no room in {self.spill}: {error.strerror}") from error
+                raise TooManyStates(f"there is no space left in {self.spill}: {error.strerror}") from error
         else:
             larger = reserved(size, array.dtype)
         larger[:used].view(np.uint8)[:] = array[:used].view(np.uint8)

@@ -1,8 +1,8 @@
-"""Tiers of optimization: a search begins at once with cheaply compiled code, and switches to optimized code between two
+"""Tiers of optimization: a search starts at once with cheaply compiled code, and switches to optimized code between two
 rounds.
 
-Most machines are small, and their search ends before LLVM would have optimized their code. So only a longer search has
-its code optimized, in another process, since LLVM does one thing at a time in each.
+Most machines are small, and their search ends before LLVM could have optimized their code. So code is optimized only
+for longer searches, and in another process, because LLVM compiles one module at a time in each process.
 """
 
 import atexit
@@ -20,27 +20,28 @@ from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL, CompileError
 from fencepost.explorers.native.llvm.types import Lowered
 
 START = 0.15
-"""Seconds of a processor that another process takes to start."""
+"""CPU seconds that it takes to start another process."""
 WORTH = 2.5
 """How many times more processor time than optimizing a search must still take for that to pay. Optimized code takes
 0.55 of the time: so it is 2.2 where both share a processor, 1 with one worker beside a free processor, and 3.2 with
 two, one of whom makes room.
 """
 ENOUGH = 50_000
-"""States from which on the rate of a search says something: before, most of the time goes into starting."""
+"""Number of states after which the rate of a search is meaningful. Before, most of the time is spent on starting."""
 LEAST_FALL = 0.01
-"""How much the logarithm of the growth falls at least from a level to the next: so every search is thought to end."""
+"""Minimum decrease of the logarithm of the growth from one level to the next, so that every estimate is finite."""
 SPAN = 3
-"""Levels over which growth is averaged."""
+"""Number of levels over which growth is averaged."""
 ENDLESS = 1e12
-"""States beyond which nothing is estimated."""
+"""Number of states beyond which nothing is estimated."""
 
 
 def states_to_come(levels: Sequence[int]) -> float:
-    """Estimate the number of states that a breadth-first search finds beyond these levels.
+    """Estimate the number of states that a breadth-first search will find beyond these levels.
 
-    Levels grow ever more slowly and then shrink. The logarithm of their growth falls evenly in all our machines, so it
-    is extrapolated. A tenth of the way through a search, the sum is mostly within a factor of two of the final count.
+    Levels grow more and more slowly and then shrink. In all our machines the logarithm of their growth falls linearly,
+    so it is extrapolated. A tenth of the way through a search, the sum is mostly within a factor of two of the final
+    count.
     """
     if len(levels) <= 2 * SPAN:
         return 0.0
@@ -55,7 +56,7 @@ def states_to_come(levels: Sequence[int]) -> float:
 
 
 def seconds_to_come(levels: Sequence[int], earlier: int, seconds: float) -> float:
-    """Estimate a search's remaining time by its expanded levels; `earlier` states came before these seconds."""
+    """Estimate a search's remaining time from its expanded levels. `earlier` states came before these seconds."""
     rate = max(1, sum(levels[:-1]) - earlier) / seconds
     grows = len(levels) < 2 or levels[-1] >= levels[-2]
     return max((levels[-1] + states_to_come(levels)) / rate, seconds / 2 if grows else 0)
@@ -67,7 +68,7 @@ class Tiers:
     def __init__(self, kernels: Kernels, forced: Tier | None) -> None:
         self.kernels = kernels
         self.used = [kernels]
-        """All that the search has used, in the order in which it came."""
+        """All code that the search has used, in order of use."""
         self._forced = forced
         self._earlier, self._began = -1, 0.0
         self._asked = False
@@ -108,20 +109,20 @@ class Tiers:
 
 
 class _Optimizer:
-    """Another process that optimizes one unit at a time, for any search; it outlives the search."""
+    """Another process that optimizes one unit at a time, for any search. It outlives the search."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: tuple[Lowered, Meanwhile] | None = None
         self._lost: set[Lowered] = set()
-        """Units that could not be optimized: once is enough."""
+        """Units that could not be optimized. They are not tried again."""
 
     @property
     def is_busy(self) -> bool:
         return self._running is not None
 
     def ask(self, unit: Lowered) -> Library | None:
-        """Return a unit, optimized; None until it is."""
+        """Return the optimized unit, or None until it is available."""
         with self._lock:
             made = self._collected()
             if made is not None and made[0] == unit:
@@ -153,7 +154,7 @@ class _Optimizer:
 
     def _lose(self, unit: Lowered, error: Exception) -> None:
         self._lost.add(unit)
-        text = "note: code was not optimized, and the search continues without that: %s"
+        text = "note: the code could not be optimized, so the search continues without optimization: %s"
         logging.getLogger("fencepost").warning(text, error)
 
     def end(self) -> None:
@@ -169,7 +170,7 @@ _optimizer = _Optimizer()
 
 @atexit.register
 def _end() -> None:
-    """End the process that this process started; a forked process has none."""
+    """End the process that this process started. A forked process has not started any."""
     _optimizer.end()
 
 

@@ -1,7 +1,7 @@
-"""Machines with one guard removed, explored to find the purpose of the guard.
+"""Machines with one guard removed, which are explored to find the guard's purpose.
 
-Such a machine is an ordinary one. Explore it with `Interpreter(..., bounded=True)`: a step that the guard refused may
-leave the domain of a field, and then the domain refuses it instead.
+Such a machine is an ordinary machine. Explore it with `Interpreter(..., bounded=True)`: a step that the guard refused
+may leave a field's domain, and then the domain refuses it instead.
 """
 
 import ast
@@ -26,8 +26,8 @@ HELPER = "Return whether "
 class Guard:
     """One `require` of an action, or one of its conjuncts.
 
-    `number` counts the guards of the action from 1, `part` the parts of the guard from 1; 0 is the whole guard.
-    `sentence` describes its condition in words, as far as the model has them.
+    `number` numbers the action's guards from 1, `part` the guard's parts from 1 (0: the whole guard). `sentence`
+    describes the condition in words, as far as the model provides them.
     """
 
     action: str
@@ -38,12 +38,12 @@ class Guard:
 
     @property
     def name(self) -> str:
-        """A short name, unique in its machine: `follower-fetch 1`, for parts `follower-fetch 1a`."""
+        """A short name, unique in its machine: `follower-fetch 1`, or `follower-fetch 1a` for a part."""
         return f"{self.action} {self.number}{_letters(self.part)}"
 
 
 def _letters(number: int) -> str:
-    """Return a number from 1 on as letters: `a` to `z`, then `aa`; an empty string for 0."""
+    """Return a positive number as letters: `a` to `z`, then `aa`; an empty string for 0."""
     return _letters((number - 1) // len(LETTERS)) + LETTERS[(number - 1) % len(LETTERS)] if number else ""
 
 
@@ -52,7 +52,7 @@ _MOST_FOUND = 32
 
 
 def guards(machine: Machine) -> tuple[Guard, ...]:
-    """Return every guard of a machine, each followed by its parts, in the order of actions and text."""
+    """Return every guard of a machine, each followed by its parts, ordered by action and position in the text."""
     if machine.actions not in _FOUND:
         if len(_FOUND) >= _MOST_FOUND:
             _FOUND.clear()
@@ -79,7 +79,7 @@ def parts(condition: ast.expr) -> list[ast.expr]:
 
 
 def find_guard(machine: Machine, name: str) -> Guard:
-    """Return the guard of this name, such as `follower-fetch 1`; raise UsageError for an unknown name."""
+    """Return the guard with this name, such as `follower-fetch 1`; raise UsageError for an unknown name."""
     known = {item.name: item for item in guards(machine)}
     wanted = " ".join(name.replace("_", "-").split())
     if wanted not in known:
@@ -97,7 +97,7 @@ def without(machine: Machine, guard: Guard) -> Machine:
 
 
 def without_all(machine: Machine, guards: tuple[Guard, ...]) -> Machine:
-    """Return a machine without some guards: the last ones first, so that the others keep their numbers."""
+    """Return a machine without some guards. The last ones are removed first, so that the others keep their numbers."""
     for guard in sorted(guards, key=lambda item: (-item.number, -item.part)):
         machine = without(machine, guard)
     return machine

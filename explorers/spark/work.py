@@ -44,8 +44,8 @@ class Origin:
     """The files that define the protocol; empty for a built-in protocol."""
     values: tuple[tuple[str, int], ...]
     properties: tuple[str, ...]
-    """Names of the properties to judge; if empty, all. A built-in protocol is always compiled with all of its "
-    "properties."""
+    """Names of the properties to judge; if empty, all. A built-in protocol is always compiled with all of its
+    properties."""
     normalize: bool
 
     def protocol(self) -> Protocol:
@@ -113,8 +113,8 @@ class Share:
     """Findings of a partition in its share of a level."""
 
     found: dict[str, int] = field(default_factory=dict)
-    """For each decided property, the number of the first state that decided it, or that the deciding step starts "
-    "from."""
+    """For each decided property, the number of the first state that decided it, or that the deciding step starts
+    from."""
     failed: bytes = b""
     """The rows in which a check failed."""
     decided: tuple[str, ...] = ()

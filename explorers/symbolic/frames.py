@@ -60,7 +60,6 @@ class Numbers(NamedTuple):
 
     @property
     def low(self) -> int | None:
-        """The least possible number, None if unbounded."""
         return bounds(number(self.start))[0]
 
     @property
@@ -103,7 +102,6 @@ class Frame:
 
     @property
     def where(self) -> Flag:
-        """The condition under which the next statement is reached."""
         return both(self.base, self.live)
 
 

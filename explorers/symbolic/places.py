@@ -334,7 +334,6 @@ class Lifting:
         return terms.both(*(Kind(name, item.lo, item.hi).domain(item) for name, item in lifted))
 
     def is_lifted(self, value: Linear | int) -> bool:
-        """Return whether a sum of constants has no fixed value."""
         found = linear(value)
         for name in found.terms:
             lifted = [inner for inner in name.names if inner in self.names] if isinstance(name, Extreme) else []

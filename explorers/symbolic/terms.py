@@ -346,7 +346,6 @@ def invert(value: Value) -> Value:
 
 
 def _plain(value: Mask) -> Value:
-    """Return a set whose bits are all plain as a number."""
     if all(isinstance(flag, bool) for flag in (*value.bits, value.sign)):
         return sum(1 << place for place, flag in enumerate(value.bits) if flag) - (value.sign << len(value.bits))
     return value

@@ -63,8 +63,8 @@ class Walks:
     finals: np.ndarray[Any, Any]
     sketch: np.ndarray[Any, Any]
     kept: np.ndarray[Any, Any]
-    """If requested: for each walk, those hashes (uint64) of its states that are multiples of KEPT, padded with "
-    "zeros."""
+    """If requested: for each walk, those hashes (uint64) of its states that are multiples of KEPT, padded with
+    zeros."""
     code: int = 0
     """Code of the failed check that ended the last of these walks, or 0. See `Walker.error`."""
 

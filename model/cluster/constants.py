@@ -173,7 +173,7 @@ class C(Constants):
     early_starts = bound(0, low=0, high=2, meaning="times that a new process follows before it is registered (HYP-15)")
     movable = bound(0, low=0, high=5, meaning="brokers whose replicas operators add and remove, counted from the first")
     least_replicas = bound(
-        0, low=0, high=5, meaning="fewest replicas that operators leave to the partition (always at least one)"
+        0, low=0, high=5, meaning="minimum number of replicas that operators leave the partition (always at least one)"
     )
     spare = bound(0, low=0, high=4, meaning="movable brokers that initially have no replica, counted from the last")
 
@@ -219,7 +219,7 @@ class C(Constants):
         default=True, meaning="a follower accepts only answers to fetches from its own leader epoch (KAFKA-18991)"
     )
     divergence_judged_apart = switch(
-        default=False, meaning="a follower truncates its log some time after it has checked the answer that says where"
+        default=False, meaning="a follower truncates its log some time after checking the answer that says where"
     )
     records_read_late = switch(
         default=False, meaning="an answer's records are read from the log when they are sent (KAFKA-18723)"
@@ -329,7 +329,7 @@ class C(Constants):
     removal_opens_epoch = switch(
         default=True, meaning="a broker that loses its replica learns this in a new leader epoch"
     )
-    any_preferred = switch(default=False, meaning="an operator may make any replica the preferred one")
+    any_preferred = switch(default=False, meaning="operators may make any replica the preferred one")
     unclean_election = switch(default=False, meaning="unclean.leader.election.enable")
     elr = switch(default=False, meaning="eligible leader replicas (KIP-966)")
     elr_within_replicas = switch(
@@ -347,7 +347,7 @@ class C(Constants):
     leaderless_elr_is_cleared = switch(
         default=True,
         meaning=(
-            "a change of min ISR clears the ELR of a partition without a leader too, and an election need not (HYP-12)"
+            "a change of min ISR also clears the ELR of a partition without a leader, and an election need not (HYP-12)"
         ),
     )
     failed_directory_leaves_elr = switch(
@@ -409,7 +409,7 @@ def refuse(c: C) -> str | None:
     if c.least_replicas > c.brokers:
         return f"least_replicas={c.least_replicas} is more than brokers={c.brokers}: write at most that many."
     if c.answers_carry_min_isr and c.publishing != Publishing.TOGETHER:
-        return "answers_carry_min_isr=on gives a partition a min ISR of its own: write publishing=together."
+        return "answers_carry_min_isr=on gives each partition its own min ISR: write publishing=together."
     if c.movable - c.spare <= c.initial_leader < c.movable:
         return (
             f"initial_leader={c.initial_leader} has no replica with movable={c.movable} and "

@@ -37,7 +37,7 @@ REPAIRS = (
     ),
     Repair("HYP-3", "metadata with an equal partition epoch changes nothing", {"equal_partition_epoch_overwrites": 0}),
     Repair("HYP-9", "leaders compare fetches with the epochs of fenced brokers too", {"fenced_epoch_check": 1}),
-    Repair("HYP-10", "who loses its replica leaves the ELR", {"elr_within_replicas": 1}, {"elr": 1}),
+    Repair("HYP-10", "a broker that loses its replica leaves the ELR", {"elr_within_replicas": 1}, {"elr": 1}),
     Repair(
         "HYP-11",
         "the ELR is filled by the smallest min ISR that a broker may still act on",
@@ -114,8 +114,8 @@ LACKING = "but KAFKA-18991 and KAFKA-18723, by which followers lose committed re
 VERSIONS = (
     Version(
         "kafka-3.5",
-        "KIP-903 is in, its races are not closed; ISR shrinks open leader epochs, the high watermark knows no min ISR "
-        "and waits for whoever was caught up of late (3.5.2, reassignment: sources)",
+        "KIP-903 is included, but its races are open; ISR shrinks open leader epochs; the high watermark ignores min "
+        "ISR and waits for replicas that were caught up recently (3.5.2, reassignment: sources)",
         {
             "fetch_broker_epoch_check": 0,
             "atomic_expansion": 0,
@@ -129,7 +129,7 @@ VERSIONS = (
     ),
     Version(
         "kafka-3.7",
-        "the race of a rebooted follower's fetches is closed, and the high watermark stands below min ISR "
+        "the race of a rebooted follower's fetches is closed, and the high watermark does not move below min ISR "
         "(3.7.2, reassignment: sources)",
         {**UNMATCHED, **BEFORE_3_8, **ALL},
     ),
@@ -142,22 +142,23 @@ VERSIONS = (
     ),
     Version(
         "kafka-4.0",
-        "a registration takes its broker out of the ISR; eligible leader replicas are there but off by default, and "
+        "a registration takes its broker out of the ISR; eligible leader replicas are available but off by default, "
+        "and "
         "with them the last known leader is elected even if it is not active (4.0.2: sources)",
         {"elr": 0, "last_known_leader_check": 0, **ALL},
         (Version("kafka-4.0.0", f"as kafka-4.0, {LACKING}", UNMATCHED),),
     ),
     Version(
         "kafka-4.1",
-        "eligible leader replicas are on for new clusters; a previous broker epoch tells clean from "
-        "unclean stops (4.1.2: sources)",
+        "eligible leader replicas are on for new clusters; a previous broker epoch distinguishes clean from unclean "
+        "stops (4.1.2: sources)",
         ELR,
     ),
     Version("kafka-4.2", "as kafka-4.1 in all that is modelled (4.2.1: sources)", ELR),
     Version(
         "kafka-4.3",
-        "a reassignment ends once the added replicas are in the ISR, unless replicas get fewer "
-        "(KAFKA-19975; 4.3.1: sources)",
+        "a reassignment ends once the added replicas are in the ISR, unless there are fewer replicas (KAFKA-19975; "
+        "4.3.1: sources)",
         SINCE_4_3,
     ),
     Version("kafka-4.4", "as kafka-4.3 in all that is modelled (4.4.0: classes)", SINCE_4_3),

@@ -124,32 +124,33 @@ class C(Constants):
     replicas = capacity(3, low=2, high=4, room=3, meaning="replicas of the one partition; 0 is its first leader")
     records = capacity(3, low=1, high=5, room=3, meaning="offsets that a log may reach")
     epochs = capacity(
-        2, low=1, high=4, room=3, meaning="leader epochs in all; the first is 1, so elections are one less"
+        2, low=1, high=4, room=3, meaning="leader epochs in total; the first is 1, so there is one election fewer"
     )
 
     # budgets
-    unclean_elections = bound(0, low=0, high=2, meaning="elections from outside the ISR, among all")
+    unclean_elections = bound(0, low=0, high=2, meaning="how many of the elections may be from outside the ISR")
     shrinks = bound(1, low=0, high=3, meaning="times that the leader removes a follower from the ISR")
-    retentions = bound(0, low=0, high=4, meaning="times that some replica moves its log start by one record")
-    stops = bound(0, low=0, high=1, meaning="followers that stop for good")
+    retentions = bound(0, low=0, high=4, meaning="times that a replica moves its log start by one record")
+    stops = bound(0, low=0, high=1, meaning="followers that stop permanently")
     late_errors = bound(0, low=0, high=1, meaning="out-of-range answers of a preferred replica that arrive late")
 
     # the design and its seven axes
-    design = choice(Design.IMPLEMENTED, meaning="rules are those of: older, newer (revision of KIP-392), implemented")
-    fetch_from = choice(Allowed.DESIGN, meaning="a consumer may fetch from: design, leader only, isr, any")
-    errors = choice(Errors.DESIGN, meaning="out-of-range answers tell: design, two-codes, bounds, bare: nothing")
-    not_available = choice(Option.DESIGN, meaning="a fetch may be answered by OFFSET_NOT_AVAILABLE: design, off, on")
+    design = choice(Design.IMPLEMENTED, meaning="rules to follow: older, newer (revision of KIP-392), implemented")
+    fetch_from = choice(Allowed.DESIGN, meaning="replicas from which a consumer may fetch: design, leader, isr, any")
+    errors = choice(Errors.DESIGN, meaning="content of out-of-range answers: design, two-codes, bounds, bare (nothing)")
+    not_available = choice(Option.DESIGN, meaning="a fetch may be answered with OFFSET_NOT_AVAILABLE: design, off, on")
     selector = choice(
         Selector.DESIGN, meaning="replicas are chosen by: design, given-isr, given-all (consumer), leader"
     )
     reaction = choice(
         Reaction.DESIGN,
         meaning=(
-            "an offset not known to be too small: design, reset, check (ask the leader), check-case-4, leader-first"
+            "reaction to an offset not known to be too small: design, reset, check (ask the leader), check-case-4, "
+            "leader-first"
         ),
     )
-    leader_not_available = choice(Option.DESIGN, meaning="the leader too answers case 1 by OFFSET_NOT_AVAILABLE")
-    metadata = choice(Metadata.DESIGN, meaning="consumers hear of leaders from metadata: design, pushed, log")
+    leader_not_available = choice(Option.DESIGN, meaning="the leader also answers case 1 with OFFSET_NOT_AVAILABLE")
+    metadata = choice(Metadata.DESIGN, meaning="how consumers learn of leaders from metadata: design, pushed, log")
 
     # the consumer
     policy = choice(Policy.LATEST, meaning="auto.offset.reset: earliest, latest, none")
@@ -158,34 +159,34 @@ class C(Constants):
         default=True, meaning="fetches carry the consumer's leader epoch, and replicas compare it (KIP-320)"
     )
     without_epoch_asks = choice(
-        Option.DESIGN, meaning="out of range without an epoch, the leader is asked before the reset"
+        Option.DESIGN, meaning="if a fetch without an epoch is out of range, the leader is asked before the reset"
     )
-    nearest = bound(4, low=0, high=4, meaning="the replica in the consumer's rack; a number that none has: any may be")
+    nearest = bound(4, low=0, high=4, meaning="the replica in the consumer's rack; the number of no replica means any")
     preference_ends = choice(
         Ends.DESIGN, meaning="the preference of a replica ends with: design, metadata, leader (a new one), never"
     )
     errors_end_preference = switch(
         default=True,
-        meaning="a replica that is lost, or in a later leader epoch, is not preferred any more (KAFKA-14379)",
+        meaning="a replica that is lost, or in a later leader epoch, is no longer preferred (KAFKA-14379)",
     )
     knows_who_answered = switch(
-        default=False, meaning="an out-of-range answer that is not the leader's never starts a reset"
+        default=False, meaning="an out-of-range answer starts a reset only if it comes from the leader"
     )
     refreshes_when_unavailable = switch(
         default=True, meaning="OFFSET_NOT_AVAILABLE makes the consumer ask for metadata"
     )
     refreshes_after_check = switch(
-        default=True, meaning="after a check the consumer asks for metadata before it fetches on"
+        default=True, meaning="after a check the consumer asks for metadata before it continues to fetch"
     )
     earliest_from = choice(Earliest.DESIGN, meaning="`earliest` is the log start of: design, raised, next, leader")
 
     # replicas
     tail_is_uncommitted = switch(default=False, meaning="case 1 includes a fetch at the high watermark itself (Q41)")
     keeps_received = choice(
-        Option.DESIGN, meaning="followers keep the last high watermark received, above their log end too"
+        Option.DESIGN, meaning="followers keep the last high watermark received, even above their log end"
     )
     log_start_travels = switch(
-        default=True, meaning="answers to followers carry the leader's log start, which they take over"
+        default=True, meaning="answers to followers carry the leader's log start, which they adopt"
     )
     high_watermark_before_truncation = switch(
         default=False, meaning="a diverging answer moves the high watermark first (KAFKA-14704)"
@@ -194,31 +195,34 @@ class C(Constants):
     # the leader
     tells_high_watermark = choice(
         Option.DESIGN,
-        meaning="a follower's fetch is answered at once for a new high watermark alone (KAFKA-9952): design, off, on",
+        meaning="a follower's fetch is answered at once if only the high watermark is new (KAFKA-9952): design, off, "
+        "on",
     )
     list_offsets_guard = switch(
-        default=True, meaning="no latest offset while the high watermark is behind the epoch (KIP-207)"
+        default=True,
+        meaning="no latest offset is returned while the high watermark is below the epoch's start (KIP-207)",
     )
     latest_is = choice(Latest.HIGH_WATERMARK, meaning="the latest offset is: high-watermark, log-end")
-    epoch_end = choice(EpochEnd.DESIGN, meaning="consumers are told epoch ends: design, log-end, clamped, guarded")
+    epoch_end = choice(EpochEnd.DESIGN, meaning="epoch ends that consumers get: design, log-end, clamped, guarded")
     valid_at_end = switch(default=True, meaning="a position equal to the end of its epoch is valid (Q49)")
-    compares_epochs = switch(default=False, meaning="an answer with an older epoch means truncation, whatever its end")
+    compares_epochs = switch(
+        default=False, meaning="an answer with an older epoch means truncation, whatever end it gives"
+    )
     tells_epoch_before = switch(
         default=False,
-        meaning="an offset comes with the epoch of the record before it, none at a log start; else the leader's",
+        meaning="an offset comes with the epoch of the record before it (none at a log start), otherwise with the "
+        "leader's",
     )
 
     # what is folded, for large runs
-    answers_in_flight = switch(
-        default=True, meaning="answers with records take a step of their own to arrive at a follower"
-    )
+    answers_in_flight = switch(default=True, meaning="answers with records arrive at a follower in a separate step")
     asks_for_metadata = switch(
-        default=True, meaning="metadata comes to a consumer that has asked for it; otherwise at any time"
+        default=True, meaning="metadata arrives only at a consumer that has asked for it, otherwise at any time"
     )
 
     # what is watched
-    asks_end_offsets = switch(default=False, meaning="clients ask for the latest offset, which must not go back")
-    watched_case = bound(0, low=0, high=4, meaning="which of the four cases is watched; 0: none")
+    asks_end_offsets = switch(default=False, meaning="clients ask for the latest offset, which must not decrease")
+    watched_case = bound(0, low=0, high=4, meaning="which of the four cases to watch; 0 means none")
 
 
 def refuse(c: C) -> str | None:

@@ -21,8 +21,8 @@ VERSIONS = (
     ),
     Version(
         "repaired",
-        "the newer revision with ends of epochs that wait for the high watermark, epochs that are compared, and "
-        "offsets that come with the epoch of the record before them",
+        "the newer revision, where epoch ends wait for the high watermark, epochs are compared, and an offset comes "
+        "with the epoch of the record before it",
         {
             "design": Design.NEWER,
             "epoch_end": EpochEnd.GUARDED,

@@ -26,27 +26,25 @@ class C(Constants):
     )
     max_epoch = capacity(2, low=1, high=5, room=4, meaning="last controller epoch; the first is 1")
     decisions = capacity(
-        2, low=0, high=6, room=4, meaning="records that controllers write in total, without control records"
+        2, low=0, high=6, room=4, meaning="records that controllers write in total, not counting control records"
     )
     max_records = capacity(1, low=0, high=3, room=1, meaning="records that leaders of the partition append in total")
-    initial_isr = bound(
-        2, low=1, high=3, meaning="members of the ISR at the start: the leader and the lowest other brokers"
-    )
+    initial_isr = bound(2, low=1, high=3, meaning="initial members of the ISR: the leader and the lowest other brokers")
     late_requests = capacity(
-        1, low=0, high=2, room=1, meaning="AlterPartition requests at a time whose sender has asked again"
+        1, low=0, high=2, room=1, meaning="AlterPartition requests in flight whose sender has sent a newer one"
     )
 
     # budgets
     fences = bound(1, low=0, high=4, meaning="times that a controller fences a broker")
     shrinks = bound(1, low=0, high=4, meaning="times that a leader asks to remove a follower from the ISR")
-    resends = bound(0, low=0, high=3, meaning="times that a leader asks again without an answer")
+    resends = bound(0, low=0, high=3, meaning="times that a leader sends a request again without an answer")
     crashes = bound(0, low=0, high=3, meaning="restarts of a controller")
 
     # controllers
     flush_lags = switch(
         default=False, meaning="a controller that restarts may lose writes of its epoch that no other voter confirmed"
     )
-    records_per_fetch = bound(16, low=1, high=16, meaning="records that a voter gets in answer to a fetch at most")
+    records_per_fetch = bound(16, low=1, high=16, meaning="maximum number of records in the answer to a voter's fetch")
     commits_beyond_epoch_start = switch(
         default=True, meaning="the high watermark must be beyond the start of the epoch, not only at it (KAFKA-12619)"
     )
@@ -55,7 +53,7 @@ class C(Constants):
     )
     catches_up_before_deciding = switch(
         default=True,
-        meaning="a new controller is active once its epoch's start is committed and everything before it applied",
+        meaning="a new controller is active once its epoch's start is committed and everything before it is applied",
     )
     answers_after_commit = switch(
         default=True, meaning="answers wait until the state that they are based on is committed"
@@ -64,17 +62,18 @@ class C(Constants):
         default=True, meaning="a controller that is deposed reverts its state to what is committed"
     )
     refuses_unknown_epochs = switch(
-        default=True, meaning="a controller that knows less than the leader says NOT_CONTROLLER (KAFKA-14154)"
+        default=True, meaning="a controller that knows less than the leader answers NOT_CONTROLLER (KAFKA-14154)"
     )
 
     # brokers
     brokers_apply = choice(Applied.COMMITTED, meaning="brokers apply records that are: committed, fetched")
     channel_never_goes_back = switch(
-        default=True, meaning="a broker that looks for the active controller finds none of an older epoch than it knows"
+        default=True,
+        meaning="a broker that looks for the active controller ignores those of an older epoch than it knows",
     )
     asks_again_after_failover = switch(
         default=True,
-        meaning="a leader that its controller left without an answer asks the next one, and takes nothing back",
+        meaning="a leader without an answer from its controller asks the next one, and reverts nothing",
     )
 
 

@@ -59,9 +59,9 @@ class C(Constants):
     """Constants of a run."""
 
     batches = shape(3, low=2, high=4, meaning="batches that the application writes")
-    log_size = shape(4, low=2, high=8, meaning="batches that the log can hold, duplicates among them")
+    log_size = shape(4, low=2, high=8, meaning="batches that the log can hold, including duplicates")
     in_flight = bound(2, low=1, high=4, meaning="max.in.flight.requests.per.connection")
-    retained = bound(2, low=1, high=4, meaning="batches of a producer that a broker recognizes (Kafka: five)")
+    retained = bound(2, low=1, high=4, meaning="batches of a producer that a broker remembers (Kafka: five)")
     epochs = bound(1, low=0, high=3, meaning="producer epochs after the first")
     elections = bound(1, low=0, high=3, meaning="changes of the leader")
     disconnects = bound(1, low=0, high=3, meaning="connections that end before their answers arrive")
@@ -70,22 +70,25 @@ class C(Constants):
     expiries = bound(0, low=0, high=2, meaning="batches that reach delivery.timeout.ms")
     other_bumps = bound(0, low=0, high=2, meaning="producer epochs that another partition opens")
 
-    retries_keep_sequence = switch(default=True, meaning="a batch is sent again with the sequence that it has (KIP-98)")
+    retries_keep_sequence = switch(default=True, meaning="a batch is resent with the same sequence number (KIP-98)")
     checks_sequences = switch(default=True, meaning="leaders refuse a batch that does not follow the last one (KIP-98)")
-    leaders_know_followers_batches = switch(default=True, meaning="a replica notes the batches that it copies (KIP-98)")
+    leaders_know_followers_batches = switch(
+        default=True, meaning="a replica remembers the batches that it copies (KIP-98)"
+    )
     older_are_duplicates = switch(
-        default=False, meaning="a sequence below all that a leader knows is a duplicate (1.0, KAFKA-9199)"
+        default=False, meaning="a sequence number below all that a leader knows is a duplicate (1.0, KAFKA-9199)"
     )
     unknown_producers_begin_at_0 = switch(
-        default=False, meaning="a leader that knows nothing of a producer refuses sequences above 0"
+        default=False, meaning="a leader that knows nothing of a producer refuses sequence numbers above 0"
     )
     deletion_keeps_state = switch(default=True, meaning="producers outlive their deleted records (KAFKA-7190)")
     bumps_epoch = switch(default=True, meaning="a gap opens a producer epoch, and the batch is sent again (KIP-360)")
     only_the_first_opens_epoch = switch(
-        default=False, meaning="a gap opens an epoch only if all earlier batches are over"
+        default=False, meaning="a gap opens an epoch only once all earlier batches are completed"
     )
     others_renumber = switch(
-        default=False, meaning="an epoch that another partition opens numbers batches anew that were sent (librdkafka)"
+        default=False,
+        meaning="an epoch that another partition opens renumbers batches that were already sent (librdkafka)",
     )
 
 
@@ -514,8 +517,8 @@ VERSIONS = (
         {"bumps_epoch": 0},
         (Version("kafka-2.3", "1.1 to 2.3, without KAFKA-7190", {"deletion_keeps_state": 0}),),
     ),
-    Version("kafka-2.5", "2.5 to 4.4: a gap opens a producer epoch, and the batch is sent again (KIP-360)", {}),
-    Version("repaired", "2.5 with what its runs show to be missing", _REPAIRED),
+    Version("kafka-2.5", "2.5 to 4.4: a gap opens a producer epoch, and the batch is resent (KIP-360)", {}),
+    Version("repaired", "2.5 with the fixes that its runs show to be missing", _REPAIRED),
 )
 
 MACHINE = Machine(

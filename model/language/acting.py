@@ -107,21 +107,20 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
     def make(function: Callable[..., None]) -> Action:
         if given:
             raise ModelError(
-                "@action() was given a domain without a name: name the parameter that it is for: write "
-                f"@action({_domains_for(function)})."
+                f"@action() has a domain without a name. Name its parameter: write @action({_domains_for(function)})."
             )
         require_first_parameters(f"action {function.__name__}", function, ("s", "c"))
         taken = inspect.signature(function).parameters
         starred = [name for name, item in taken.items() if item.kind in (item.VAR_POSITIONAL, item.VAR_KEYWORD)]
         if starred:
             raise ModelError(
-                f"action {function.__name__} has the starred parameter {starred[0]!r}, but an action has a "
-                "fixed list of parameters: leave it out, or name each parameter, and its domain in @action(...)."
+                f"action {function.__name__} has the starred parameter {starred[0]!r}, but an action has a fixed list "
+                "of parameters: omit it, or name each parameter, and its domain in @action(...)."
             )
         names = list(taken)[2:]
         if names != list(domains):
             raise ModelError(
-                f"action {function.__name__} takes {listed(names)}, and @action() gives {listed(domains)} a domain: "
+                f"action {function.__name__} takes {listed(names)}, but @action() gives {listed(domains)} a domain: "
                 f"write @action({_domains_for(function)}), the same parameters in the same order."
             )
         require_trace_name("an action", function.__name__)
@@ -148,7 +147,8 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
         for name, found in drawn:
             if name in dict(params):
                 raise ModelError(
-                    f"action {function.__name__}: {name!r} is a parameter and is chosen too: use another name."
+                    f"action {function.__name__}: {name!r} is a parameter and is also drawn with choose(): use "
+                    "another name."
                 )
             require_trace_name(f"a value that action {function.__name__} draws", name)
             params.append((name, found))
@@ -203,7 +203,7 @@ def require_first_parameters(what: str, function: Callable[..., Any], first: tup
     if len(names) < len(first):
         wanted = ", ".join([*first])
         raise ModelError(
-            f"{what} takes {', '.join(names) or 'nothing'}, and is given the state and the constants: write "
+            f"{what} takes {', '.join(names) or 'nothing'}, but is given the state and the constants: write "
             f"def {function.__name__}({wanted})."
         )
 

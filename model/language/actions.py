@@ -154,9 +154,9 @@ def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mappi
         own = [name for name in extra if on is None or name not in dict(on.params)]
         new = ", ".join(f"{name}={alias_for(function.__globals__, name)}" for name in own)
         raise ModelError(
-            f"property {function.__name__} takes {listed(extra)}, and is given {listed(wanted)}: write @{kind.value}"
-            f"({', '.join([*([f'on={on.name}'] if on else []), *([new] if new else [])])}) for its parameters, "
-            "or use those that it is given."
+            f"property {function.__name__} takes {listed(extra)}, but is given {listed(wanted)}: write @{kind.value}"
+            f"({', '.join([*([f'on={on.name}'] if on else []), *([new] if new else [])])}) for its parameters, or use "
+            "the parameters that it is given."
         )
     params = parameters(f"property {function.__name__}", domains)
     return Property(function.__name__.replace("_", "-"), kind, function, over_steps, on, params=params)

@@ -51,14 +51,14 @@ class Cast:
         for name, alias in self.parties.items():
             if alias is not None and not isinstance(domain_of(alias), Index):
                 raise ModelError(
-                    f"Cast: party {name!r} was given {alias!r}, which does not identify one of them: write an alias "
+                    f"Cast: party {name!r} was given {alias!r}, which does not identify a member: write an alias "
                     "such as Annotated[int, Index(C.clients)], or None if there is only one."
                 )
         for name, party in self.fields.items():
             if self.parties.get(party, NOBODY_SUCH) is not None and party != self.owner:
                 alone = [item for item, alias in self.parties.items() if alias is None]
                 raise ModelError(
-                    f"Cast: field {name!r} was given to {party!r}, which is not a party with a single member."
+                    f"Cast: field {name!r} belongs to {party!r}, which is not a party with a single member."
                     f"{nearest(party, alone)} Write it in parties={{{party!r}: None}}."
                 )
 

@@ -41,7 +41,8 @@ class Constant(Linear, Generic[T]):
                 raise ModelError(f"a constant ({meaning}) has the {name} {value!r}: write a whole number.")
             if abs(value) > MOST:
                 raise ModelError(
-                    f"a constant ({meaning}) has the {name} {value}, which does not fit a number: use at most {MOST}."
+                    f"a constant ({meaning}) has the {name} {value}, which is out of the range of numbers: use at "
+                    f"most {MOST}."
                 )
         self.default, self.low, self.high = default, low, high
         self.meaning, self.sort, self.kind, self.room = meaning, sort, kind, room

@@ -80,7 +80,7 @@ class Linear:
 
     def __floordiv__(self, other: object) -> Linear:
         raise ModelError(
-            f"{self!r} is divided in a declaration: sums of constants have +, - and * by a number. "
+            f"{self!r} is divided in a declaration, but only +, - and * by a number are allowed there. "
             "Declare a constant of that size."
         )
 
@@ -225,7 +225,7 @@ class BitSet(Domain):
         """Return (0, all bits)."""
         count = linear(self.count).value(values)
         if count < 0:
-            raise ModelError(f"a set has room for {count} things under these constants: give it 0 or more.")
+            raise ModelError(f"a set has room for {count} members under these constants: the number must be 0 or more.")
         return 0, (1 << count) - 1
 
     def show(self, value: int) -> str:
@@ -328,7 +328,7 @@ def Per(alias: Any) -> Size:  # noqa: N802 (reads as a type in annotations)
     domain = domain_of(alias)
     if not isinstance(domain, Index):
         raise ModelError(
-            f"Per() takes an alias of an Index, and was given {_kind_of(alias, domain)}: "
+            f"Per() takes an alias of an Index, but was given {_kind_of(alias, domain)}: "
             "write Size(n) for another length."
         )
     return Size(domain.count)

@@ -274,7 +274,7 @@ class Interpreter:
             found = next((cost.value(self.constants.values) for item, cost in costs or () if item == name), 0)
         if found < 0:
             raise DomainError(
-                f"property {prop.name!r}: {self.show(transition.step)} costs {found}: a cost is 0 or more."
+                f"property {prop.name!r}: {self.show(transition.step)} costs {found}, but a cost must be 0 or more."
             )
         return found
 
@@ -318,7 +318,7 @@ class Interpreter:
         if combinations > MOST_COMBINATIONS:
             raise UsageError(
                 f"protocol {self.machine.name!r}: the parameters of action {item.label!r} have {combinations:,} "
-                f"combinations, of which at most {MOST_COMBINATIONS:,} are tried. Give them smaller domains."
+                f"combinations, but at most {MOST_COMBINATIONS:,} are tried. Give them smaller domains."
             )
         for args in product(*choices):
             yield Step(item, args)

@@ -98,7 +98,9 @@ class Machine:
             self._refuse(f"`initial` is {described(self.initial)}", "write one action, a function under @action(...)")
         if isinstance(self.actions, Action):
             name = self.actions.function.__name__
-            self._refuse(f"`actions` is {described(self.actions)}, alone", f"write a tuple, with its comma: ({name},)")
+            self._refuse(
+                f"`actions` is {described(self.actions)}, not a tuple", f"write a tuple, with its comma: ({name},)"
+            )
         if not isinstance(self.actions, tuple):
             self._refuse(f"`actions` is {described(self.actions)}", "write a tuple of actions")
         for item in self.actions:
@@ -211,7 +213,7 @@ class Machine:
         constants = self.constants(**values)
         reason = self.refuse(constants) if self.refuse else None
         if reason:
-            raise UsageError(f"protocol {self.name!r}: these constants do not go together: {reason}")
+            raise UsageError(f"protocol {self.name!r}: these constants cannot be combined: {reason}")
         return constants
 
 

@@ -25,8 +25,8 @@ def require_title(what: str, name: object) -> None:
     """Raise ModelError for a name that a trace or a command line cannot represent unchanged."""
     if not (isinstance(name, str) and name and name.isprintable() and name == " ".join(name.split())):
         raise ModelError(
-            f"{what} is named {name!r}, which no trace can hold: write a text on one line, "
-            "without leading, trailing or repeated blanks."
+            f"{what} is named {name!r}, which cannot be written in a trace: write a text on one line, without "
+            "leading, trailing or repeated blanks."
         )
 
 
@@ -35,7 +35,7 @@ def require_distinct_spellings(what: str, names: Iterable[str]) -> None:
     seen: dict[str, str] = {}
     for name in names:
         if not name.isidentifier():
-            raise ModelError(f"{what}: {name!r} is not a name that a trace can hold: write one such as STAND_BY.")
+            raise ModelError(f"{what}: {name!r} cannot be written in a trace: write one such as STAND_BY.")
         shown = name.lower().replace("_", "-")
         if shown in seen:
             raise ModelError(f"{what}: {seen[shown]!r} and {name!r} both appear as {shown!r} in a trace: rename one.")

@@ -72,8 +72,8 @@ class _RecordMeta(type):
         for field in annotations:
             if field in namespace:
                 said = (
-                    f"{name}.{field} is given {namespace[field]!r}, but every field starts at 0: leave that out, "
-                    "and set it in the initial action."
+                    f"{name}.{field} is given {namespace[field]!r}, but every field starts at 0: omit that, and set "
+                    "the field in the initial action."
                 )
                 raise ModelError(in_class(namespace["__module__"], name, field, said))
         for field, value in namespace.items():
@@ -343,7 +343,7 @@ def _same(one: Any, other: Any, field: FieldType) -> bool:
 def _assign(target: Record, source: Any, label: str) -> None:
     kind = type(target).__mro__[1]
     if not isinstance(source, kind):
-        raise DomainError(f"{label}: {source!r} was stored where a {kind.__name__} belongs.")
+        raise DomainError(f"{label}: {source!r} was stored where a {kind.__name__} is expected.")
     for name, field in fields(kind):
         value = getattr(source, name)
         if isinstance(field, ArrayOf):
@@ -403,7 +403,7 @@ def _field_type(label: str, annotation: Any, own: OwnNames) -> FieldType:
             within = typing.get_args(inner)[0]
             if origin in (Bag, Channel) and (within is int or domain_of(within) is not None):
                 raise ModelError(
-                    f"{label}: a {origin.__name__.lower()} holds messages, which are records: {_AS_RECORD}."
+                    f"{label}: a {origin.__name__.lower()} contains messages, which are records: {_AS_RECORD}."
                 )
             element = _field_type(label, within, own)
             if origin is Array and isinstance(element, ArrayOf):
@@ -471,7 +471,8 @@ def _instead(annotation: Any, own: OwnNames) -> str:
         within = typing.get_args(inner)[0] if typing.get_origin(inner) is Array else None
         if typing.get_origin(typing.get_args(within)[0] if typing.get_args(within) else None) is Bag:
             return (
-                "a bag is no element of an array: write one bag of the state whose messages have a field such as `to`"
+                "a bag cannot be an element of an array: write one bag of the state whose messages have a field such "
+                "as `to`"
             )
         sizes = [note for note in notes if isinstance(note, Linear | int)]
         if sizes:
@@ -553,9 +554,9 @@ class Schema:
                 wrong = (
                     " and is empty: write the lower end first"
                     if low > high
-                    else ", which cleared records hold: begin it at 0"
+                    else ", which cleared records contain: start it at 0"
                 )
-                raise ModelError(f"{label}: its domain {low}..{high} lacks 0{wrong}.")
+                raise ModelError(f"{label}: its domain {low}..{high} excludes 0{wrong}.")
             return 0
         if isinstance(field, Nested):
             return self.zero(field.record)
@@ -568,7 +569,7 @@ class Schema:
     def _size_of(self, label: str, field: ArrayOf | BagOf) -> int:
         size = self.length(field)
         if size < 0:
-            raise ModelError(f"{label}: its size is {size} under these constants: give it 0 or more.")
+            raise ModelError(f"{label}: its size is {size} under these constants, but must be 0 or more.")
         return size
 
     def maker(self, record: type[Record]) -> Callable[[Key], Any]:

@@ -56,8 +56,8 @@ def things_of(machine: Machine) -> Things:
     domain = domain_of(machine.interchangeable)
     if not isinstance(domain, Index):
         raise UsageError(
-            f"protocol {machine.name!r} declares no things that are interchangeable: leave `symmetry=True` out, or "
-            "declare them in the machine, as in interchangeable=Replica."
+            f"protocol {machine.name!r} declares no interchangeable values: omit `symmetry=True`, or declare them in "
+            "the machine, as in interchangeable=Replica."
         )
     return Things(domain.count)
 
@@ -70,8 +70,8 @@ class Symmetry:
         self.count = self.things.count.value(constants.values)
         if self.count > MOST:
             raise UsageError(
-                f"protocol {machine.name!r} has {self.count} interchangeable things, and a state is compared with all "
-                f"permutations of at most {MOST}: leave `symmetry=True` out, or ask for fewer things."
+                f"protocol {machine.name!r} has {self.count} interchangeable values, but a state is compared with the "
+                f"permutations of at most {MOST}: omit `symmetry=True`, or use fewer values."
             )
         self.permutations = tuple(permutations(range(self.count)))
         self._rename = self._record(machine.state)

@@ -63,36 +63,39 @@ class C(Constants):
     nodes = shape(4, low=2, high=5, meaning="nodes: the voters first, then the observers")
     voters = bound(3, low=1, high=5, meaning="initial voters")
     max_records = capacity(
-        2, low=0, high=6, room=2, meaning="records that controllers write in total, without control records"
+        2, low=0, high=6, room=2, meaning="records that controllers write in total, not counting control records"
     )
     max_epoch = capacity(3, low=1, high=8, room=4, meaning="last epoch; the first is 1, with node 0 as its leader")
-    no_ops = capacity(0, low=0, high=6, room=3, meaning="NoOp records that controllers write in all")
+    no_ops = capacity(0, low=0, high=6, room=3, meaning="NoOp records that controllers write in total")
     late_fetches = capacity(
         0, low=0, high=3, room=1, meaning="fetch requests that outlive their sender's epoch, at a time"
     )
-    records_per_answer = bound(16, low=1, high=16, meaning="records that the answer to a fetch holds at most")
+    records_per_answer = bound(16, low=1, high=16, meaning="maximum number of records in the answer to a fetch")
 
     # budgets
     restarts = bound(0, low=0, high=4, meaning="restarts of a node")
     disk_losses = bound(0, low=0, high=2, meaning="restarts of a node with an empty disk")
     losses = bound(0, low=0, high=4, meaning="answers to fetches that are lost")
     fetch_timeouts = bound(
-        0, low=0, high=2, meaning="times that an observer hears nothing from its leader for too long"
+        0, low=0, high=2, meaning="times that an observer does not hear from its leader for too long"
     )
     removals = bound(0, low=0, high=1, meaning="leaders that remove themselves from the voters")
     additions = bound(0, low=0, high=1, meaning="observers that become voters")
-    updates = bound(0, low=0, high=1, meaning="voters whose new endpoints no other node reaches")
+    updates = bound(0, low=0, high=1, meaning="voters whose new endpoints no other node can reach")
     registration_timeouts = bound(
         0, low=0, high=1, meaning="requests of a controller to register that time out before they are sent"
     )
-    snapshots = bound(0, low=0, high=2, meaning="snapshots that nodes take, upon which they cut their logs")
+    snapshots = bound(
+        0, low=0, high=2, meaning="snapshots that nodes take, after which they truncate the start of their logs"
+    )
 
     # elections and logs
     real_votes = switch(
         default=False, meaning="candidates ask for votes one by one, instead of an election in one step"
     )
     pre_vote = switch(
-        default=False, meaning="a voter stands only if a majority would vote for it and hears of no leader (KIP-996)"
+        default=False,
+        meaning="a voter becomes a candidate only if a majority would vote for it and knows no leader (KIP-996)",
     )
     fresh_followers_grant = switch(
         default=False, meaning="a follower that has not fetched from its leader yet grants a pre-vote (FollowerState)"
@@ -100,7 +103,7 @@ class C(Constants):
     check_quorum = switch(
         default=False, meaning="a leader that no majority of the voters follows resigns (KAFKA-15489)"
     )
-    lone_voter_resigns = switch(default=False, meaning="a leader that is the only voter resigns, too (KAFKA-16144)")
+    lone_voter_resigns = switch(default=False, meaning="a leader that is the only voter also resigns (KAFKA-16144)")
     changes_after_commit = switch(
         default=True, meaning="a leader changes the voters only once its high watermark is known (KIP-853)"
     )
@@ -112,7 +115,7 @@ class C(Constants):
         default=False, meaning="a leader that restarts continues to lead in the same epoch (KAFKA-10527)"
     )
     flush_lags = switch(
-        default=False, meaning="a leader that restarts may lose what it appended after the last fetch it handled"
+        default=False, meaning="a restarted leader may lose what it appended after the last fetch that it handled"
     )
     commits_beyond_epoch_start = switch(
         default=True, meaning="the high watermark must be beyond the start of the epoch, not only at it (KAFKA-12619)"
@@ -124,15 +127,15 @@ class C(Constants):
         default=True, meaning="a node stops rather than truncate below its high watermark (KAFKA-12460)"
     )
     diverging_high_watermark_counts = switch(
-        default=False, meaning="a replica takes over the high watermark of a diverging answer before it truncates"
+        default=False, meaning="a replica adopts the high watermark of a diverging answer before it truncates"
     )
 
     snapshots_hold_committed = switch(default=True, meaning="a snapshot holds only what is committed (KAFKA-10800)")
     snapshot_epochs_compared = switch(
-        default=True, meaning="a leader compares epochs where its log starts with a snapshot, too (KAFKA-10761)"
+        default=True, meaning="a leader also compares epochs at the snapshot with which its log starts (KAFKA-10761)"
     )
     logs_start_with_snapshots = switch(
-        default=True, meaning="a log is deleted only up to where a snapshot reaches (KAFKA-14238)"
+        default=True, meaning="a log is deleted only up to the end of a snapshot (KAFKA-14238)"
     )
 
     # changes of the voters
@@ -141,16 +144,16 @@ class C(Constants):
         default=True, meaning="with auto-join a voter that was removed may add itself again (KAFKA-19850)"
     )
     endpoints_tried = switch(
-        default=True, meaning="a leader stores new endpoints of a voter only if it reaches them (KAFKA-20661)"
+        default=True, meaning="a leader stores a voter's new endpoints only if it can reach them (KAFKA-20661)"
     )
 
     # controllers
     listeners = switch(default=False, meaning="nodes notify their controllers that they are active")
     notified = choice(
         Notified.COMMITTED,
-        meaning="a controller is active once its node leads: committed, and has committed its epoch's start; "
-        "restarted, or restarts in an epoch that it led (KAFKA-17333); read, or knows all of its log to be committed "
-        "(KAFKA-15345)",
+        meaning="a controller becomes active: committed (once its node leads and has committed its epoch's start), "
+        "restarted (also when it restarts in an epoch that it led, KAFKA-17333), read (also once it knows that "
+        "its whole log is committed, KAFKA-15345)",
     )
     registers_again = switch(
         default=True, meaning="a controller whose request to register timed out sends another (KAFKA-20247)"
@@ -159,13 +162,13 @@ class C(Constants):
     # discovery
     bootstrap = bound(31, low=0, high=31, meaning="nodes that an observer asks for a leader, as a sum of powers of two")
     observers_return = switch(
-        default=True, meaning="an observer fetches again from a leader from which it heard nothing (KAFKA-19354)"
+        default=True, meaning="an observer fetches again from a leader that it has not heard from (KAFKA-19354)"
     )
 
     # parking
-    version_18 = bound(31, low=0, high=31, meaning="nodes that know Fetch version 18, as a sum of powers of two")
+    version_18 = bound(31, low=0, high=31, meaning="nodes that support Fetch version 18, as a sum of powers of two")
     finalizing_record = bound(
-        0, low=0, high=6, meaning="the record that finalizes the metadata version; 0: it was before"
+        0, low=0, high=6, meaning="the record that finalizes the metadata version; 0 means that it was finalized before"
     )
     compares_high_watermarks = switch(
         default=True,
@@ -182,18 +185,20 @@ class C(Constants):
         Report.OWN, meaning="the field HighWatermark holds: own, received (not capped by the log end), zero"
     )
     parks_before_first_commit = switch(
-        default=True, meaning="a leader that does not know its high watermark parks, as -1 is behind everything"
+        default=True, meaning="a leader that does not know its high watermark parks fetches, as -1 is behind everything"
     )
     empty_answers_raise_high_watermark = switch(
-        default=True, meaning="replicas take over the high watermark of answers without records"
+        default=True, meaning="replicas adopt the high watermark of answers without records"
     )
-    parks_diverging = switch(default=False, meaning="diverging answers are parked too (KAFKA-15100)")
-    timeout_answers_anew = switch(default=False, meaning="a fetch that times out is answered anew (before KAFKA-15100)")
+    parks_diverging = switch(default=False, meaning="diverging answers are also parked (KAFKA-15100)")
+    timeout_answers_anew = switch(
+        default=False, meaning="a fetch that times out is answered from the current state (before KAFKA-15100)"
+    )
     consumer = switch(
-        default=False, meaning="the last node is a consumer: it reads only what is committed, and is no replica"
+        default=False, meaning="the last node is a consumer: it reads only what is committed, and is not a replica"
     )
     consumer_waits_for = choice(
-        Emptiness.LOG_END, meaning="for a consumer, empty means nothing below: log-end, high-watermark"
+        Emptiness.LOG_END, meaning="for a consumer, an answer is empty if it has nothing below: log-end, high-watermark"
     )
     counts_answers = switch(default=False, meaning="count answers that bring only a high watermark (for properties)")
 
@@ -204,14 +209,14 @@ class C(Constants):
 
     # time
     clock = switch(default=False, meaning="time passes in ticks")
-    max_wait = bound(5, low=1, high=200, meaning="ticks for which a fetch is parked at most")
+    max_wait = bound(5, low=1, high=200, meaning="maximum number of ticks for which a fetch is parked")
     latency = bound(1, low=1, high=8, meaning="ticks that a message takes: half a round trip")
-    early_delivery = switch(default=False, meaning="a message may take less than `latency`")
+    early_delivery = switch(default=False, meaning="a message may arrive in less than `latency`")
     retry = bound(0, low=0, high=200, meaning="ticks after which a replica whose answer was lost asks again")
     longest_delay = bound(
         1000, low=0, high=1000, meaning="ticks after which every replica must know what is committed (a property)"
     )
-    no_op_interval = bound(0, low=0, high=200, meaning="ticks between NoOp records; 0: none are written by the clock")
+    no_op_interval = bound(0, low=0, high=200, meaning="ticks between NoOp records; 0 means that the clock writes none")
 
 
 def refuse(c: C) -> str | None:
@@ -222,11 +227,11 @@ def refuse(c: C) -> str | None:
         return f"the consumer is the last node, and all {c.nodes} nodes are voters: lower voters or raise nodes."
     if c.pre_vote and not c.check_quorum:
         return (
-            "pre_vote is on and check_quorum is off: a leader grants no pre-vote, so it must "
-            "resign: set check_quorum=on."
+            "pre_vote is on and check_quorum is off: a leader does not grant pre-votes, so it must resign: set "
+            "check_quorum=on."
         )
     if c.lone_voter_resigns and not c.check_quorum:
-        return "lone_voter_resigns is on and check_quorum is off: it is about leaders that resign: set check_quorum=on."
+        return "lone_voter_resigns is on and check_quorum is off: it concerns leaders that resign: set check_quorum=on."
     if c.clock and c.max_epoch > 1:
         return f"clock is on and max_epoch={c.max_epoch}: time is measured under one leader; set max_epoch=1."
     if c.no_op_interval > 0 and not c.clock:

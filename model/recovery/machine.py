@@ -60,16 +60,15 @@ class C(Constants):
     """Constants of a run."""
 
     brokers = shape(3, low=2, high=5, meaning="brokers, each with a replica of the one partition")
-    max_records = capacity(2, low=1, high=4, room=3, meaning="records that producers write in all")
+    max_records = capacity(2, low=1, high=4, room=3, meaning="records that producers write in total")
     max_leader_epoch = bound(4, low=0, high=12, meaning="last leader epoch; the first is 0")
     min_isr = bound(2, low=1, high=5, meaning="min.insync.replicas")
     crashes = bound(2, low=0, high=5, meaning="crashes, each of which may lose the end of a log")
-    fences = bound(
-        1, low=0, high=4, meaning="times that a broker is fenced, or drops out of the ISR, and loses nothing"
-    )
+    fences = bound(1, low=0, high=4, meaning="times that a broker is fenced, or leaves the ISR, without losing records")
     rule = choice(
         Rule.KIP_966,
-        meaning="who is elected uncleanly: any, last-leader, longest-log, latest-epoch, kip-966, known-first",
+        meaning="the replica that is elected uncleanly: any, last-leader, longest-log, latest-epoch, kip-966, "
+        "known-first",
     )
     wait = choice(Wait.LAST_KNOWN, meaning="before it is: nobody is waited for, last-known (its ELR), everyone")
 
@@ -356,7 +355,7 @@ def refuse(c: C) -> str | None:
 
 MACHINE = Machine(
     name="unclean-recovery",
-    sentence="a partition without eligible leaders: who is elected by what is left of the logs (KIP-966)",
+    sentence="a partition without eligible leaders: which replica is elected, given what is left of the logs (KIP-966)",
     state=State,
     constants=C,
     initial=initial,

@@ -44,9 +44,11 @@ class C(Constants):
     session = bound(8, low=1, high=16, meaning="broker.session.timeout.ms, in ticks")
     interval = bound(2, low=1, high=8, meaning="broker.heartbeat.interval.ms, in ticks")
     request_timeout = bound(2, low=1, high=8, meaning="ticks after which a broker gives up a heartbeat (KAFKA-19294)")
-    longest_backoff = bound(0, low=0, high=16, meaning="most ticks between failures; 0: the interval (KAFKA-19294)")
-    outage = bound(4, low=0, high=16, meaning="ticks that no controller is active in a fail-over, at most")
-    overload = bound(8, low=0, high=16, meaning="ticks for which an overloaded controller handles nothing in time")
+    longest_backoff = bound(
+        0, low=0, high=16, meaning="maximum number of ticks between failures; 0 means the interval (KAFKA-19294)"
+    )
+    outage = bound(4, low=0, high=16, meaning="maximum number of ticks without an active controller in a fail-over")
+    overload = bound(8, low=0, high=16, meaning="ticks for which an overloaded controller handles no request in time")
     freeze = bound(9, low=0, high=16, meaning="ticks for which a broker that freezes sends no heartbeat (KAFKA-19586)")
 
     failovers = bound(1, low=0, high=2, meaning="fail-overs of the active controller")
@@ -54,16 +56,18 @@ class C(Constants):
     crashes = bound(1, low=0, high=2, meaning="crashes of the broker")
     stops = bound(0, low=0, high=2, meaning="controlled shutdowns of the broker")
     freezes = bound(0, low=0, high=2, meaning="times that the broker freezes")
-    amendments = bound(0, low=0, high=2, meaning="registrations of the same incarnation again (KIP-858)")
+    amendments = bound(0, low=0, high=2, meaning="repeated registrations of the same incarnation (KIP-858)")
 
-    expired_heartbeats_count = switch(default=True, meaning="an expired heartbeat is a contact (KAFKA-15019)")
+    expired_heartbeats_count = switch(default=True, meaning="an expired heartbeat counts as contact (KAFKA-15019)")
     fenced_sessions = choice(
         Sessions.IN_CONTACT, meaning="brokers with a session are: unfenced, all, in-contact (KAFKA-19130)"
     )
     activation_opens_sessions = switch(
         default=True, meaning="a new controller opens a session for each unfenced broker"
     )
-    amendment_opens_epoch = switch(default=False, meaning="who registers again gets a broker epoch (KAFKA-16952)")
+    amendment_opens_epoch = switch(
+        default=False, meaning="a broker that registers again gets a new broker epoch (KAFKA-16952)"
+    )
 
 
 Ticks = Annotated[int, Range(0, 16)]
@@ -367,12 +371,13 @@ VERSIONS = (
         {"fenced_sessions": Sessions.ALL},
         (Version("kafka-4.0.0", "without KAFKA-19294", _WITHOUT_19294),),
     ),
-    Version("kafka-4.1", "4.1 to 4.4, with KAFKA-19130: under a new controller it does not", {}),
+    Version("kafka-4.1", "4.1 to 4.4, with KAFKA-19130: under a new controller it does not survive", {}),
 )
 
 MACHINE = Machine(
     name="broker-sessions",
-    sentence="registrations, heartbeats and sessions of a broker, with time: how long a dead one leads (KIP-631)",
+    sentence="registrations, heartbeats and sessions of a broker, with time: how long a dead broker stays leader "
+    "(KIP-631)",
     state=State,
     constants=C,
     initial=initial,

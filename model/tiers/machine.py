@@ -193,7 +193,7 @@ _3_6 = {**_3_7, "local_start_moves_first": 0, "restart_moves_local_start": 0, "c
 VERSIONS = (
     Version(
         "kafka-3.6",
-        "without KAFKA-15241, KAFKA-15695 and all that follow",
+        "without KAFKA-15241, KAFKA-15695 and all later fixes",
         _3_6,
         (
             Version(
@@ -215,7 +215,7 @@ VERSIONS = (
         _ONE_TASK,
         (Version("kafka-3.8.0", "without KAFKA-17062", {"finished_copies_count": 0}),),
     ),
-    Version("kafka-4.3", "3.9 to 4.3.1: tasks of their own copy and expire (KAFKA-16853)", {"expiry_seeds": 0}),
+    Version("kafka-4.3", "3.9 to 4.3.1: separate tasks copy and expire segments (KAFKA-16853)", {"expiry_seeds": 0}),
     Version("kafka-4.4", "with KAFKA-20732", {}),
 )
 

@@ -29,7 +29,7 @@ class C(Constants):
     brokers = shape(2, low=2, high=3, meaning="brokers, each with a replica of the one partition")
     log_size = capacity(3, low=1, high=6, room=1, meaning="offsets of a log")
     leader_epochs = shape(2, low=1, high=4, meaning="leader epochs")
-    segment = bound(1, low=1, high=3, meaning="most records of a segment")
+    segment = bound(1, low=1, high=3, meaning="maximum number of records of a segment")
     retention = bound(6, low=1, high=6, meaning="retention.bytes of the topic, in records")
 
     unclean = bound(0, low=0, high=2, meaning="unclean leader elections")
@@ -61,12 +61,12 @@ class C(Constants):
     finished_copies_count = switch(default=True, meaning="only finished copies count for retention (KAFKA-17062)")
 
     expiry_seeds = switch(
-        default=True, meaning="retention looks up what is in the tier if it knows nothing of that (KAFKA-20732)"
+        default=True, meaning="retention looks up what is in the tier if it does not know it (KAFKA-20732)"
     )
     expiry_waits = switch(
         default=False, meaning="remote retention waits until it is known what is copied (one task until 3.8)"
     )
-    truncation_lowers_tiered = switch(default=False, meaning="a truncated log knows that less of it is in the tier")
+    truncation_lowers_tiered = switch(default=False, meaning="truncating a log updates what it knows to be in the tier")
     size_from_log_start = switch(default=False, meaning="segments below the log start do not count for retention")
 
 

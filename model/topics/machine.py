@@ -30,7 +30,7 @@ from fencepost.model.language import (
 class C(Constants):
     """Constants of a run."""
 
-    topics = shape(3, low=2, high=5, meaning="topics of the one name, one after the other")
+    topics = shape(3, low=2, high=5, meaning="topics with the same name, one after another")
     clears = bound(1, low=0, high=3, meaning="times that all ELRs are cleared (ClearElrRecord)")
     deleted_stay_deleted = switch(
         default=True, meaning="clearing ELRs skips topics that the delta deletes (KAFKA-19383)"

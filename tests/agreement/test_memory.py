@@ -125,7 +125,7 @@ def test_a_state_that_is_too_large_for_compiled_code_is_refused() -> None:
     with pytest.raises(ModelError) as caught:
         native(machine, machine.set_constants({}), (), Options(workers=1))
     assert str(caught.value) == (
-        "protocol 'machine': a state takes 400,008 bytes in memory, and compiled code has room for 349,525. "
+        "protocol 'machine': a state takes 400,008 bytes in memory, but compiled code has room for only 349,525. "
         "Give its arrays and bags fewer elements, or write `engine='plain'`."
     )
 

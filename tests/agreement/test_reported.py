@@ -41,22 +41,30 @@ def test_proofs_agree_with_searches(claim: str, outcome: str, text: str, tmp_pat
 def test_a_domain_that_does_not_fit_a_number_is_refused(engine: str, tmp_path: Path) -> None:
     _, _, text = CASES[0]
     file = written(text, tmp_path, HEADER.replace("Range(-1000, 1000)", "Range(-(1 << 63), (1 << 63) - 1)"))
-    assert "which does not fit a number" in found(file, engine=engine)[0]
+    assert "which is out of range" in found(file, engine=engine)[0]
 
 
 DECLARATIONS = [
     (
         "Small], Size(C.n)]",
         "Small], Size(C.n - 4)]",
-        "State.cells: its size is -1 under these constants: give it 0 or more.",
+        "State.cells: its size is -1 under these constants, but must be 0 or more.",
     ),
     (
         "[Message], Size(3)",
         "[Message], Size(0 * C.n - 1)",
-        "State.box: its size is -1 under these constants: give it 0 or more.",
+        "State.box: its size is -1 under these constants, but must be 0 or more.",
     ),
-    ("BitSet(0)", "BitSet(C.n - 4)", "a set has room for -1 things under these constants: give it 0 or more."),
-    ("Range(0, 3)", "Range(1, 3)", "State.pc: its domain 1..3 lacks 0, which cleared records hold: begin it at 0."),
+    (
+        "BitSet(0)",
+        "BitSet(C.n - 4)",
+        "a set has room for -1 members under these constants: the number must be 0 or more.",
+    ),
+    (
+        "Range(0, 3)",
+        "Range(1, 3)",
+        "State.pc: its domain 1..3 excludes 0, which cleared records contain: start it at 0.",
+    ),
 ]
 
 

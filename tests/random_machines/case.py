@@ -22,7 +22,7 @@ MORE = 350
 """The same with a property of behaviours, which needs a whole graph."""
 ENOUGH_STEPS = 5_000
 """Most steps before the last expanded level: a machine with more than twenty per state shows little more."""
-UNFIT = "fit 64 bits"
+UNFIT = "not fit in "
 """Text in the error of an engine with bounded numbers."""
 
 

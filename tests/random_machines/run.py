@@ -45,7 +45,7 @@ KINDS = {
     "full channel": r"the channel is full",
     "empty channel": r"the channel is empty",
     "no such message in a channel": r"there is no message \S+ the channel",
-    "negative cost": r"a cost is 0 or more",
+    "negative cost": r"a cost must be 0 or more",
 }
 """Every kind of runtime error, as named in its message."""
 

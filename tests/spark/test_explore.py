@@ -382,7 +382,7 @@ def test_only_blocks_of_the_level_that_was_cut_short_are_removed(
 
 
 def test_a_checkpoint_serves_no_other_question_and_no_new_search(context: SparkContext, stopped: Path) -> None:
-    with pytest.raises(ValueError, match="is of another search: "):
+    with pytest.raises(ValueError, match="belongs to another search: "):
         resumed(context, stopped, log_size=3)
     with pytest.raises(ValueError, match="contains the checkpoint of a search: write `resume=True`"):
         explored(context, "kip320", {"replicas": 2}, checkpoint=str(stopped))

@@ -1,7 +1,7 @@
-"""Compilation in a separate process, which is replaced from time to time.
+"""Compilation in separate processes.
 
-llvmlite never frees the passes that it made for a module, some 50 kB. So this process compiles only a number of modules
-itself, and leaves the rest to another.
+llvmlite never frees the passes that it creates for a module (some 50 kB). So each process compiles only a limited
+number of modules; a helper process that reaches the limit is replaced.
 """
 
 import atexit
@@ -18,7 +18,7 @@ from fencepost.explorers.native.llvm.objects import LEVEL, CompileError, Object,
 from fencepost.explorers.native.llvm.types import Lowered, Unit
 
 MOST = 64
-"""Modules that one process compiles."""
+"""Maximum number of modules that one process compiles."""
 _COMMAND = [sys.executable, "-m", "fencepost.explorers.native.llvm.aside"]
 _LENGTH = struct.Struct("<Q")
 _lock = threading.Lock()
@@ -71,7 +71,7 @@ class Meanwhile:
             )
 
     def taken(self) -> Object | None:
-        """Return the object, None until it is compiled; raise CompileError if that failed."""
+        """Return the object, or None until it is compiled; raise CompileError if compiling failed."""
         if self._process.poll() is None:
             return None
         with self._made as made:
@@ -113,7 +113,7 @@ def _received(pipe: Any) -> Any:
 
 
 def main() -> None:
-    """Compile units from standard input until it ends; the other process runs this."""
+    """Compile units from standard input until it ends. This is the other process's entry point."""
     while (asked := _received(sys.stdin.buffer)) is not None:
         unit, level = asked
         try:

@@ -1,7 +1,7 @@
 """A function in LLVM IR, built value by value: blocks, loads and stores by layout, arithmetic, calls.
 
-No operation wraps silently or is undefined: a sum of 64 bits is known to fit, or checked (`checked`), or meant to wrap
-(`wrapped`, words). There is no `nsw`, and no shift by more than 63.
+No operation wraps silently or is undefined: a 64-bit sum is known to fit, or is checked (`checked`), or may wrap
+(`wrapped`, words). The code contains no `nsw`, and no shift by more than 63.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,12 +32,12 @@ from fencepost.explorers.native.llvm.types import (
 SIGNED = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
 UNSIGNED = {"==": "eq", "!=": "ne", "<": "ult", "<=": "ule", ">": "ugt", ">=": "uge"}
 FEW = 512
-"""Bytes that are copied inline."""
+"""Maximum number of bytes that are copied inline."""
 BITWISE = {"&": "and", "|": "or", "^": "xor"}
 
 
 class Builder:
-    """A function being written. `at` is the current block; a jump ends it, and the next `begin` starts one."""
+    """A function being written. `at` is the current block. A jump ends it, and the next `begin` starts a new one."""
 
     def __init__(self, name: str, parameters: Sequence[Type], *, exported: bool = False, attributes: str = "") -> None:
         self.name, self.exported, self.attributes = name, exported, attributes
@@ -63,7 +63,7 @@ class Builder:
         self.arguments.append(Value(name, kind, lengths=tuple(lengths)))
 
     def owned(self, position: int) -> None:
-        """Declare that memory behind a parameter is reached only through this parameter while the function runs."""
+        """Declare that memory behind a parameter is accessed only through this parameter while the function runs."""
         kind, _, name = self._heads[position].partition(" ")
         self._heads[position] = f"{kind} noalias {name}"
 
@@ -127,13 +127,13 @@ class Builder:
         return Value(text, first.type, min(value.low for value, _ in ways), max(value.high for value, _ in ways))
 
     def decided(self, decide: Callable[[str, str], None]) -> Value:
-        """Return a condition as a flag: `decide` ends the current block by it, given the blocks for yes and for no."""
+        """Return a condition as a flag. `decide` ends the current block, given the blocks for yes and no."""
         return self.chosen(decide, lambda: flag(value=True), lambda: flag(value=False))
 
     def chosen(
         self, decide: Callable[[str, str], None], then: Callable[[], Value], other: Callable[[], Value]
     ) -> Value:
-        """Return one of two values; the other is not evaluated."""
+        """Return one of two values. The other one is not evaluated."""
         yes, no, end = self.label(), self.label(), self.label()
         decide(yes, no)
         ways = []
@@ -203,7 +203,7 @@ class Builder:
         return self.load(address, memory) if isinstance(memory, Cell) else Value(address, memory)
 
     def write(self, address: str, memory: Memory, value: Value) -> None:
-        """Write a number, or copy a record. Two records of one type are identical, or do not overlap."""
+        """Write a number, or copy a record. Two records of one type are identical or do not overlap."""
         if isinstance(memory, Cell):
             self.store(address, memory, value)
         elif memory.bytes > FEW:
@@ -215,7 +215,7 @@ class Builder:
             self._copy(address, value.text, memory.bytes)
 
     def _copy(self, address: str, source: str, size: int) -> None:
-        """Copy memory by the widest registers that every processor has: LLVM's memcpy is slow at some 100 bytes."""
+        """Copy memory with the widest registers that every processor has. LLVM's memcpy is slow at some 100 bytes."""
         at, parts = 0, []
         for bits in (128, 64, 32, 16, 8):
             while size - at >= bits // 8:
@@ -286,7 +286,7 @@ class Builder:
         return self.joined("&", one, other)
 
     def alike(self, left: Value, right: Value) -> tuple[Value, Value, bool]:
-        """Return two numbers and whether they are words; a literal takes the type of the other."""
+        """Return two numbers and whether they are words. A literal takes the type of the other number."""
         left, right = self.number(left), self.number(right)
         if left.type is right.type:
             return left, right, left.type is Sort.WORD
@@ -317,7 +317,7 @@ class Builder:
         return Value(text, Sort.WORD if unsigned else Sort.NUMBER, low, high)
 
     def overflowing(self, sign: str, left: Value, right: Value) -> tuple[Value, Value | None]:
-        """Return a sum, a difference or a product; if it may overflow, also a flag that it does not."""
+        """Return a sum, a difference or a product and, if it may overflow, a flag that says that it does not."""
         left, right = self.number(left), self.number(right)
         low, high = ends(sign, left, right)
         if low >= LEAST and high <= GREATEST:
@@ -340,7 +340,7 @@ class Builder:
         return Value(text, left.type, low, high)
 
     def shifted(self, sign: str, value: Value, count: Value) -> Value:
-        """Return a shift; only six bits of the count are used, so no count is undefined."""
+        """Return a shift. Only six bits of the count are used, so no count is undefined."""
         value, count = self.number(value), self.number(count)
         if not 0 <= count.low <= count.high < WORD_BITS:
             count = Value(self.value(f"and i64 {count.text}, {WORD_BITS - 1}"), Sort.NUMBER, 0, WORD_BITS - 1)
@@ -357,7 +357,7 @@ class Builder:
         return Value(self.value(f"{name} i64 {value.text}, {count.text}"), value.type, low, high)
 
     def divided(self, sign: str, value: Value, divisor: int) -> Value:
-        """Return `value // divisor` or `value % divisor`, rounded as in Python, for a positive divisor."""
+        """Return `value // divisor` or `value % divisor`, rounded as in Python. The divisor must be positive."""
         value = self.number(value)
         assert divisor > 0
         if divisor & (divisor - 1) == 0:
@@ -423,7 +423,7 @@ def ends(sign: str, left: Value, right: Value) -> tuple[int, int]:
 
 
 class Round(NamedTuple):
-    """A round of a loop: its number, and the labels of the next round and of the exit."""
+    """An iteration of a loop: its number, and the labels of the next iteration and of the exit."""
 
     at: Value
     following: str
@@ -432,7 +432,7 @@ class Round(NamedTuple):
 
 @contextmanager
 def counted(build: Builder, first: Value, last: Value) -> Iterator[Round]:
-    """Run the block's code for each number from `first` to below `last`; both are computed before."""
+    """Run the block's code for each number from `first` to `last - 1`. Both are computed before the loop."""
     with _loop(build, first, last, up=True) as found:
         yield found
 

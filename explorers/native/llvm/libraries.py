@@ -1,8 +1,8 @@
-"""Compiled units in this process, each loaded once while it is referenced: from the cache on disk, or compiled.
+"""Compiled units in this process, taken from the cache on disk or compiled. Each is loaded once while it is referenced.
 
-Objects are cached by the digest of their content. A damaged one is compiled again, and one that cannot be written is
-not cached. LLVM loads them, and their kernels take numbers and numpy arrays. Code stays while a kernel of it is
-referenced, and every call refers to it. A call releases the GIL.
+Objects are cached by the digest of their content. A damaged object is compiled again; an object that cannot be written
+is not cached. LLVM loads the objects, and their kernels take numbers and numpy arrays. Code stays loaded while any of
+its kernels is referenced, and every call holds such a reference. A call releases the GIL.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ _RESULTS = {"None": None, "I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _NUMBERS = {"I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _KINDS = {"I": "i", "U": "u"}
 HUGE = 1 << 21
-"""Bytes of a huge page, used for large arrays if the system has them: fewer misses, faster clearing."""
+"""Bytes of a huge page. Large arrays use huge pages if the system has them, which reduces misses and clears faster."""
 _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 
 _lock = threading.Lock()
@@ -42,7 +42,7 @@ _loaded: "WeakValueDictionary[str, Library]" = WeakValueDictionary()
 
 
 def _forget() -> None:
-    """Reset the locks after a fork, in which no other thread is loading."""
+    """Reset the locks after a fork, since the new process has no other thread that is loading."""
     global _lock  # noqa: PLW0603 (of this process)
     _lock = threading.Lock()
 
@@ -101,7 +101,7 @@ def read(folder: Path, digest: str) -> Object | None:
         whole = False
     if whole:
         return Object(exports, code)
-    logging.getLogger("fencepost").warning("note: %s is damaged, so what it held is compiled again.", path)
+    logging.getLogger("fencepost").warning("note: %s is damaged, so its content is compiled again.", path)
     return None
 
 
@@ -115,14 +115,14 @@ def _sum(exports: dict[str, Export], code: bytes) -> str:
 
 
 def address_of(array: Any) -> int:
-    """Return the address of an array, as `array.ctypes.data` does, in a quarter of the time."""
+    """Return the address of an array, as `array.ctypes.data` does, but four times as fast."""
     if array.dtype.names is None and array.size and array.flags.writeable:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))
     return int(array.ctypes.data)
 
 
 def reserved(count: int, dtype: np.dtype[Any] | type[Any], *, huge: bool = True) -> np.ndarray[Any, Any]:
-    """Return an array whose memory the system provides when it is written; not `huge`: in small pages."""
+    """Return an array whose memory the system provides when it is written. Unless `huge`, use small pages."""
     size = count * np.dtype(dtype).itemsize
     if size < 2 * HUGE or _ADVICE is None:
         return np.empty(count, dtype)
@@ -135,7 +135,7 @@ def reserved(count: int, dtype: np.dtype[Any] | type[Any], *, huge: bool = True)
 
 
 def spilled(count: int, dtype: np.dtype[Any] | type[Any], folder: Path) -> np.memmap[Any, Any]:
-    """Return an array in an unnamed file of the folder, freed with the array; raise OSError if the disk is full."""
+    """Return an array in an unnamed file in the folder, freed with the array. Raise OSError if the disk is full."""
     size = count * np.dtype(dtype).itemsize
     with tempfile.TemporaryFile(dir=folder) as file:
         # on Linux a full disk raises an error here instead of a signal at a later write
@@ -154,7 +154,7 @@ class Library:
 
     def __init__(self, made: Object) -> None:
         self.seconds, self.memory = made.seconds, made.memory
-        """Seconds of compiling; 0 if an earlier process compiled it."""
+        """Seconds spent on compiling; 0 if an earlier process compiled the unit."""
         machine = machine_of(native(), 0)
         empty = llvm.parse_assembly(f'target triple = "{machine.triple}"', llvm.create_context())
         # In one piece: sections out of each other's reach, as in a process of some GB, would make LLVM abort.
@@ -171,7 +171,7 @@ class Library:
         weakref.finalize(self, engine.close).atexit = False
 
     def kernels(self) -> "dict[str, Kernel]":
-        """Return the kernels; each of them keeps the library loaded."""
+        """Return the kernels. Each of them keeps the library loaded."""
         return {name: Kernel(self, name, address, export) for name, (address, export) in self._exports.items()}
 
 
@@ -194,7 +194,7 @@ class Kernel:
         return self._call(*self._given(arguments))
 
     def bound(self, *arguments: Any) -> Callable[[], Any]:
-        """Return a call that checks these arguments only once; the arrays stay in place while it exists."""
+        """Return a call that checks these arguments only once. It keeps the arrays in place while it exists."""
         return partial(_call_kept, self, self._call, arguments, tuple(self._given(arguments)))
 
     def _given(self, arguments: tuple[Any, ...]) -> list[Any]:
@@ -210,7 +210,7 @@ class Kernel:
                 or (lengths and value.ndim != lengths)
             ):
                 raise TypeError(
-                    f"{self.name} got an array of {value.dtype}, {value.ndim} lengths, where it takes {kind}, {lengths}"
+                    f"{self.name} got an array of {value.dtype}, {value.ndim} lengths, but takes {kind}, {lengths}"
                 )
             given.append(address_of(value))
             if lengths:
@@ -223,7 +223,7 @@ def _call_kept(_kernel: Kernel, call: Callable[..., Any], _kept: tuple[Any, ...]
 
 
 def _taken(annotation: str) -> tuple[Any, int] | None:
-    """Return an array's element type (None for records) and number of lengths; None for a number or a function."""
+    """Return an array's element type (None for records) and number of lengths, or None for a number or a function."""
     if annotation in _NUMBERS:
         return None
     known = {"Checks": np.int64, "Constants": np.int64, "Rows": None}
@@ -243,7 +243,7 @@ _FUNCTION, _TABLE = 2, 2
 
 
 class Symbol(NamedTuple):
-    """A function in an object: its section's number, its offset there and its size."""
+    """A function in an object: its section's number, its offset there, and its size."""
 
     name: str
     section: int
@@ -268,9 +268,9 @@ def symbols(code: bytes) -> Iterator[Symbol]:
 
 
 def write_map(code: bytes, kernel: str, address: int) -> None:
-    """Add the functions of an object to the file that perf reads, given the address of one of its kernels.
+    """Add an object's functions to the file that perf reads, given the address of one of its kernels.
 
-    Only functions in that kernel's section are named, since LLVM reveals no other section's address.
+    Only functions in that kernel's section are listed, because LLVM does not reveal the addresses of other sections.
     """
     found = list(symbols(code))
     base = next((item for item in found if item.name == kernel), None)

@@ -1,4 +1,4 @@
-"""From LLVM IR to an object, for a baseline processor of an architecture, since objects are sent to other machines."""
+"""From LLVM IR to an object, for an architecture's baseline processor, because objects are sent to other machines."""
 
 import hashlib
 import time
@@ -14,18 +14,18 @@ from fencepost.explorers.native.llvm.types import Export, Lowered, Unit
 from fencepost.explorers.running.interrupts import peak_memory
 
 LEVEL = 1
-"""LLVM's optimization level, 0 to 3. Measured: 2 and 3 take longer to compile, and searches are not faster."""
+"""LLVM's optimization level, 0 to 3. By measurement, 2 and 3 take longer to compile without making searches faster."""
 CHEAP = 0
-"""The level of quickly compiled code: measured, a twentieth of the time to compile, and half the speed."""
+"""The level of cheaply compiled code. As measured, it compiles 20 times as fast and runs at half the speed."""
 
 
 class CompileError(RuntimeError):
-    """A unit cannot be compiled, because of a defect of Fencepost."""
+    """Error for a unit that cannot be compiled, because of a bug in Fencepost."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """The target of code: LLVM's names of the system and of the processor, "" for the baseline."""
+    """The target of code: LLVM's names of the system and the processor; "" for the baseline."""
 
     triple: str
     processor: str = ""
@@ -38,9 +38,9 @@ class Object:
     exports: dict[str, Export]
     code: bytes
     seconds: float = field(default=0.0, compare=False)
-    """Seconds of compiling; 0 if it was cached."""
+    """Seconds spent on compiling; 0 if the object was cached."""
     memory: int = field(default=0, compare=False)
-    """Peak bytes of the process that compiled it; 0 if it was cached."""
+    """Peak memory in bytes of the process that compiled it; 0 if the object was cached."""
 
 
 @cache
@@ -73,7 +73,7 @@ def is_x86(target: Target) -> bool:
 
 @cache
 def has_fast_bits() -> bool:
-    """Return whether this processor gathers and scatters bits in one fast instruction: AMD's before Zen 3 do not."""
+    """Return whether this processor gathers and scatters bits in one fast instruction. AMD's before Zen 3 do not."""
     slow = ("bdver", "znver1", "znver2")
     has = bool(llvm.get_host_cpu_features().get("bmi2", False))
     return is_x86(native()) and has and not llvm.get_host_cpu_name().startswith(slow)
@@ -87,7 +87,7 @@ def translated(unit: Unit | Lowered, target: Target) -> tuple[str, dict[str, Exp
 
 
 def optimized(text: str, machine: Any, level: int) -> Any:
-    """Return LLVM IR as a verified, optimized module in a context of its own, so that its memory is freed."""
+    """Return LLVM IR as a verified, optimized module in a separate context, so that its memory is freed."""
     module = llvm.parse_assembly(
         f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n{text}',
         llvm.create_context(),
@@ -108,7 +108,7 @@ def assembly(unit: Unit | Lowered) -> str:
 
 
 def compiled(unit: Unit | Lowered, target: Target | None = None, level: int = LEVEL) -> Object:
-    """Return the object of a unit; raise CompileError if that fails."""
+    """Return the object of a unit; raise CompileError if compiling fails."""
     began = time.perf_counter()
     try:
         target = target or native()

@@ -1,6 +1,6 @@
 """From restricted Python to LLVM IR: every function is translated for the types of its arguments.
 
-A local that is bound in one place is a value; one that is bound in several is a stack slot.
+A local variable that is bound once is a value; one that is bound several times is a stack slot.
 """
 
 import ast
@@ -44,7 +44,7 @@ ATTRIBUTES = {"kernel": PLAIN, "helper": PLAIN, "inlined": f"alwaysinline {PLAIN
 
 
 class Module:
-    """A module being translated. `globals` are numbers that its text names."""
+    """A module being translated. `globals` are numbers to which its text refers by name."""
 
     def __init__(self, unit: Unit) -> None:
         self.types = unit.types()
@@ -77,7 +77,7 @@ class Module:
         return made.translated()
 
     def _export(self, node: ast.FunctionDef) -> None:
-        assert node.returns is not None, f"{node.name} does not say what it returns"
+        assert node.returns is not None, f"{node.name} has no return annotation"
         annotations = tuple(_annotation(item) for item in node.args.args)
         result = _annotation(node)
         made = self.function(node.name, tuple(kind_of(item, self.types) for item in annotations), node.name)
@@ -116,7 +116,7 @@ def literal(node: ast.expr) -> int | None:
 
 def _annotation(node: ast.arg | ast.FunctionDef) -> str:
     found = node.returns if isinstance(node, ast.FunctionDef) else node.annotation
-    assert found is not None, "a kernel's parameters have types"
+    assert found is not None, "a kernel's parameters need types"
     return ast.unparse(found)
 
 
@@ -161,7 +161,7 @@ class Function:
     # -- statements
 
     def block(self, statements: list[ast.stmt]) -> None:
-        """Translate statements; names bound in them are unknown afterwards."""
+        """Translate statements. Names bound in them are unknown afterwards."""
         outside = dict(self.direct)
         for item in statements:
             if self.build.at is None:
@@ -208,7 +208,7 @@ class Function:
         self.build.give(value)
 
     def assign(self, target: ast.expr, node: ast.expr) -> None:
-        """Translate an assignment: the value comes before the place, as in Python."""
+        """Translate an assignment. The value is evaluated before the place, as in Python."""
         if isinstance(target, ast.Tuple):
             assert isinstance(node, ast.Tuple)
             values = [self.expression(item) for item in node.elts]
@@ -260,7 +260,7 @@ class Function:
         given = [build.number(self.expression(item)) for item in node.iter.args]
         first, last = (number(0), given[0]) if len(given) == 1 else given[:2]
         step = given[2].low if len(given) > 2 else 1
-        assert abs(step) == 1, "a larger step could pass the end of 64 bits"
+        assert abs(step) == 1, "a larger step could overflow 64 bits"
         with (counted if step > 0 else counted_down)(build, first, last) as item:
             outside = dict(self.direct)
             self.bind(node.target.id, item.at)
@@ -346,7 +346,7 @@ class Function:
             self.build.branch(self.build.flag(self.expression(node)), yes, no)
 
     def compare(self, node: ast.Compare) -> Value:
-        """Return a comparison, or a chain of them; parts may be evaluated that Python would skip."""
+        """Return a comparison, or a chain of them. Parts that Python would skip may be evaluated."""
         signs = [_COMPARED[type(item)] for item in node.ops]
         left, right = self.expression(node.left), self.expression(node.comparators[0])
         found = self.build.compared(signs[0], left, right)
@@ -359,7 +359,7 @@ class Function:
     # -- arithmetic
 
     def arithmetic(self, operator: ast.operator, left: Value, node: ast.expr) -> Value:
-        """Return `left operator node`; sums and products may wrap, but stay far from the ends of 64 bits."""
+        """Return `left operator node`. Sums and products may wrap, but stay far from the limits of 64 bits."""
         sign, build = _SIGNS[type(operator)], self.build
         right = self.expression(node)
         if sign in ("+", "-", "*"):

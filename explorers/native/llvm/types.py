@@ -1,6 +1,6 @@
 """Types of memory and of values, as few as models and kernels need, and the unit to be translated.
 
-The marks for the translator have no effect when kernels run as plain Python.
+The translator's annotations have no effect when kernels run as plain Python.
 """
 
 import ctypes
@@ -41,7 +41,7 @@ class Vector:
 class Struct:
     """A record: its fields by name, each with its offset in bytes.
 
-    Two records are the same only if they are one object.
+    Two record types are equal only if they are the same object.
     """
 
     def __init__(self, fields: "Mapping[str, tuple[int, Memory]]", size: int) -> None:
@@ -52,7 +52,7 @@ Memory = Cell | Vector | Struct
 
 
 class Sort(Enum):
-    """Values that live in a register."""
+    """Type of values that live in a register."""
 
     NUMBER = "i64"
     """Signed, 64 bits."""
@@ -64,7 +64,7 @@ class Sort(Enum):
 
 @dataclass(frozen=True)
 class View:
-    """An array owned by a caller of compiled code: its address and lengths; `fixed` lengths are known."""
+    """An array owned by the caller of compiled code: its address and lengths; `fixed` lengths are known."""
 
     element: Memory
     fixed: tuple[int | None, ...]
@@ -75,7 +75,7 @@ class Named:
 
     def __init__(self, names: Mapping[str, tuple[int, int, int]]) -> None:
         self.names = names
-        """Place, least and greatest value."""
+        """Position, least value and greatest value."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ Type = Sort | Struct | Vector | View | Named | Code
 
 
 class Value(NamedTuple):
-    """A value: its text in LLVM IR, its type, and the bounds of a number."""
+    """A value: its text in LLVM IR, its type, and a number's bounds."""
 
     text: str
     type: Type
@@ -125,13 +125,13 @@ CELLS = {f"{sign}{8 * size}": Cell(size, sign == "i") for sign in "iu" for size 
 
 
 class Records:
-    """Makes memory types of "i16", (element, count), or a record as ((name, offset, field), ...) and size."""
+    """Factory of memory types: from "i16", (element, count), or ((name, offset, field), ...) and a record's size."""
 
     def __init__(self) -> None:
         self._made: dict[Any, Memory] = {}
 
     def made(self, plain: Any) -> Memory:
-        """Return the type of a description; equal ones give the same object."""
+        """Return the type of a description. Equal descriptions give the same object."""
         if isinstance(plain, str):
             return CELLS[plain]
         if plain not in self._made:
@@ -161,7 +161,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def kernel(function: F) -> F:
-    """Mark a function that is called from outside; its parameters and result are annotated as in `Unit`."""
+    """Mark a function that is called from outside. Its parameters and result are annotated as in `Unit`."""
     return function
 
 
@@ -193,15 +193,15 @@ def u64ss(address: int, length: int, width: int) -> Any:
 
 _ARRAY = re.compile(r"([IU])(8|16|32|64)(p|s+)")
 _OPEN = 0
-"""Length of an array of which only the address is known."""
+"""Length of an array whose address is all that is known."""
 
 
 Export = tuple[tuple[str, ...], str]
-"""Annotations of a kernel's parameters and of its result."""
+"""Annotations of a kernel's parameters and result."""
 
 
 class Digested:
-    """Content named by its digest, which is computed once."""
+    """Content identified by its digest, which is computed once."""
 
     @cached_property
     def content(self) -> str:
@@ -210,7 +210,7 @@ class Digested:
 
 @dataclass(frozen=True)
 class Lowered(Digested):
-    """A module that is LLVM IR already, and its kernels.
+    """A module that already is LLVM IR, and its kernels.
 
     Some of its functions differ between x86-64 and other processors.
     """
@@ -225,9 +225,10 @@ class Lowered(Digested):
 class Unit(Digested):
     """A module to compile.
 
-    The kernels of `text` are compiled, with the functions of `library` that they call. A parameter of a kernel is
-    annotated by `I64` or `U64` (a number), `U32p` (the address of an array), `I64s`, `U64ss` (an array with one or two
-    lengths), `Checks`, `Constants`, `Rows` (states, which kernels pass on), or the name of a function type in `codes`.
+    The kernels of `text` are compiled together with the functions of `library` that they call. A kernel's parameter is
+    annotated with `I64` or `U64` (a number), `U32p` (the address of an array), `I64s`, `U64ss` (an array with one or
+    two lengths), `Checks`, `Constants`, `Rows` (states, which kernels pass on), or the name of a function type in
+    `codes`.
     """
 
     text: str
@@ -257,6 +258,6 @@ def kind_of(annotation: str, types: dict[str, Type]) -> Type:
     if annotation in types:
         return types[annotation]
     match = _ARRAY.fullmatch(annotation)
-    assert match is not None, f"no type is called {annotation}"
+    assert match is not None, f"no type is named {annotation}"
     cell = CELLS[f"{match[1].lower()}{match[2]}"]
     return Vector(cell, _OPEN) if match[3] == "p" else View(cell, (None,) * len(match[3]))

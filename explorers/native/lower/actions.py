@@ -22,7 +22,7 @@ _WORDS = Vector(CELLS["u64"], 0)
 
 
 class Judged(NamedTuple):
-    """A property of steps: its place among the judged properties, and its function in the program."""
+    """A property of steps: its position among the judged properties, and its function in the program."""
 
     place: int
     prop: Property
@@ -31,18 +31,18 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class Wanted:
-    """Uses of the new states of a machine."""
+    """Uses of a machine's new states."""
 
     normalize: int | None
-    """The function that merges states that cannot be distinguished."""
+    """The function that merges indistinguishable states."""
     steps: tuple[Judged, ...]
     masks: Masks | None = None
     bounds: Bounds | None = None
-    """Where the bounds that are reached are counted."""
+    """Where reached bounds are counted."""
     canonical: str = ""
-    """The function that canonicalizes a state with interchangeable things."""
+    """The function that canonicalizes a state with interchangeable values."""
     code: Callable[[Builder, Module, Action, dict[Slot, Value]], Value] | None = None
-    """Computes the number of a step, where steps are numbered."""
+    """Computes the number of a step, if steps are numbered."""
 
 
 class Acting(Sifted):
@@ -107,7 +107,7 @@ class Acting(Sifted):
     # -- guards
 
     def step(self, place: int, following: str, effect: str) -> None:
-        """Write the nest from one of its steps inwards; `following` is the next round of the loop around it."""
+        """Write the loop nest from one of its steps inwards. `following` continues the enclosing loop."""
         if place == len(self.nest.steps):
             self.fire(effect)
             self.build.jump(following)
@@ -138,7 +138,7 @@ class Acting(Sifted):
         return found
 
     def guards(self, several: list[Guarded], following: str) -> None:
-        """Write several guards without a branch for each, since it is hard to predict which one refuses."""
+        """Write several guards without a branch for each, because it is hard to predict which one refuses."""
         build = self.build
         flags = [build.flag(self.code.straight(item.statement.condition)) for item in several]
         holds = Value("true", Sort.FLAG)
@@ -152,7 +152,7 @@ class Acting(Sifted):
         build.begin(inside)
 
     def guard(self, node: Guarded, following: str) -> None:
-        """Continue if a guard holds. A refusal counts for all parameters that are not chosen yet."""
+        """Continue if a guard holds. A refusal counts once for each combination of parameters not chosen yet."""
         build = self.build
         if self.wanted.masks is not None:
             self.masked_guard(node, following, self.wanted.masks)
@@ -165,7 +165,7 @@ class Acting(Sifted):
         build.begin(holds)
 
     def masked_guard(self, node: Guarded, following: str, masks: Masks) -> None:
-        """Write a guard as `guard` does; a check that fails in it or before it is a refusal by the domain."""
+        """Write a guard as `guard` does. If a check fails in it or before it, the domain refuses the step."""
         build = self.build
         condition = build.number(self.code.expression(node.statement.condition))
         left, stays, refused, holds = (build.label() for _ in range(4))
@@ -216,7 +216,7 @@ class Acting(Sifted):
             self.fire_masked(self.wanted.masks)
 
     def fire_masked(self, masks: Masks) -> None:
-        """Judge a step and keep the new state, unless `normalize` leaves a domain: then the step is dropped."""
+        """Judge a step and keep the new state, unless `normalize` leaves a domain. In that case drop the step."""
         build, module = self.build, self.module
         decisive = []
         for item in self.judged():

@@ -1,4 +1,4 @@
-"""Bags: a count, and slots, which are zero behind the count. In a state the messages are in canonical order."""
+"""Bags: a count, followed by slots, which are zero beyond the count. In a state, messages are in canonical order."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,13 +8,13 @@ from fencepost.explorers.native.llvm.types import Cell, Memory, Sort, Struct, Va
 
 
 class Bags:
-    """The operations on bags in one module, each a function for each type of bag."""
+    """The operations on bags in one module. Each is one function per type of bag."""
 
     def __init__(self, checks: Vector, texts: list[str]) -> None:
         self.checks, self.texts = checks, texts
         self.names: dict[tuple[str, int], str] = {}
         self.kept: list[Memory] = []
-        """Types named by their ids, kept alive so that ids stay unique."""
+        """Types, identified by their ids. They are kept alive so that ids stay unique."""
 
     # -- in place
 
@@ -31,7 +31,7 @@ class Bags:
         return build.read(*build.element(Value(address, memory), index))
 
     def last(self, build: Builder, bag: Value) -> Value:
-        """Return the first free slot, or a slot that may be overwritten if all are taken."""
+        """Return the first free slot, or a slot that may be overwritten if all are in use."""
         room = _items(bag).count
         if room == 0:
             element = _items(bag).element
@@ -47,7 +47,7 @@ class Bags:
         self._call(build, "clear", message.type, [message])
 
     def remove(self, build: Builder, e: Value, bag: Value, message: Value) -> None:
-        """Remove a message: itself if it lies in this bag, else the first equal one; note ABSENT if neither exists."""
+        """Remove a message: this one if it is in the bag, else the first equal one; if neither exists, note ABSENT."""
         self._call(build, "remove", bag.type, [e, bag, message])
 
     def sort(self, build: Builder, bag: Value) -> None:
@@ -117,7 +117,7 @@ class Bags:
         return Value(build.value(f"icmp eq ptr {one.text}, {other.text}"), Sort.FLAG)
 
     def _sort(self, build: Builder) -> None:
-        """Sort a bag by insertion, since bags are nearly in order."""
+        """Sort a bag by insertion, because bags are nearly sorted."""
         (bag,) = build.arguments
         element = _items(bag).element
         assert isinstance(element, Struct)
@@ -181,7 +181,7 @@ class Bags:
         build.give(flag(value=True))
 
     def _less(self, build: Builder) -> None:
-        """Compare fields in the order of the schema, and arrays element by element."""
+        """Compare fields in schema order, and arrays element by element."""
         one, other = build.arguments
 
         def compare(cell: Cell, a: str, b: str) -> None:

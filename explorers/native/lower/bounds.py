@@ -1,7 +1,7 @@
-"""Bounds reached: the guards of an action are evaluated again, as if those that stand for a bound held.
+"""Bounds reached: an action's guards are evaluated again, as if the guards that stand for a bound held.
 
-The definition is `model/language/bounds.py`. If an action's guard for a bound refused in a state, a separate function
-examines the action again, and only for bounds not yet known of this state. So the search itself is not slowed down.
+`model/language/bounds.py` is the definition. If an action's guard for a bound refused in a state, a separate function
+examines the action again, but only for bounds not yet known for this state. So the search itself is not slowed down.
 """
 
 from collections.abc import Iterable
@@ -18,10 +18,10 @@ from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, can_fail
 class Bounds:
     """Cells of the check array and counters in which reached bounds are counted.
 
-    A bound is a bit. The caller sets `counting` to the bounds to count. `reached` has the bounds reached in each state
-    of the block, `known` those reached anywhere, `dropped` those because of which the current step omitted something.
-    Of the counters, the first are states for each bound; the others count how often it refused a step together with
-    others, as long as nothing else was known of it.
+    A bound is a bit. The caller sets `counting` to the bounds to count. `reached` contains the bounds reached in each
+    state of the block, `known` those reached anywhere, and `dropped` those because of which the current step omitted
+    something. The first counters are the states for each bound. The others count how often a bound refused a step
+    together with others, until it is known to have refused one alone.
     """
 
     def __init__(self, module: Module) -> None:
@@ -74,9 +74,9 @@ class Bounds:
 class Trying(Choosing):
     """Writer of the function that finds which bounds alone disable an action in a state.
 
-    It evaluates the guards as the action does, but a guard that stands for a bound refuses nothing: its bit is kept,
-    and the innermost step records it. A check that fails behind such a guard is not an error; the bound counts as
-    having refused the step. If a state can show nothing new, the rest is skipped.
+    The function evaluates guards as the action does, except that a guard that stands for a bound refuses nothing: its
+    bit is kept, and the innermost step records it. A check that fails after such a guard is not an error; the bound
+    counts as having refused the step. If a state can show nothing new, the rest is skipped.
     """
 
     def __init__(self, module: Module, bounds: Bounds, place: int) -> None:
@@ -198,9 +198,9 @@ class Trying(Choosing):
         return build.compared("==", rest, number(0))
 
     def where_it_went_well(self, refusing: str | None, following: str) -> None:
-        """Continue if no check has failed; else the bound that refused has prevented the error.
+        """Continue if no check has failed. If one has, the bound that refused prevented that error.
 
-        A number of more than 64 bits is not such a check: what follows from it is unknown, and the search ends.
+        A number of over 64 bits is different: its consequences are unknown, and the search ends.
         """
         build = self.build
         failed, well = build.label(), build.label()
@@ -222,7 +222,7 @@ class Trying(Choosing):
 
     def note(self, refusing: str | None, following: str) -> None:
         build, bounds = self.build, self.bounds
-        assert refusing is not None, "an action without a bound is not tried"
+        assert refusing is not None, "an action without a bound need not be tried"
         found = build.kept(refusing, Sort.NUMBER)
         alone, together = build.label(), build.label()
         build.branch(self.is_one(found), alone, together)

@@ -1,6 +1,6 @@
-"""The canonical form of a state in memory: the least of its permutations of interchangeable things, as in `Symmetry`.
+"""The canonical form of a state in memory: the least of its permutations of interchangeable values, as in `Symmetry`.
 
-If all things differ, one permutation sorts them; if some are alike, a few are compared.
+If all values differ, a single permutation sorts them. If some are equal, a few permutations are compared.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,19 +17,19 @@ from fencepost.model.language.symmetry import Symmetry
 
 NAME, RENAMED, LESS = "canonical", "renamed", "less"
 STAYS, INSIDE, MOVES = -1, -2, -3
-"""A number that no permutation changes, at the top or in an array; one that a permutation may change in another way
-than by moving it with the one thing that it belongs to."""
+"""A number that no permutation changes, at the top level or in an array; and a number that a permutation may change
+other than by moving it with the value to which it belongs."""
 
 
 class Canonical:
-    """Writer of the function `canonical`; the check array has each permutation's images of NONE, things and sets."""
+    """Writer of the function `canonical`. The check array has each permutation's images of NONE, values and sets."""
 
     def __init__(self, module: Module, symmetry: Symmetry) -> None:
         self.module, self.things, self.count = module, symmetry.things, symmetry.count
         self.permutations = symmetry.permutations
         self.state = Nested(module.program.machine.state)
         self.sets = self.count + 1
-        """The index of the empty set in a permutation's line, after NONE and the things."""
+        """The index of the empty set in a permutation's line, after NONE and the values."""
         lines = [
             (
                 -1,
@@ -87,8 +87,8 @@ class Canonical:
     # -- the order of states
 
     def _cells(self, kind: FieldType, memory: Memory, offset: int, where: int) -> Iterator[tuple[int, Cell, int]]:
-        """Yield the numbers in a part of a state, in order: the offset, the size, and the thing that alone says where
-        it is, or `STAYS`, `INSIDE` or `MOVES`.
+        """Yield the numbers in a part of a state, in order: the offset, the size, and the one value that determines its
+        position, or `STAYS`, `INSIDE` or `MOVES`.
         """
         match kind, memory:
             case Scalar(), Cell():
@@ -116,7 +116,7 @@ class Canonical:
             yield from self._cells(kind, memory.element, offset + n * memory.element.bytes, where(n))
 
     def _runs(self, where: int) -> list[tuple[int, int]]:
-        """Return the numbers of a thing, or those that move, as offsets and sizes: bytes side by side are one."""
+        """Return a value's numbers, or those that move, as offsets and sizes. Adjacent bytes are merged."""
         found: list[tuple[int, int, bool]] = []
         for offset, cell, mine in self._cells(self.state, self.module.state, 0, STAYS):
             if mine == where:
@@ -128,7 +128,7 @@ class Canonical:
         return [(first, size if bytewise else -size) for first, size, bytewise in found]
 
     def _key(self, build: Builder, state: Value, offset: int, size: int) -> Value:
-        """Return a run of signed bytes as one number with the same order; the first byte counts most."""
+        """Return a run of signed bytes as one number with the same order, in which the first byte counts most."""
         address = build.offset(state.text, offset)
         if size < 0:
             return build.load(address, Cell(-size, signed=True))

@@ -33,7 +33,7 @@ class Choosing:
         self.state = self.at = self.e
 
     def where_there_are_values(self, otherwise: str) -> None:
-        """Continue if every parameter has a value; otherwise no guard is evaluated."""
+        """Continue if every parameter has a value. Otherwise no guard is evaluated."""
         build, shape = self.build, self.module.shape
         for parameter in self.nest.parameters:
             if isinstance(parameter.domain, InFlight):

@@ -1,6 +1,6 @@
-"""A function of a model as LLVM IR, in the order in which the plain semantics runs it: each part is evaluated once.
+"""A function of a model as LLVM IR, in the plain semantics' order of evaluation: each part is evaluated once.
 
-A failed check leaves a code in the check array, and the function continues with a harmless value: nothing outside a
+A failed check stores a code in the check array, and the function continues with a harmless value: nothing outside a
 domain is stored, and nothing outside an array is read.
 """
 
@@ -21,7 +21,7 @@ from fencepost.model.language.domains import Domain
 
 
 class Whole(Protocol):
-    """The module as a function in it sees it: `Module` says what its methods do."""
+    """The module, as a function in it sees it. `Module` documents its methods."""
 
     shape: Shape
     bags: Bags
@@ -156,13 +156,13 @@ class Code:
         return self.harmless(node, wrong, Value(moved, Sort.NUMBER))
 
     def harmless(self, node: Expression, wrong: Value, value: Value) -> Value:
-        """Return a value; after an error, another that the expression may have."""
+        """Return a value or, after an error, another value that the expression may have."""
         some = min(max(0, node.low), node.high)
         text = self.build.value(f"select i1 {wrong.text}, i64 {some}, i64 {value.text}")
         return Value(text, Sort.NUMBER, node.low, node.high)
 
     def kept(self, node: Expression, value: Value) -> Value:
-        """Return a value within its expression's bounds, which a failed check may have broken."""
+        """Return a value within its expression's bounds, which a failed check may have violated."""
         if not node.checks or (value.low >= node.low and value.high <= node.high):
             return value
         build = self.build
@@ -190,7 +190,7 @@ class Code:
         return self.straight(node) if self.module.is_plain(node) else self.build.decided(partial(self.decide, node))
 
     def decide(self, node: Expression, yes: str, no: str) -> None:
-        """End the current block by a condition, evaluating only as much as needed unless evaluating all is cheaper."""
+        """End the current block with a condition. Evaluate only as much as needed, unless evaluating all is cheaper."""
         build = self.build
         if self.module.is_plain(node):
             build.branch(self.straight(node), yes, no)
@@ -224,7 +224,7 @@ class Code:
                 build.branch(build.flag(self.expression(node)), yes, no)
 
     def straight(self, node: Expression) -> Value:
-        """Return a plain condition as a flag, all of its parts evaluated: no branch to mispredict."""
+        """Return a plain condition as a flag. All parts are evaluated, so that no branch can be mispredicted."""
         build = self.build
         match node:
             case nodes.Logic():
@@ -385,7 +385,7 @@ class Code:
                 message = self.expression(node.message)
                 self.module.bags.remove(self.build, self.e, bag, message)
             case nodes.Require():
-                raise AssertionError("a guard stands in an effect")
+                raise AssertionError("an effect contains a guard")
 
     def store(self, node: nodes.Store) -> None:
         value = self.number(node.value)

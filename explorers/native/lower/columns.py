@@ -1,8 +1,8 @@
 """Conditions of several states at once: each number of a state is a column with `LANES` lanes, one per state.
 
-Every part of a condition is evaluated: that costs less than a branch in each state. A failed check counts only in the
+Every part of a condition is evaluated, which costs less than a branch in each state. A failed check counts only in the
 lanes in which the plain semantics would reach it. `Unsuited` stands for what columns cannot evaluate, such as loops
-whose rounds depend on earlier ones; that is evaluated state by state.
+whose iterations depend on earlier ones. These are evaluated state by state.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,11 +32,11 @@ from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, Fa
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef
 
 MOST_ROUNDS = 64
-"""Most rounds of a loop whose end differs between lanes: all are run, even if a state needs few."""
+"""Maximum number of iterations of a loop whose end differs between lanes. All are run, even if a state needs few."""
 
 
 class Columns(Lanewise):
-    """Writer of conditions of states in columns from `base` on; `active`: bits of the lanes to evaluate."""
+    """Writer of conditions of states in columns, from `base` on. `active` are the lanes to evaluate, as bits."""
 
     def __init__(self, module: Module, build: Builder, e: Value, c: Value) -> None:
         super().__init__(build)
@@ -44,7 +44,7 @@ class Columns(Lanewise):
         self.base = ""
         self.active = number(0)
         self.inside: Mask | None = None
-        """The lanes under evaluation, among the active ones."""
+        """The active lanes that are being evaluated."""
         self.slots: dict[Slot, Thing] = {}
 
     def state(self) -> Places:
@@ -129,7 +129,7 @@ class Columns(Lanewise):
     # -- helpers of the model
 
     def call(self, node: nodes.Call) -> Thing:
-        """Return a helper's result if it is computed without loops."""
+        """Return a helper's result if it can be computed without loops."""
         made = self.module.program.functions[node.function]
         values = [self.expression(item) for item in node.arguments]
         self.slots.update(zip(made.parameters, values, strict=True))
@@ -156,7 +156,7 @@ class Columns(Lanewise):
         raise Unsuited
 
     def select(self, test: Expression, then: Callable[[], Thing], other: Callable[[], Thing]) -> Thing:
-        """Return one of two values in each lane; the second does not see assignments of the first."""
+        """Return one of two values in each lane. The second one does not see assignments made in the first."""
         condition = self.flag(test)
         before = dict(self.slots)
         with self.where(condition):
@@ -193,7 +193,7 @@ class Columns(Lanewise):
         return Places(ways, memory, frozenset(at + offset for at in record.offsets))
 
     def element(self, array: Places, index: Value | Lanes) -> Places:
-        """Return the place of an element; the index was checked before, or no lane is evaluated."""
+        """Return the place of an element. The index has already been checked, unless no lane is evaluated."""
         assert isinstance(array.memory, Vector)
         memory, build = array.memory.element, self.build
         possible = range(max(0, index.low), min(index.high, array.memory.count - 1) + 1)
@@ -308,7 +308,7 @@ class Columns(Lanewise):
     # -- loops
 
     def fold(self, node: nodes.Fold) -> Mask:
-        """Return `all` or `any` over nested loops; rounds that can fail run only in the lanes that matter."""
+        """Return `all` or `any` over nested loops. Iterations that can fail run only in the lanes that need them."""
         build, every = self.build, node.operator is FoldOp.ALL
         slot, fails = build.register(), can_fail(self.module.program, node)
         build.slots.append(f"  {slot} = alloca {BITS}")
@@ -335,7 +335,7 @@ class Columns(Lanewise):
         return Mask(build.value(f"load {BITS}, ptr {slot}"))
 
     def clauses(self, left: list[nodes.Clause], open_: Callable[[], Value | Mask], decide: Callable[[], None]) -> None:
-        """Write nested loops; `open_` has the undecided lanes."""
+        """Write nested loops. `open_` contains the undecided lanes."""
         if not left:
             decide()
             return

@@ -7,9 +7,9 @@ from fencepost.explorers.native.llvm.builder import BITWISE, SIGNED, Builder, en
 from fencepost.explorers.native.llvm.types import GREATEST, LEAST, Memory, Sort, Value, number
 
 LANES = 16
-"""States side by side, as many as bytes fit the registers that every processor has."""
+"""Number of states side by side: as many as there are bytes in the registers that every processor has."""
 MOST_WAYS = 8
-"""Most different places of an index, or counts of a shift, if they differ between lanes."""
+"""Maximum number of different indices, or of different shift counts, if they differ between lanes."""
 _WIDTHS = (8, 16, 32, 64)
 BITS = f"<{LANES} x i1>"
 ALL = f"<{', '.join(['i1 true'] * LANES)}>"
@@ -39,7 +39,7 @@ class Mask:
 
 @dataclass(frozen=True)
 class Places:
-    """A place in each lane: that of the last way whose flag is set (the first has no flag), at `offsets` in a state."""
+    """A place in each lane: the last entry whose flag is set (the first has no flag), at `offsets` in a state."""
 
     ways: tuple[tuple[Mask | None, str], ...]
     memory: Memory
@@ -47,11 +47,11 @@ class Places:
 
 
 Thing = Value | Lanes | Mask | Places
-"""The value of an expression: a number or a flag common to all lanes, or one per lane."""
+"""The value of an expression: a number or a flag, common to all lanes or one per lane."""
 
 
 class Lanewise:
-    """Writer of operations on numbers and flags in lanes; a value common to all lanes stays a single one."""
+    """Writer of operations on numbers and flags in lanes. A value common to all lanes stays a single value."""
 
     def __init__(self, build: Builder) -> None:
         self.build = build
@@ -66,7 +66,7 @@ class Lanewise:
         return self.build.number(found) if isinstance(found, Value) else found
 
     def lanes(self, value: Value | Lanes, bits: int) -> str:
-        """Return a number in lanes of this many bits; it must fit."""
+        """Return a number in lanes of this many bits. It must fit."""
         build = self.build
         kind = f"<{LANES} x i{bits}>"
         if isinstance(value, Lanes):
@@ -85,7 +85,7 @@ class Lanewise:
         return bits, [self.lanes(item, bits) for item in values]
 
     def sum(self, sign: str, left: Value | Lanes, right: Value | Lanes) -> Thing:
-        """Return a sum, a difference or a product, if it surely fits 64 bits."""
+        """Return a sum, a difference or a product, if it is known to fit in 64 bits."""
         low, high = _ends(sign, left, right)
         if low < LEAST or high > GREATEST:
             raise Unsuited
@@ -107,7 +107,7 @@ class Lanewise:
         return Lanes(self.build.value(f"{BITWISE[sign]} <{LANES} x i{bits}> {one}, {other}"), bits, low, high)
 
     def shifted(self, sign: str, value: Value | Lanes, count: Value | Lanes) -> Thing:
-        """Return a shift by a count that is surely between 0 and the bits of a lane."""
+        """Return a shift by a count that is known to be between 0 and the bits of a lane."""
         if count.low < 0 or count.high >= max(_WIDTHS):
             raise Unsuited
         if sign == "<<" and (value.low < 0 or value.high << count.high > GREATEST):
@@ -190,7 +190,7 @@ class Lanewise:
         return Mask(self.build.value(f"xor {BITS} {found.text}, {ALL}"))
 
     def bits(self, found: Value | Mask) -> Value:
-        """Return flags as the bits of a number, the first lane in the lowest."""
+        """Return flags as the bits of a number, with the first lane in the lowest bit."""
         text = self.build.value(f"bitcast {BITS} {self.mask(found).text} to i{LANES}")
         return Value(self.build.value(f"zext i{LANES} {text} to i64"), Sort.NUMBER, 0, (1 << LANES) - 1)
 

@@ -20,18 +20,18 @@ EXPAND = (
     ("out", "Rows"), ("hashes", "U64p"), ("parents", "U32p"), ("codes", "I64p"), ("n", "I64"), ("fired", "I64p"),
     ("refused", "I64p"), ("found", "I64p"), ("alive", "U8p"),
 )  # fmt: skip
-"""The parameters of `expand` and how they are passed; `codes` only if steps are numbered."""
+"""The parameters of `expand` and how they are passed. `codes` is passed only if steps are numbered."""
 JUDGE = (("e", "Checks"), ("rows", "Rows"), ("first", "I64"), ("last", "I64"), ("c", "Constants"), ("found", "I64p"))
 
 CODES = (
     ("Expand", tuple(kind for name, kind in EXPAND if name != "codes"), "I64"),
     ("Judge", tuple(kind for _, kind in JUDGE), "None"),
 )
-"""Their types, for kernels that call them by address."""
+"""The kernels' types, for kernels that call them by address."""
 
 
 def write_expand(module: Module, wanted: Wanted) -> None:
-    """Write `expand`: append all successors of an owner's states first..last-1 to `n`; return how many."""
+    """Write `expand`, which appends all successors of the states first..last-1 to `n` and returns their number."""
     acting = [Acting(module, wanted, place).write() for place in range(len(module.program.actions))]
     parameters = [item for item in EXPAND if item[0] != "codes" or wanted.code is not None]
     build, given = module.kernel("expand", parameters, "I64")
@@ -53,7 +53,7 @@ def write_expand(module: Module, wanted: Wanted) -> None:
 
 
 class Block(NamedTuple):
-    """Unpacked states: their number, and the row of the first; `beside` is memory for columns, if any."""
+    """Unpacked states: their number, and the row of the first. `beside` is memory for columns, if any."""
 
     states: Value
     beside: Value
@@ -145,8 +145,8 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
     """Write `judge`: `found[k]` becomes the least number of a state that decides property k.
 
     Properties are judged in columns where possible. If a check fails in a group of states, the group is judged again,
-    state by state: the check may have failed after the state that decides the property. The group's earlier decisions
-    are undone, as a failed check continues with a made-up value.
+    state by state, because the check may have failed after the state that decides the property. The group's earlier
+    decisions are undone, because a failed check continues with an invented value.
     """
 
     def visit(build: Builder, given: dict[str, Value], at: Value, state: Value) -> None:
@@ -195,7 +195,7 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
 
 
 def is_suited(module: Module, columns: Columns, prop: Property) -> bool:
-    """Return whether a property can be judged in columns; the code written for that is discarded."""
+    """Return whether a property can be judged in columns. The code written to find out is discarded."""
     read = set(module.columns)
     try:
         judge_in_columns(module, columns, prop)
@@ -239,7 +239,7 @@ def judge_state(
 
 
 def write_look(module: Module, views: Sequence[Property]) -> None:
-    """Write `look`: `out[n, k]` is view k of state n."""
+    """Write `look`: `out[n, k]` becomes view k of state n."""
 
     def visit(build: Builder, given: dict[str, Value], at: Value, state: Value) -> None:
         for place, view in enumerate(views):
@@ -251,7 +251,7 @@ def write_look(module: Module, views: Sequence[Property]) -> None:
 
 
 def write_marks(module: Module, properties: Sequence[Property]) -> None:
-    """Write `mark_k`: 1 if `when` of property k holds, plus 2 if `then` does; and `cost_k`: the cost of steps."""
+    """Write `mark_k` (1 if `when` of property k holds, plus 2 if `then` does) and `cost_k`, the cost of steps."""
     for number_, prop in enumerate(properties):
         behaviour = module.program.behaviours[prop.name]
         many = len(prop.behaviour.params)

@@ -1,4 +1,4 @@
-"""A machine as a module of LLVM: its functions, its actions' loops over states, and its kernels."""
+"""A machine as an LLVM module: its functions, its actions' loops over states, and its kernels."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -24,15 +24,15 @@ ROWS = Vector(CELLS["u64"], 0)
 NUMBERS = Vector(CELLS["i64"], 0)
 BYTES = Vector(CELLS["u8"], 0)
 BLOCK = 64
-"""States unpacked at a time: they fit the fastest cache, and are enough to make a call of an action worthwhile."""
+"""Number of states unpacked at a time. They fit in the fastest cache, and make a call of an action worthwhile."""
 STACK = 1 << 20
-"""Most bytes of states on the stack: a thread may have only twice that."""
+"""Maximum number of bytes of states on the stack. A thread may have only twice as much."""
 _ASIDE = 2
-"""States on the stack beside a block, as working space of an action or a kernel."""
+"""Number of states on the stack in addition to a block, as working memory of an action or a kernel."""
 
 
 def block_of(size: int) -> tuple[int, bool]:
-    """Return the number of states unpacked at a time, 0 if none fits, and whether they are also in columns."""
+    """Return the number of states unpacked at a time (0 if not even one fits), and whether they are also in columns."""
     room = STACK // max(1, size) - _ASIDE
     halves = [BLOCK >> by for by in range(BLOCK.bit_length())]
     for states in halves:
@@ -52,13 +52,13 @@ class Counting(Protocol):
 def symbol(made: Function, place: str) -> str:
     """Return the name that profilers show for a function of the program.
 
-    It may contain only LLVM's letters, and names that begin with `llvm.` are reserved.
+    It contains only LLVM's letters. Names that begin with `llvm.` are reserved.
     """
     return f"{made.name}.{place}" if made.name.isascii() and made.name != "llvm" else place
 
 
 class Module:
-    """The module being written. Every function gets the check array and the constants first."""
+    """The module being written. The first two parameters of every function are the check array and the constants."""
 
     def __init__(self, program: Program, layout: Layout) -> None:
         self.program, self.layout = program, layout
@@ -74,8 +74,8 @@ class Module:
         self.block, self.in_columns = block_of(self.state.bytes)
         if not self.block:
             raise ModelError(
-                f"protocol {program.machine.name!r}: a state takes {self.state.bytes:,} bytes in memory, and "
-                f"compiled code has room for {STACK // (1 + _ASIDE):,}. Give its arrays and bags fewer elements, "
+                f"protocol {program.machine.name!r}: a state takes {self.state.bytes:,} bytes in memory, but compiled "
+                f"code has room for only {STACK // (1 + _ASIDE):,}. Give its arrays and bags fewer elements, "
                 "or write `engine='plain'`."
             )
         first = self.shape.reserve_all(packing_size(layout))
@@ -83,7 +83,7 @@ class Module:
         self.switches: dict[tuple[int, int], int] = {}
         self.bounds: Counting | None = None
         self.columns: set[tuple[int, int]] = set()
-        """The numbers of a state that conditions read in columns: their places and bytes."""
+        """The numbers of a state that conditions read in columns: their positions and bytes."""
         self._written: dict[int, str] = {}
         self._plain = Plain(program.functions)
 
@@ -192,7 +192,7 @@ class Module:
         more: Sequence[tuple[str, str]],
         visit: Callable[[Builder, dict[str, Value], Value, Value], None],
     ) -> None:
-        """Write a kernel that visits states first..last-1; it stops at the first failure and records the state."""
+        """Write a kernel that visits states first..last-1. It stops at the first failure and records the state."""
         parameters = [("e", "Checks"), ("rows", "Rows"), ("first", "I64"), ("last", "I64"), ("c", "Constants"), *more]
         build, given = self.kernel(name, parameters)
         e, state = given["e"], self.scratch(build)
@@ -218,7 +218,7 @@ class Module:
 
 
 MOST = 40
-"""Most nodes of a condition that are evaluated without need: beyond that a mispredicted branch costs less."""
+"""Maximum number of nodes that are evaluated unnecessarily. Beyond it, a mispredicted branch costs less."""
 _SIMPLE = (
     nodes.Literal, nodes.Constant, nodes.Local, nodes.Field, nodes.Element, nodes.Unary, nodes.Binary, nodes.Compare,
     nodes.Not, nodes.Among, nodes.Extreme, nodes.Logic, nodes.Call,
@@ -226,7 +226,7 @@ _SIMPLE = (
 
 
 class Plain:
-    """Finds plain conditions: no check can fail in them, they have no loop, and they write nothing."""
+    """Visitor that finds plain conditions: no check can fail in them, and they contain no loop and write nothing."""
 
     def __init__(self, functions: tuple[Function, ...]) -> None:
         self.functions = functions

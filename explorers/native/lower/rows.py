@@ -1,7 +1,8 @@
-"""Rows of bits and states in memory: packing, unpacking, hashing. The code is the same for every layout; data drive it.
+"""Rows of bits and states in memory: packing, unpacking, hashing. The code is the same for every layout, and is driven
+by data.
 
 Each word of memory has a mask of stored bits: packing gathers them (pext), unpacking scatters them (pdep). A field with
-negative values is stored modulo its bits, so after scattering, its least value is added. Such a field is narrower than
+negative values is stored modulo 2**bits, so its least value is added after scattering. Such a field is narrower than
 its bytes, so nothing carries into the next field.
 """
 
@@ -13,9 +14,9 @@ _WORD = Cell(8, signed=False)
 
 
 class Rows:
-    """The functions of a module that pack, unpack and hash; `place` is the start of their data in the check array.
+    """The functions of a module that pack, unpack and hash. `place` is where their data begin in the check array.
 
-    The first numbers there: words of a row, number of entries, and whether to use the processor's own instructions.
+    The data begin with the words of a row, the number of entries, and whether to use the processor's own instructions.
     """
 
     WORDS, COUNT, FAST = range(HEAD)
@@ -33,7 +34,7 @@ class Rows:
         return Value(build.scaled(rows.text, _WORD, place), Vector(_WORD, 0))
 
     def clear(self, build: Builder, state: Value) -> None:
-        """Zero a state: unpacking writes only words with stored bits."""
+        """Zero a state, because unpacking writes only words with stored bits."""
         for place in range(self.state.bytes // WORD):
             build.emit(f"store i64 0, ptr {build.offset(state.text, WORD * place)}, align 8")
 
@@ -55,7 +56,7 @@ class Rows:
     # -- the functions
 
     def text(self, checks: Vector, *, x86: bool) -> str:
-        """Return the functions as LLVM IR; `checks` types the check array.
+        """Return the functions as LLVM IR; `checks` is the type of the check array.
 
         On x86-64, `FAST` chooses between two versions.
         """
@@ -85,7 +86,7 @@ class Rows:
     def hashing(self, checks: Vector) -> str:
         """Return the hash function.
 
-        Each step is invertible if the rest is fixed, so one changed word changes the hash.
+        Each of its steps is invertible in the word, so changing one word changes the hash.
         """
         build = Builder("hash", [checks, _ROW], attributes="nounwind alwaysinline")
         e, row = build.arguments

@@ -15,8 +15,8 @@ NOTHING = Linear({}, 0)
 class Shape:
     """The layout of the check array `e`, an int64 array that is the first argument of all compiled code.
 
-    `e[0]` is the code of the first error, `e[1]` the state that was being expanded. Then come the words of the row's
-    packing, and numbers that depend on the run's constants: bounds of domains and lengths of arrays.
+    `e[0]` is the code of the first error, `e[1]` the state that was being expanded. They are followed by the row's
+    packing, and by numbers that depend on the run's constants: bounds of domains and lengths of arrays.
     """
 
     FIRST = 4
@@ -29,7 +29,7 @@ class Shape:
         self.records = Records()
         self._slots: dict[object, int] = {}
         self.depends: list[Depending] = []
-        """The meaning of the numbers of `e` after the first ones."""
+        """The meaning of the numbers that follow in `e`."""
 
     # -- memory
 

@@ -1,7 +1,7 @@
 """Guards of an action evaluated in columns, for several states at once, as far as columns can.
 
-The surviving choices of parameters are kept as bits for each state. Then states are taken one by one, and choices in
-order, so that steps come in the same order as from a loop in each state.
+The surviving choices of parameters are kept as bits for each state. Then states, and their choices, are taken one by
+one in order, so that steps come in the same order as from a loop in each state.
 """
 
 from abc import ABC, abstractmethod
@@ -21,12 +21,12 @@ from fencepost.explorers.program.ir.program import Parameter
 from fencepost.model.language.domains import InFlight
 
 MOST_WORDS = 8
-"""Most words of bits for an action's choices in a state; with more, its guards are evaluated state by state."""
+"""Maximum number of words for the bits of an action's choices in a state. Beyond it, states are handled singly."""
 _CELL = CELLS["i64"]
 
 
 class Sifted(Choosing, ABC):
-    """A function of an action whose guards are evaluated in columns: `Acting`, which says what its methods do."""
+    """A function of an action whose guards are evaluated in columns. `Acting` documents its methods."""
 
     given: dict[str, Value]
     counters: dict[int, str]
@@ -46,20 +46,20 @@ class Sifted(Choosing, ABC):
 
 
 class GroupSpace(NamedTuple):
-    """Working space of a sieve for a group of states."""
+    """Working memory of a sieve for a group of states."""
 
     states: str
     """The states with a surviving choice, as bits."""
     many: str
     """The number of choices that survive in any state."""
     bits: str
-    """For each state its surviving choices."""
+    """The surviving choices of each state."""
     choices: str
     """The parameters of each choice."""
 
 
 class Sieve:
-    """Writer of one action's guards, in columns and then in the states that pass."""
+    """Writer of one action's guards, first in columns, then in the states that pass."""
 
     def __init__(self, acting: Sifted) -> None:
         self.acting, self.build, self.module = acting, acting.build, acting.module
@@ -69,7 +69,7 @@ class Sieve:
         self.words = -(-self.most // BITS)
         self.chosen: list[tuple[Parameter, Value]] = []
         self.rest = 0
-        """The first step that is executed state by state."""
+        """The first step of the nest that is executed state by state."""
         self.group = number(0)
         """The first state of the group, by its index in the block."""
 
@@ -86,7 +86,7 @@ class Sieve:
         return found
 
     def write(self, effect: str) -> bool:
-        """Write the action for all states of the block; return whether that pays; if not, write nothing."""
+        """Write the action for all states of the block. Return whether that pays; if not, write nothing."""
         if not self.module.in_columns or not 0 < self.words <= MOST_WORDS:
             return False
         before = self.mark()
@@ -117,7 +117,7 @@ class Sieve:
     # -- in columns
 
     def sift(self, place: Value, kept: GroupSpace, done: str) -> bool:
-        """Keep the steps that pass the guards in a group of states; return whether columns can evaluate any guard."""
+        """Keep the steps that pass the guards in a group of states. Return whether columns can evaluate any guard."""
         build, columns, acting = self.build, self.columns, self.acting
         self.group = build.wrapped("*", place, number(LANES))
         size = build.least([build.wrapped("-", acting.given["size"], self.group), number(LANES)])

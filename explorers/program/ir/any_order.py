@@ -1,6 +1,6 @@
-"""Loops whose rounds may run in any order: each round writes only to its own item, or adds to a total.
+"""Loops whose iterations may run in any order: each writes only to its own item, or adds to a total.
 
-The analysis is conservative: it looks at names of fields only.
+The analysis is conservative: it compares only the names of fields.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,12 +11,12 @@ from fencepost.explorers.program.ir.program import Function, inside, parts
 from fencepost.explorers.program.ir.translate import leaves
 from fencepost.explorers.program.subset.kinds import INT, BagRef, Rec
 
-IN_ORDER = "a loop goes through them, and "
+IN_ORDER = "a loop iterates over them, and "
 COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
 def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: bool) -> tuple[Node, str] | None:
-    """Return a write in expressions; if `stops` (not all of them are evaluated), also a possible failure."""
+    """Return a write in these expressions. With `stops` (evaluation may stop early), also return a possible failure."""
     for item in inside(block):
         if isinstance(item, nodes.Call) and functions[item.function].effects.writes:
             return item, f"{IN_ORDER}a helper writes"
@@ -26,13 +26,13 @@ def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: boo
 
 
 class Rounds:
-    """The rounds of one loop."""
+    """The iterations of one loop."""
 
     def __init__(self, functions: Sequence[Function], function: Function, loop: nodes.For) -> None:
         self.functions, self.function, self.loop = functions, function, loop
         self.body = list(inside(loop.body))
         self.own = {loop.slot}
-        """The slots with a round's item, or a part of it."""
+        """The slots that contain an iteration's item, or a part of it."""
         for item in self.body:
             if isinstance(item, nodes.Assign) and item.slot.type != INT and self.is_own(item.value):
                 self.own.add(item.slot)
@@ -41,7 +41,7 @@ class Rounds:
                 self.own.discard(item.slot)
 
     def why_not(self) -> tuple[Node, str] | None:
-        """Return a node that makes the order of rounds matter, and why; None if it does not matter."""
+        """Return a node that makes the order of iterations matter, and why; None if the order does not matter."""
         return next(self._found(), None)
 
     def _found(self) -> Iterator[tuple[Node, str]]:
@@ -49,16 +49,16 @@ class Rounds:
         effects = [item for item in self.body if self._writes(item)]
         for item in effects:
             if not self._is_of_round(item):
-                yield item, f"{IN_ORDER}a later one may write over what an earlier one wrote"
+                yield item, f"{IN_ORDER}a later one may overwrite what an earlier one wrote"
         for item in self.body:
             if isinstance(item, nodes.Fits | nodes.Remove):
                 yield item, f"{IN_ORDER}this depends on the earlier ones"
-        yield from ((item, f"{IN_ORDER}ends at the first that fits") for item in breaks(self.loop.body))
+        yield from ((item, f"{IN_ORDER}ends at the first match") for item in breaks(self.loop.body))
         ends = [item for item in self.body if isinstance(item, nodes.Return)]
         if ends:
             values = {item.value.value if isinstance(item.value, Literal) else None for item in ends}
             if len(values) > 1 or None in values or effects:
-                yield ends[0], f"{IN_ORDER}returns at the first that fits"
+                yield ends[0], f"{IN_ORDER}returns at the first match"
             why = why_pure(self.functions, self.loop.body, stops=True)
             if why is not None:
                 yield why
@@ -130,7 +130,7 @@ class Rounds:
                     if any(last(path) in written and not self.is_own(item.arguments[of]) for of, path in reads):
                         yield item, f"{IN_ORDER}this may be written before it is read"
             if isinstance(item, Expression) and isinstance(item.type, BagRef) and any(map(self._writes, self.body)):
-                yield item, f"{IN_ORDER}a bag is looked at while it changes"
+                yield item, f"{IN_ORDER}a bag is read while it changes"
             yield from self._reads(parts(item), written)
 
     # -- locals
@@ -139,12 +139,12 @@ class Rounds:
         return [item for item in self.body if isinstance(item, nodes.Assign) and item.slot is slot]
 
     def _is_fresh(self, slot: Slot) -> bool:
-        """Return whether each round assigns a local before reading it, and nothing reads it later."""
+        """Return whether each iteration assigns a local variable before reading it, and nothing reads it later."""
         later = [item for item in around(self.function.body, None, self.loop) if isinstance(item, Local)]
         return all(item.slot is not slot for item in later) and begins(self.loop.body, slot)
 
     def _is_total(self, slot: Slot) -> bool:
-        """Return whether rounds only accumulate in a local by one operation, or all assign the same value."""
+        """Return whether iterations only accumulate in a variable by one operation, or all assign the same value."""
         values = [item.value for item in self._assigns(slot)]
         reads = [item for item in self.body if isinstance(item, Local) and item.slot is slot]
         if all(isinstance(item, Literal) for item in values):
@@ -157,7 +157,7 @@ class Rounds:
 
 
 def total_of(value: Expression, slot: Slot) -> object:
-    """Return the operation by which a value accumulates in a local, or None."""
+    """Return the operation by which a value accumulates in a local variable, or None."""
     match value:
         case nodes.Binary() if value.operator in COMMUTES:
             operands: tuple[Expression, ...] = (value.left, value.right)
@@ -175,7 +175,7 @@ def total_of(value: Expression, slot: Slot) -> object:
 
 
 def extreme_of(node: nodes.Select) -> nodes.Extreme | None:
-    """Return the extreme in `max(best, value) if seen else value`; None for other choices."""
+    """Return the extreme in `max(best, value) if seen else value`, or None for other expressions."""
     match node:
         case nodes.Select(
             test=Local(), then=nodes.Extreme(values=(_, Local(slot=one))) as best, other=Local(slot=other)
@@ -185,7 +185,7 @@ def extreme_of(node: nodes.Select) -> nodes.Extreme | None:
 
 
 def begins(block: Block, slot: Slot) -> bool:
-    """Return whether a block assigns a local before reading it."""
+    """Return whether a block assigns a local variable before reading it."""
     uses = [item for item in block if any(mentions(part, slot) for part in inside([item]))]
     if not uses:
         return True
@@ -214,7 +214,7 @@ def breaks(block: Block) -> Iterator[Node]:
 
 
 def around(block: Iterable[Node], slot: Slot | None, loop: Node | None = None) -> Iterator[Node]:
-    """Yield all nodes but those inside loops with this variable, or inside this loop."""
+    """Yield all nodes except those inside loops with this variable, or inside this loop."""
     for item in block:
         yield item
         if item is loop or (slot is not None and isinstance(item, nodes.For) and item.slot is slot):

@@ -33,7 +33,7 @@ class Functions(lifted.Adding, Protocol):
     checked: Program
 
     def function(self, made: Function, part: int | None = None) -> int:
-        """Return the number of a function, or, if it returns a tuple, of the function that gives this part."""
+        """Return a function's number. If it returns a tuple, return the number of the function for this part of it."""
 
 
 def where(node: ast.AST) -> nodes.At:
@@ -55,9 +55,9 @@ class Expressions:
         self.scope = Scope(functions.checked, made)
         self.slots: list[nodes.Slot] = []
         self.named: dict[tuple[str, Type], nodes.Slot] = {}
-        """Slots of the function's names, one for each type of a name."""
+        """Slots of the function's names, one for each type that a name has."""
         self.bound: list[dict[str, Expression]] = []
-        """The meanings of generators' variables, the innermost generator last."""
+        """The meanings of generators' variables. The innermost generator is last."""
 
     def slot(self, name: str, kind: Type) -> nodes.Slot:
         self.slots.append(nodes.Slot(len(self.slots), name, kind))
@@ -175,7 +175,7 @@ class Expressions:
         return lifted.same(self.lifted(node), self.value(left), self.value(right))
 
     def written(self, node: ast.expr, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Expression]:
-        """Return the values of a record that is written out, by the path of each field."""
+        """Return the values of a record's constructor call, by the path of each field."""
         assert isinstance(node, ast.Call)
         found: dict[tuple[str, ...], Expression] = {}
         for item in node.keywords:
@@ -219,7 +219,7 @@ class Expressions:
         return nodes.Extreme(name == "max", arguments, at=where(node))
 
     def fold(self, node: ast.Call, operator: nodes.FoldOp) -> nodes.Fold:
-        """Return all(...), any(...) or sum(...); only the first source is evaluated outside the generator's scope."""
+        """Return all(...), any(...) or sum(...). Only the first source is evaluated outside the generator's scope."""
         generator = self.made.sugar.get(node.args[0], node.args[0])
         assert isinstance(generator, ast.GeneratorExp)
         clauses = []

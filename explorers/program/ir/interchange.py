@@ -1,13 +1,15 @@
-"""Proof from the typed program that things are interchangeable as declared; otherwise an error names the line.
+"""Proof from the typed program that values are interchangeable as declared. If the proof fails, an error names the
+line.
 
-A number is classified by the effect of renaming the things: it stays the same, it is a thing and is renamed with them,
-or it is a set of things. A thing may only be compared for equality, used as an index of an array, and put into a set;
-loops over the things must work in any order. Then renaming the things of a state and taking a step is the same as
-taking the step with renamed parameters, and then renaming. Initial states may name things: the states reachable from a
-renamed one are the renamed states reachable from it.
+The members of a numbered set, such as the brokers, are called things here. A number is classified by the effect of
+renaming the things: it stays the same, it is a thing and is renamed, or it is a set of things. A thing may only be
+compared for equality, used as an array index, and put into a set. Loops over things must work in any order. Under these
+rules, renaming the things of a state and then taking a step has the same result as taking the step with renamed
+parameters and then renaming. Initial states may name things: the states reachable from a renamed initial state are the
+renamed states reachable from it.
 
-This rather says no: what is refused may be symmetric all the same. That it never says yes in error is tested on whole
-machines: by the plain semantics, every permutation commutes with every step.
+The proof is conservative: a model that it rejects may still be symmetric. Tests on whole machines check that it never
+accepts a model in error: under the plain semantics, every permutation commutes with every step.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,7 +28,7 @@ from fencepost.model.language.symmetry import Things, things_of
 
 
 class Kind(IntFlag):
-    """Kinds of numbers under renaming. A number may have several: -1 names nothing, and as a set it has every thing."""
+    """Kinds of numbers under renaming. A number may have several: -1 names nothing, and as a set has all things."""
 
     SAME = 1
     THING = 2
@@ -34,9 +36,9 @@ class Kind(IntFlag):
     COUNT = 8
     """The number of things."""
     BEYOND = 16
-    """The set of the thing after the last one."""
+    """The set that contains only the thing after the last one."""
     TRUTH = 32
-    """Whether it is 0 stays the same."""
+    """Renaming does not change whether the number is 0."""
     ZERO = 64
 
 
@@ -46,7 +48,7 @@ REFERENCE = Kind(0)
 
 
 class Refused(Exception):  # noqa: N818 (never leaves this module)
-    """A node that singles things out, and how."""
+    """A node that distinguishes between things, and how."""
 
     def __init__(self, node: Node, why: str) -> None:
         super().__init__(why)
@@ -54,7 +56,7 @@ class Refused(Exception):  # noqa: N818 (never leaves this module)
 
 
 def require_interchangeable(program: Program) -> None:
-    """Raise ModelError at the first line that distinguishes the things; raise UsageError if none are declared."""
+    """Raise ModelError at the first line that distinguishes the things. Raise UsageError if none are declared."""
     shown = Shown(program)
     for action in program.actions:
         shown.root(action.function, [parameter.domain for parameter in action.parameters])
@@ -66,7 +68,7 @@ def require_interchangeable(program: Program) -> None:
 
 
 class Shown:
-    """Findings about the functions of a program, by the kinds of their parameters."""
+    """Findings about a program's functions, by the kinds of their parameters."""
 
     def __init__(self, program: Program) -> None:
         self.program, self.things = program, things_of(program.machine)
@@ -101,7 +103,7 @@ class Shown:
 
 
 def names(things: Things, kind: FieldType) -> bool:
-    """Return whether a part of a state names things. If a message does, its place in a bag depends on who is who."""
+    """Return whether a part of a state names things. If a message does, renaming may move it within its bag."""
     return any(
         things.is_named(item.domain)
         if isinstance(item, Scalar)
@@ -111,7 +113,7 @@ def names(things: Things, kind: FieldType) -> bool:
 
 
 class Look:
-    """One function with parameters of known kinds, examined until the kinds of its locals are stable."""
+    """One function with parameters of known kinds, examined until the kinds of its local variables are stable."""
 
     def __init__(self, shown: Shown, function: Function, kinds: tuple[Kind, ...]) -> None:
         self.shown, self.function, self.things = shown, function, shown.things
@@ -150,7 +152,7 @@ class Look:
                 found = self.value(item.value)
                 self.gives = self.gives & found if item.value.type == INT else REFERENCE
                 if item.value.type == INT and not self.gives:
-                    raise Refused(item, "what is returned is a thing here, and elsewhere it is not")
+                    raise Refused(item, "what is returned is one of them here, but not elsewhere")
             case nodes.Evaluate():
                 self.value(item.call)
             case nodes.Add():
@@ -161,7 +163,7 @@ class Look:
                     self.fits(self.value(fill.value), self.shown.kind_of(fill.domain), fill)
                 for name, kind in fields(item.bag.type.field.record):
                     if name not in filled and self.shown.leaves_out(kind):
-                        raise Refused(item, f"`{name}` is left out, and 0 names the first of them")
+                        raise Refused(item, f"`{name}` is omitted, so it is 0, which names the first of them")
             case nodes.Remove():
                 self.value(item.bag)
                 self.value(item.message)
@@ -170,7 +172,7 @@ class Look:
         if slot.type == INT:
             self.slots[slot] = self.slots.get(slot, ANY) & kind
             if not self.slots[slot]:
-                raise Refused(node, f"`{slot.name}` is a thing here, and elsewhere it is not")
+                raise Refused(node, f"`{slot.name}` is one of them here, but not elsewhere")
 
     def fits(self, kind: Kind, wanted: Kind, node: Node) -> None:
         if not kind & wanted:
@@ -194,7 +196,7 @@ class Look:
                 raise error from None
 
     def bind(self, node: Node, slot: Slot, source: nodes.Source) -> bool:
-        """Bind the variable of a loop; return whether there is no order in which its items come."""
+        """Bind a loop's variable; return whether its items have no order."""
         if isinstance(source, nodes.Numbers):
             start, stop = self.value(source.start), self.value(source.stop)
             if ZERO in start and COUNT in stop:
@@ -216,7 +218,7 @@ class Look:
 
     def truth(self, node: Expression) -> None:
         if not self.value(node) & (SAME | SET | TRUTH):
-            raise Refused(node, "it is asked whether one of them is 0, the first one")
+            raise Refused(node, "one of them is compared with 0, which is the first one")
 
     def same(self, node: Expression, what: str) -> None:
         kind = self.value(node)
@@ -269,7 +271,7 @@ class Look:
                 self.truth(node.test)
                 found = self.value(node.then) & self.value(node.other)
                 if node.type == INT and not found:
-                    raise Refused(node, "the value is one of them in one case, and not in the other")
+                    raise Refused(node, "the value is one of them in one case, but not in the other")
                 return found
             case nodes.Extreme():
                 for item in node.values:
@@ -377,13 +379,13 @@ MIRROR = {Order.LESS: Order.MORE, Order.AT_MOST: Order.AT_LEAST, Order.MORE: Ord
 
 
 def asks_for_none(order: Order, right: Expression) -> bool:
-    """Return whether a comparison asks only whether a thing is there: `leader >= 0`."""
+    """Return whether a comparison only tests that a value is not NONE, as `leader >= 0` does."""
     orders = {0: (Order.AT_LEAST, Order.LESS), NONE: (Order.MORE, Order.AT_MOST)}
     return isinstance(right, Literal) and order in orders.get(right.value, ())
 
 
 def total_of(node: Expression) -> Linear | None:
-    """Return a number as a sum of constants, None if it is something else."""
+    """Return a number as a sum of constants, or None if it is not such a sum."""
     match node:
         case Literal():
             return linear(node.value)

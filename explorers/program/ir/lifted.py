@@ -1,7 +1,7 @@
 """Generated helper functions that replace constructs which the engines do not support.
 
-These are the greatest value of a generator, `in`, messages of a channel, and records and arrays compared field by
-field.
+These constructs are the greatest value of a generator, `in`, messages of a channel, and comparisons of records and
+arrays.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +30,7 @@ class Adding(Protocol):
 
 
 class Making:
-    """Maker of nodes at one position."""
+    """Maker of nodes at one source position."""
 
     def __init__(self, at: At) -> None:
         self.at = at
@@ -87,7 +87,7 @@ class Lifted(Making):
         return self.slots[-1]
 
     def given(self, argument: Expression) -> Slot:
-        """Add a parameter with its argument; locals follow all parameters."""
+        """Add a parameter with its argument. Local variables follow all parameters."""
         self.arguments.append(argument)
         return self.slot(argument.type)
 
@@ -102,7 +102,7 @@ class Lifted(Making):
 
 
 def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, greatest: bool) -> nodes.Call:
-    """Return `max` or `min` of a fold's values; `default` is the value of an empty one."""
+    """Return `max` or `min` of a fold's values. `default` is the result for no values."""
     at, first, moved = lifted.at, fold.clauses[0].source, _Moved(fold)
 
     def given(part: Any) -> nodes.Local:
@@ -134,7 +134,7 @@ def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, gre
 
 
 class _Moved:
-    """The inside of a fold as a separate function; the outer variables that it reads become parameters."""
+    """The body of a fold as a separate function, with the outer variables that it reads as parameters."""
 
     def __init__(self, fold: nodes.Fold) -> None:
         every = [*fold.clauses[1:], *(test for test in fold.clauses[0].tests), fold.value]
@@ -180,7 +180,7 @@ def among(lifted: Lifted, how: Among, item: Expression, others: list[Expression]
 
 
 def message(lifted: Lifted, channel: Expression, index: Expression) -> nodes.Call:
-    """Return a message of a channel by its position, which must be below the number of messages."""
+    """Return a channel's message by its position, which must be below the number of messages."""
     owner, place = lifted.read(lifted.given(channel)), lifted.read(lifted.given(index))
     items = lifted.field(owner, "items")
     there = lifted.compare(place, nodes.Order.LESS, lifted.field(owner, "items_end"))
@@ -191,7 +191,7 @@ def message(lifted: Lifted, channel: Expression, index: Expression) -> nodes.Cal
 def over_values(
     lifted: Lifted, function: int, given: Sequence[nodes.Local], params: Sequence[tuple[str, Domain]], *, every: bool
 ) -> Expression:
-    """Return whether a function holds for every value of its last parameters (`every`), or for one."""
+    """Return whether a function holds for every value of its last parameters (`every`), or for at least one."""
     at = lifted.at
     clauses = []
     arguments: list[Expression] = [*given]
@@ -249,7 +249,7 @@ def same(lifted: Lifted, one: Expression, other: Expression) -> nodes.Call:
 def same_as_written(
     lifted: Lifted, place: Expression, values: dict[tuple[str, ...], Expression], *, first: bool
 ) -> nodes.Call:
-    """Return whether a record has the values given by the paths of their fields, and zeros elsewhere."""
+    """Return whether a record has the given values, by field path, and zeros elsewhere."""
     early = lifted.given(place) if first else None
     slots = {path: lifted.given(value) for path, value in values.items()}
     owner = early or lifted.given(place)

@@ -1,12 +1,13 @@
 """Consequences of a program's text for growing constants, and for messages that no action sends.
 
-This pass is conservative: what it cannot show must be searched for each value. It can show it for a bound that only its
-own guards read, and for a budget that starts as its constant, is read only to see whether enough is left, and is spent
-by a literal number. Two runs that differ in such a constant take the same steps until the smaller one refuses, so the
-larger one has every state and every error of the smaller.
+This pass is conservative: if it cannot show that larger constants only add behaviours, each value must be searched. It
+can show this for a bound that only its own guards read. It can also show it for a budget that starts as its constant,
+is read only to test whether enough is left, and is spent by a literal amount. Two runs that differ only in such a
+constant take the same steps until the smaller one refuses, so the larger run has every state and every error of the
+smaller.
 
-A property holds vacuously if no action that happened ever sends the messages that it is about. This too is
-conservative: only bags are followed, and numbers given to messages when they are sent.
+A property holds vacuously if no action that happened ever sends the messages that it is about. This analysis is also
+conservative: it follows only bags, and the numbers given to messages when they are sent.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -20,11 +21,11 @@ from fencepost.model.language.domains import linear
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar, fields
 
 BUDGET = "budget"
-"""Field of the state whose record holds the rest of each budget."""
+"""Field of the state whose record contains what is left of each budget."""
 
 
 def growing_bounds(program: Program) -> frozenset[str]:
-    """Return the constants whose larger values are shown to only add steps."""
+    """Return the constants for which it is shown that larger values only add steps."""
     budgets = budgets_of(program)
     return frozenset(
         name
@@ -35,7 +36,7 @@ def growing_bounds(program: Program) -> frozenset[str]:
 
 
 def budgets_of(program: Program) -> dict[str, str]:
-    """Return the budgets whose bound is a constant alone: the constant and the budget's field."""
+    """Return the budgets whose bound is a single constant: the constant and the budget's field."""
     budget = dict(fields(program.machine.state)).get(BUDGET)
     found = {}
     for name, field in fields(budget.record) if isinstance(budget, Nested) else ():
@@ -46,19 +47,19 @@ def budgets_of(program: Program) -> dict[str, str]:
 
 
 def why_not_guards_alone(program: Program, name: str) -> str:
-    """Return why it is not shown that only a bound's guards read it; an empty string if it is shown."""
+    """Return why it is not shown that only a bound's guards read it, or an empty string if it is shown."""
     if any(isinstance(node, nodes.Fits) and node.bound == name for node in _everything(program)):
-        return "an effect is left out where there is no room"
+        return "an effect is omitted if there is no room"
     if any(name in linear(total).names for total in oversights.sums_of_program(program)):
-        return f"a domain ends at {name}"
-    return f"{name} is read elsewhere than in its own guards" if oversights.is_read(program, name) else ""
+        return f"a domain is bounded by {name}"
+    return f"{name} is read outside its own guards" if oversights.is_read(program, name) else ""
 
 
 def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> str:
-    """Return why it is not shown that more of a budget allows all that fewer allow; an empty string if it is.
+    """Return why it is not shown that more of a budget allows everything that less allows, or an empty string.
 
-    `name` is the constant of the budget. A domain may be wider for more, unless `errors` with fewer must also be errors
-    with more. Checks that refuse constants are ignored: a refused machine has no verdict.
+    `name` is the budget's constant. A domain may be wider with more of the budget, unless errors with less must also be
+    errors with more (`errors`). Checks that reject constants are ignored, because a rejected machine has no verdict.
     """
     field = budgets_of(program)[name]
     state = program.machine.state
@@ -125,7 +126,7 @@ def _why_read(program: Program, place: Place, name: str) -> str:
 
 
 def _given(function: Function, place: Place, name: str) -> set[Node]:
-    """Return the nodes that initialize a budget with its constant, once."""
+    """Return the nodes that initialize a budget with its constant, if there is exactly one initialization."""
     names = oversights.names_in(function)
     found: set[Node] = set()
     stores = [item for item in inside(function.body) if isinstance(item, nodes.Store) and place.is_meant(item.place)]
@@ -140,7 +141,7 @@ def _given(function: Function, place: Place, name: str) -> set[Node]:
 
 
 def _asked(function: Function, place: Place) -> tuple[set[Node], int]:
-    """Return the reads of a budget by guards that test whether enough is left, and the number they require."""
+    """Return the reads of a budget by guards that test whether enough is left, and the amount that they require."""
     names, most = oversights.names_in(function), 0
     found: set[Node] = set()
     for guard in function.body:
@@ -161,7 +162,7 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 def _at_least(part: Expression) -> tuple[Expression | None, int]:
-    """Return a number from 0 on and its least value at which a condition holds; larger values must fulfil it too."""
+    """Return a nonnegative number and the least value at which a condition holds, if it holds for all larger ones."""
     if isinstance(part, nodes.Field):
         return part, 1
     if not isinstance(part, nodes.Compare) or len(part.rest) != 1:
@@ -247,7 +248,7 @@ class Sent:
         return list(found.values())
 
     def values(self, record: type[Record], name: str) -> set[int] | None:
-        """Return the numbers that a message's field may hold; None if not all are literals."""
+        """Return the numbers that a message's field may have, or None if not all of them are literals."""
         found: set[int] = set()
         for item in self.nodes:
             match item:
@@ -306,7 +307,7 @@ class Sent:
         return where is not None and where[1] not in self.bags
 
     def is_missing(self, clause: nodes.Clause, test: nodes.Expression) -> bool:
-        """Return whether a test requires a value that no message has: `m.kind == FETCH`."""
+        """Return whether a test requires a value that no message has, such as `m.kind == FETCH`."""
         if isinstance(test, nodes.Logic) and test.conjunction:
             return any(self.is_missing(clause, part) for part in test.values)
         if not isinstance(clause.source, nodes.Expression) or not isinstance(clause.source.type, BagRef):

@@ -8,7 +8,7 @@ from fencepost.explorers.program.ir.program import Action, Guard, Parameter, Pro
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Over:
-    """A loop over the values of a parameter; the later steps are its body."""
+    """A loop over the values of a parameter. The later steps are its body."""
 
     parameter: Parameter
 
@@ -22,9 +22,9 @@ class Compute:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guarded:
-    """A guard: if it does not hold, the later steps do not happen, and it has refused.
+    """A guard: if it does not hold, it refuses and the later steps do not happen.
 
-    It counts as one refusal for each combination of values of the parameters that are not chosen yet.
+    A refusal counts once for each combination of values of the parameters that are not chosen yet.
     """
 
     guard: Guard
@@ -34,9 +34,9 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
-    """Execution of an action in a state: steps, each nested in the one before, with `effect` innermost.
+    """Execution of an action in a state: steps, each nested in the previous one, with `effect` innermost.
 
-    `effect` is the body without its guards, run on a copy of the state. If a parameter has no value, nothing runs.
+    `effect` is the body without its guards, run on a copy of the state. If a parameter has no values, nothing runs.
     """
 
     parameters: tuple[Parameter, ...]
@@ -47,8 +47,9 @@ class Nest:
 def nest(program: Program, action: Action) -> Nest:
     """Return the loops of an action.
 
-    Guards keep their order, so each still protects the next. A local is computed where a guard first needs it, but if
-    computing it can fail, not later than a guard that follows it in the text, as in the plain semantics.
+    Guards keep their order, so each still protects the next. A local variable is computed where a guard first needs it.
+    If computing it can fail, it is computed no later than the guards that follow it in the text, as in the plain
+    semantics.
     """
     function = program.of(action)
     effect = tuple(item for item in function.body if not isinstance(item, Require))
@@ -76,7 +77,7 @@ class Nesting:
         return self.found
 
     def plain(self) -> None:
-        """Put all loops outside and the guard part inside unchanged, as it has more than assignments."""
+        """Put all loops outside, and the unchanged guard part inside, because it contains more than assignments."""
         self.choose(set(self.by_slot))
         for item in self.prefix:
             if isinstance(item, Require):
@@ -103,7 +104,7 @@ class Nesting:
             self.test(item)
 
     def collect(self, needed: set[Slot], waiting: dict[Slot, Assign], order: list[Assign]) -> None:
-        """List the needed locals that are not computed yet, each after those that it needs itself."""
+        """List the needed local variables that are not computed yet, each after those that it depends on."""
         for slot, local in waiting.items():
             if slot in needed and local not in order:
                 self.collect(locals_read(local), waiting, order)

@@ -1,7 +1,7 @@
-"""The nodes of the typed program: expressions, places and statements of a model that was checked.
+"""The nodes of the typed program: expressions, places and statements of a checked model.
 
 `docs/developing/program.md` defines each node: its meaning, the order of evaluation, and how it can fail. Nodes are
-compared by identity: two places in a text are two nodes, even with the same text.
+compared by identity: two places in a text are two nodes, even if they have the same text.
 """
 
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from fencepost.model.language.domains import Domain
 from fencepost.model.language.records import ArrayOf, FieldType, fields
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
-"""The numbers of every engine; a result outside them is an error everywhere but in the plain semantics."""
+"""The range of numbers in every engine. A result outside it is an error everywhere except in the plain semantics."""
 
 Type = Int | Rec | Arr | BagRef
 
 
 class Failure(IntEnum):
-    """How a node can fail. The numbers are the codes of compiled code."""
+    """The ways in which a node can fail. The numbers are compiled code's error codes."""
 
     INDEX = 1
     VALUE = 2
@@ -34,7 +34,7 @@ NEVER: Failures = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """The position of a node in its file; its attributes are named as in `ast`, so that messages accept either."""
+    """The position of a node in its file. Its attributes are named as in `ast`, so that messages accept either."""
 
     lineno: int
     col_offset: int
@@ -44,10 +44,10 @@ class At:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slot:
-    """A local of a function: a number that is unique in it, and a type that never changes.
+    """A local variable of a function: a number that is unique in the function, and a type that never changes.
 
-    Equal names in different scopes (a generator's variable and a parameter) are different slots. A slot without a name
-    was made by the translation.
+    Equal names in different scopes (a generator's variable and a parameter) have different slots. A slot without a name
+    was created by the translation.
     """
 
     number: int
@@ -57,7 +57,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Node:
-    """A node with a position, and the checks of its own that may fail (not those of its parts)."""
+    """A node with a position, and those of its checks that may fail (not those of its parts)."""
 
     at: At
     checks: Failures = NEVER
@@ -68,9 +68,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Expression(Node):
-    """A value: a number (flags and enum members are numbers) or a reference to a record, an array or a bag.
+    """A value: a number (flags and enum members are numbers), or a reference to a record, an array or a bag.
 
-    A number lies from `low` to `high`, whatever the constants of the run.
+    A number is between `low` and `high`, whatever the run's constants are.
     """
 
     low: int = LEAST
@@ -80,14 +80,14 @@ class Expression(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal(Expression):
-    """A number in the text: a literal, a module's number, an enum member."""
+    """A number in the text: a literal, a module's number, or an enum member."""
 
     value: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constant(Expression):
-    """The value of a constant of the run."""
+    """The value of a constant in this run."""
 
     name: str
 
@@ -101,7 +101,7 @@ class Local(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Field(Expression):
-    """A field of a record: its number if it is a scalar, else a reference to what the field holds."""
+    """A field of a record: its number if it is a scalar, otherwise a reference to its content."""
 
     owner: Expression
     name: str
@@ -146,14 +146,14 @@ class UnaryOp(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unary(Expression):
-    """An operator of one number. NUMBER: the result may leave 64 bits."""
+    """An operator of one number. NUMBER: the result may exceed 64 bits."""
 
     operator: UnaryOp
     value: Expression
 
 
 class BinaryOp(StrEnum):
-    """Operators of two numbers; `//` and `%` round down, and their right side is a positive literal."""
+    """Operators of two numbers. `//` and `%` round down, and their right operand is a positive literal."""
 
     ADD = "+"
     SUBTRACT = "-"
@@ -169,7 +169,7 @@ class BinaryOp(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Binary(Expression):
-    """An operator of two numbers. NUMBER: the result may leave 64 bits. SHIFT: the count may be negative."""
+    """An operator of two numbers. NUMBER: the result may exceed 64 bits. SHIFT: the count may be negative."""
 
     operator: BinaryOp
     left: Expression
@@ -191,7 +191,7 @@ class Order(StrEnum):
 class Compare(Expression):
     """A chain of comparisons: 1 if all hold, else 0.
 
-    Each operand is evaluated once, if the earlier comparisons hold.
+    Each operand is evaluated once, and only if the earlier comparisons hold.
     """
 
     first: Expression
@@ -200,7 +200,7 @@ class Compare(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Among(Expression):
-    """Whether a number equals one of others (or, `negated`, none of them). All of them are evaluated."""
+    """Whether a number equals one of several others (or, if `negated`, none of them). All of them are evaluated."""
 
     item: Expression
     others: tuple[Expression, ...]
@@ -217,14 +217,14 @@ class Logic(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Not(Expression):
-    """1 if the number is 0, else 0."""
+    """1 if the number is 0, otherwise 0."""
 
     value: Expression
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Select(Expression):
-    """`then` if the test is not 0, else `other`: numbers or references to records. Only one is evaluated."""
+    """`then` if the test is not 0, else `other`. They are numbers or references to records; only one is evaluated."""
 
     test: Expression
     then: Expression
@@ -233,7 +233,7 @@ class Select(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extreme(Expression):
-    """The least (or, `greatest`, the greatest) of two or more numbers. All are evaluated."""
+    """The least (or, if `greatest`, the greatest) of two or more numbers. All are evaluated."""
 
     greatest: bool
     values: tuple[Expression, ...]
@@ -241,7 +241,7 @@ class Extreme(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers(Node):
-    """The numbers of a loop over `range`: from `start` to below `stop`."""
+    """The numbers of a loop over `range`: from `start` to `stop` - 1."""
 
     start: Expression
     stop: Expression
@@ -279,9 +279,9 @@ class Fold(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call(Expression):
-    """A call of a helper: `function` is its index in `Program.functions`. It may change the records that it gets.
+    """A call of a helper. `function` is its index in `Program.functions`. It may change the records that it gets.
 
-    In an expression it returns a number or a reference; a helper without a result is in `Evaluate` only.
+    In an expression it returns a number or a reference; a helper without a result occurs only in `Evaluate`.
     """
 
     function: int
@@ -298,10 +298,10 @@ class Fits(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Switch(Expression):
-    """A condition that can be turned off at run time: 1 if it is off, else the condition.
+    """A condition that can be turned off at run time: 1 if it is off, otherwise the condition.
 
-    `guard` is the number of the guard in the program, `part` that of a part in it, 0 for the whole guard. Only the pass
-    `compile.with_switches` makes switches.
+    `guard` is the guard's number in the program, `part` the number of a part in it (0: the whole guard). Only the pass
+    `compile.with_switches` creates switches.
     """
 
     guard: int
@@ -324,7 +324,7 @@ class Assign(Node):
 class Store(Node):
     """Store a number in a scalar field or element. The value is evaluated first, then the place.
 
-    VALUE: the value may be outside the domain. An index inside the place is checked before the value is.
+    VALUE: the value may be outside the domain. An index inside the place is checked before the value.
     """
 
     place: Field | Element
@@ -342,9 +342,9 @@ class Copy(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Require(Node):
-    """A guard: the action happens only if the condition is not 0. `number` counts the guards of its action from 0.
+    """A guard: the action happens only if the condition is not 0. `number` numbers the guards of its action from 0.
 
-    `bound` is the constant that alone it stands for, None if it is a rule of the protocol.
+    `bound` is the constant that alone the guard stands for, or None if it is a rule of the protocol.
     """
 
     number: int
@@ -363,9 +363,9 @@ class If(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class For(Node):
-    """Run a block once for each item of a source, which is evaluated once, before the first round.
+    """Run a block once for each item of a source, which is evaluated once, before the first iteration.
 
-    The block may assign the slot; the next round still continues with the source's next item.
+    The block may assign the slot; the next iteration still continues with the source's next item.
     """
 
     slot: Slot
@@ -380,19 +380,19 @@ class Break(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Continue(Node):
-    """Continue with the next round of the innermost loop."""
+    """Continue with the next iteration of the innermost loop."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Return(Node):
-    """Leave the function, with a number, a reference to a record, or nothing."""
+    """Return from the function, with a number, a reference to a record, or nothing."""
 
     value: Expression | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluate(Node):
-    """Call a helper for its effects; its result is dropped."""
+    """Call a helper for its effects; its result is discarded."""
 
     call: Call
 
@@ -408,10 +408,10 @@ class Fill(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Add(Node):
-    """Add a message as the last one of the bag; `slot`, if given, refers to it.
+    """Add a message at the end of the bag; `slot`, if given, refers to it.
 
-    First the bag is evaluated, then all values, in order; then FULL is checked, then each value against its domain;
-    only then does the bag change. Other fields are zero.
+    The bag is evaluated first, then all values, in order. Then FULL is checked, and each value against its domain. Only
+    then does the bag change. Other fields are zero.
     """
 
     bag: Expression
@@ -421,7 +421,7 @@ class Add(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Remove(Node):
-    """Remove a message: itself if it is in this bag, else the first equal one. ABSENT: no message is equal."""
+    """Remove a message: this one if it is in the bag, else the first equal one. ABSENT: no message is equal."""
 
     bag: Expression
     message: Expression

@@ -1,4 +1,4 @@
-"""Useless parts of a model, probably oversights: constants that nothing reads, budgets that nothing spends.
+"""Useless parts of a model, which are probably oversights: constants that nothing reads, budgets that nothing spends.
 
 This pass works on the program, so every engine gives the same warnings.
 """
@@ -32,8 +32,8 @@ def _initial(machine: Machine) -> Iterator[ModelWarning]:
         yield ModelWarning(
             "initial-among-actions",
             machine.initial.label,
-            f"action {machine.initial.label!r} makes the initial states and is also listed among the actions, so it "
-            f"may happen again in every state: take {name} out of `actions`, or give the reset an action of its own.",
+            f"action {machine.initial.label!r} creates the initial states and is also listed among the actions, so it "
+            f"may happen again in every state: remove {name} from `actions`, or write a separate action for the reset.",
         )
 
 
@@ -52,8 +52,8 @@ def _never_tried(
     for name, domain in params:
         if isinstance(domain, Index) and domain.low == NONE:
             text = (
-                f"parameter {name!r} of {of} may be NONE by its domain, and NONE is never tried: "
-                "give it a domain without NONE, and the case of NONE an action of its own."
+                f"parameter {name!r} of {of} has a domain with NONE, but NONE is never tried: give it a domain "
+                "without NONE, and write a separate action for NONE."
             )
         elif isinstance(domain, Range) and _may_begin_at_none(machine, domain):
             sometimes = "" if isinstance(domain.low, int) else " for some constants"
@@ -67,7 +67,7 @@ def _never_tried(
 
 
 def _may_begin_at_none(machine: Machine, domain: Range) -> bool:
-    """Return whether a domain starts at NONE under some constants; if it can start lower, NONE is a number."""
+    """Return whether a domain starts at NONE for some constants. If it can start lower, -1 is a number there."""
     declared = machine.constants.declared()
     low, high = linear(domain.low).span(
         {name: int(item.low) for name, item in declared.items()},
@@ -91,8 +91,8 @@ def _unread(program: Program) -> Iterator[ModelWarning]:
             yield ModelWarning(
                 "unread-constant",
                 name,
-                f"nothing reads constant {name!r} ({constant.meaning}), so every value of it gives the same answer: "
-                f"read c.{name} where it matters, or take it out.",
+                f"nothing reads constant {name!r} ({constant.meaning}), so all of its values give the same answer: "
+                f"read c.{name} where it matters, or remove it.",
             )
 
 
@@ -132,7 +132,7 @@ def sums_of(domain: Domain | InFlight) -> Iterator[Linear | int]:
 
 
 def _names_read(function: Any, seen: set[object]) -> set[str]:
-    """Return the names in a plain Python function, and in the functions of its module that it names."""
+    """Return the names in a plain Python function, and in those functions of its module that it names."""
     code = getattr(function, "__code__", None)
     if code is None or code in seen:
         return set()
@@ -166,7 +166,7 @@ def _unspent(program: Program) -> Iterator[ModelWarning]:
                 "unspent-budget",
                 path,
                 f"budget s.{path} is never spent: `require({guard.text})` of action {guard.action.replace('_', '-')!r} "
-                f"asks for it, and no action changes it: change it where the action happens, such as s.{path} -= 1.",
+                f"requires it, but no action changes it: change it in the action, as in s.{path} -= 1.",
             )
     used = {
         path for made in program.functions if made is not start for _, path in made.effects.reads | made.effects.writes
@@ -177,14 +177,13 @@ def _unspent(program: Program) -> Iterator[ModelWarning]:
             yield ModelWarning(
                 "unspent-budget",
                 path,
-                f"budget s.{path} starts with constant {constant!r} and is never spent: no action and no "
-                f"property looks at it: write require(s.{path} > 0) and s.{path} -= 1 in the action that "
-                "it is for, or take it out.",
+                f"budget s.{path} starts with constant {constant!r} and is never spent: no action or property reads "
+                f"it. Write require(s.{path} > 0) and s.{path} -= 1 in the action that it limits, or remove it.",
             )
 
 
 def _given(start: Function) -> dict[str, str | None]:
-    """Return initial values by path: a constant's name, "" for a number, None for anything else."""
+    """Return initial values by path: a constant's name, "" for a number, or None for anything else."""
     found: dict[str, str | None] = {path: None for number, path in start.effects.writes if number == 0}
     names = names_in(start)
     seen: set[str] = set()
@@ -215,11 +214,11 @@ def _budget(program: Program, guard: Guard) -> str | None:
 
 
 Where = tuple[int, str] | None
-"""A parameter by its index and a path below it; None if it is unknown or ambiguous."""
+"""A parameter's index and a path below it; None if it is unknown or ambiguous."""
 
 
 def names_in(function: Function) -> Mapping[nodes.Slot, Where]:
-    """Return the reference in each slot of a function: parameters, and locals that are assigned once."""
+    """Return the reference in each slot of a function: parameters, and local variables that are assigned once."""
     found: dict[nodes.Slot, Where] = {slot: (number, "") for number, slot in enumerate(function.parameters)}
     for item in inside(function.body):
         if isinstance(item, nodes.Assign):
@@ -241,11 +240,11 @@ def path_of(place: nodes.Expression, names: Mapping[nodes.Slot, Where]) -> Where
 
 
 def unshared_bounds(program: Program) -> frozenset[str]:
-    """Return the bounds read only by their own guards and effects, and by domains and bags that grow with them.
+    """Return the bounds that are read only by their own guards and effects, and by domains and bags that grow with
+    them.
 
-    A larger constant keeps each of these comparisons true that was true. The size of an array may change a loop, and
-    the domain of a parameter the values that are tried, so these count as other reads; so does a domain or a bag that
-    shrinks.
+    A comparison that is true stays true with a larger constant. An array's size may change a loop, and a parameter's
+    domain determines which values are tried, so these count as other reads. So does a domain or a bag that shrinks.
     """
     elsewhere = {
         *shrinking_in_record(program.machine.state),
@@ -283,7 +282,7 @@ def _falling(total: Linear | int) -> Iterator[str]:
 
 
 def is_read(program: Program, name: str) -> bool:
-    """Return whether a constant is read other than in comparisons for its own bound."""
+    """Return whether a constant is read outside comparisons for its own bound."""
     waiting, seen = [*program.roots], set(program.roots)
     while waiting:
         for node in _apart(program, program.functions[waiting.pop()].body, name):

@@ -1,4 +1,4 @@
-"""A whole machine as a typed program: functions, actions with parameters and guards, properties; parts of nodes.
+"""A whole machine as a typed program: functions, actions with parameters and guards, and properties.
 
 `fencepost.dump(...)` shows it as text.
 """
@@ -22,10 +22,10 @@ Paths = frozenset[tuple[int, str]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effects:
-    """Paths that a function reads and writes, including its helpers.
+    """Paths that a function and its helpers read and write.
 
-    Paths are those of scalars. A bag also has a path (`box`) for its set of messages and their order. `disorders` are
-    the bags that may be out of canonical order afterwards, `gives` the places where a returned record may be.
+    Paths lead to scalars. A bag also has a path (`box`) for its set of messages and their order. `disorders` contains
+    the bags that may be unsorted afterwards, `gives` the places where a returned record may be.
     """
 
     reads: Paths = frozenset()
@@ -38,8 +38,8 @@ class Effects:
 class Function:
     """A checked function.
 
-    `parameters` leaves out those for the constants, which `Constant` reads anywhere. `slots` are all locals by number,
-    parameters first. `calls` are the functions that it calls itself.
+    `parameters` omits those for the constants, which `Constant` reads anywhere. `slots` contains all local variables by
+    number, parameters first. `calls` lists the functions that it calls directly.
     """
 
     number: int
@@ -68,10 +68,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guard:
-    """A `require` of an action: `number` counts the guards of the program, `text` is its condition as written.
+    """A `require` of an action: `number` is its number in the program, `text` its condition as written.
 
-    `parts` are its conjuncts, if it has several: ablation turns them off one by one. `reads` is everything that it
-    depends on, including earlier locals.
+    If the condition has several conjuncts, `parts` contains them: ablation turns them off one by one. `reads` is
+    everything on which the guard depends, including earlier local variables.
     """
 
     number: int
@@ -82,12 +82,12 @@ class Guard:
     parts: tuple[Expression, ...]
     reads: Paths
     bound: str | None = None
-    """The constant that alone it stands for, None if it is a rule of the protocol."""
+    """The one constant that the guard stands for, or None if the guard is a rule of the protocol."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Action:
-    """An action: `function` with its parameters, the first of which is the state.
+    """An action: `function` with its parameters, of which the first is the state.
 
     The first `prefix` statements of its body, up to the last guard, write nothing.
     """
@@ -110,10 +110,10 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A machine and properties. Functions are indexed by their number, after those that they call.
+    """A machine and properties. Functions are indexed by number, after those that they call.
 
-    `properties` has the function of each property over states or steps: of (state), or of (before, after) and then the
-    parameters of its action.
+    `properties` maps each property of states or steps to its function. It takes (state), or (before, after, *parameters
+    of its action).
     """
 
     machine: Machine
@@ -125,7 +125,7 @@ class Program:
     properties: Mapping[str, int]
     behaviours: Mapping[str, Behaviour]
     bounds: tuple[str, ...] = ()
-    """The constants that guards or effects stand for, in declared order."""
+    """The constants that guards or effects stand for, in the order of declaration."""
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -164,7 +164,7 @@ def _nodes(value: Any) -> Iterator[Node]:
 
 
 def parts(node: Node) -> Iterator[Node]:
-    """Yield the parts of a node; where evaluation follows the order of its fields, in that order."""
+    """Yield the parts of a node. If evaluation follows the order of the fields, they are in that order."""
     for name in _holders(type(node)):
         yield from _nodes(getattr(node, name))
 
@@ -181,7 +181,7 @@ def locals_read(node: Node) -> set[Slot]:
 
 
 def rebuilt(node: Kind, change: Callable[[Node], Node], **values: Any) -> Kind:
-    """Return a node with its parts changed, and with these values; the same node if nothing differs."""
+    """Return a node with its parts changed and with these values, or the same node if nothing differs."""
     for name in _holders(type(node)):
         old = getattr(node, name)
         new = _changed(old, change)
@@ -200,7 +200,7 @@ def _changed(value: Any, change: Callable[[Node], Node]) -> Any:
 
 
 def within(kind: records.FieldType) -> Iterator[records.FieldType]:
-    """Yield a part of a state and everything in it, each before its own parts: of arrays and bags one element."""
+    """Yield a part of a state and everything in it, each before its own parts. Arrays and bags yield one element."""
     yield kind
     if isinstance(kind, records.ArrayOf):
         yield from within(kind.element)
@@ -320,7 +320,7 @@ def _source(source: nodes.Source) -> str:
 
 
 def value(node: Expression) -> str:
-    """Return an expression as text; a check that may fail follows it, as in `s%0.values[i%1]!index`."""
+    """Return an expression as text. A check that may fail follows it, as in `s%0.values[i%1]!index`."""
     return _VALUES[type(node)](node) + _checks(node)
 
 

@@ -1,7 +1,7 @@
-"""Ranges of expressions, and so the checks that cannot fail: a pass over a program.
+"""Ranges of expressions, which show that some checks cannot fail: a pass over a program.
 
-Every slot and every function has one span of all values assigned or returned anywhere. Spans grow to a fixed point; an
-end that keeps growing is widened to 64 bits.
+Every slot and every function has one span, which covers all values assigned or returned anywhere. Spans grow to a fixed
+point; a bound that keeps growing is widened to 64 bits.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,18 +18,19 @@ from fencepost.model.language.domains import NONE, BitSet, Domain, Linear, Range
 from fencepost.model.language.records import Scalar
 
 ROUNDS = 3
-"""Rounds in which spans may grow step by step before a growing end is widened."""
+"""Number of rounds in which spans may grow step by step before a growing bound is widened."""
 FAR = 64
-"""Larger shifts are treated alike."""
+"""Larger shifts are all treated the same."""
 
 End = Linear | int
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Numbers from one end to the other, both included; an end is a number or a sum of constants.
+    """Numbers from a low to a high bound, both included. A bound is a number or a sum of constants.
 
-    `bits`, if known: the number is a set of at most this many members, so it is not negative and has no higher bit.
+    `bits`, if known, says that the number is a set of at most this many members, so it is nonnegative and has no higher
+    bits.
     """
 
     low: End
@@ -119,7 +120,7 @@ def minus(one: End, other: End) -> End:
 
 
 def with_ranges(program: Program) -> Program:
-    """Return a program whose numbers have ranges, and whose nodes have only the checks that may fail."""
+    """Return a program whose numbers have ranges, and whose nodes have only those checks that may fail."""
     found = Ranges(program)
     found.settle()
     return replace(
@@ -128,7 +129,7 @@ def with_ranges(program: Program) -> Program:
 
 
 class Ranges:
-    """The spans of a program's slots and results; None: nothing is assigned or returned."""
+    """The spans of a program's slots and results; None if nothing is assigned or returned."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -178,7 +179,7 @@ class Ranges:
         self.visit_block(function, function.body)
 
     def grow(self, spans: dict[Any, Span], key: Any, more: Span) -> bool:
-        """Extend the span of a slot or of a result by another; return whether it grew."""
+        """Extend the span of a slot or of a result by another one; return whether it grew."""
         old = spans.get(key)
         if old is not None and self.box.within(more, old):
             return False
@@ -306,7 +307,7 @@ class Ranges:
         return replace(numeric(node.operator, (a, b), (c, d)), bits=self.bits(node, left, right))
 
     def below(self, node: nodes.Binary) -> End | None:
-        """Return the count of `(1 << count) - 1`, the set of everything."""
+        """Return the count in `(1 << count) - 1`, the set of all members."""
         power, one = node.left, node.right
         if isinstance(power, nodes.Binary) and power.operator is nodes.BinaryOp.LEFT and isinstance(one, nodes.Literal):
             count = self.known[power.right]
@@ -319,7 +320,7 @@ class Ranges:
         return None
 
     def bits(self, node: nodes.Binary, left: Span, right: Span) -> End | None:
-        """Return the number of members that the resulting set may have, if known."""
+        """Return the number of members that the resulting set can have, if known."""
         one, other = left.bits, right.bits
         match node.operator:
             case nodes.BinaryOp.AND:
@@ -333,7 +334,7 @@ class Ranges:
         return None
 
     def logic(self, spans: list[Span], *, conjunction: bool) -> Span:
-        """Return the span of `and` or `or`: `and` gives 0 or the last value, `or` any of them."""
+        """Return the span of `and` or `or`. An `and` gives 0 or the last value, an `or` any of its values."""
         found = spans[-1]
         if conjunction:
             return self.box.hull(found, Span(0, 0)) if len(spans) > 1 else found
@@ -380,7 +381,7 @@ class Ranges:
         return self.inlined(node) or self.results.get(node.function, WIDE)
 
     def inlined(self, node: nodes.Call) -> Span | None:
-        """Return the span of a call of a helper that is one numeric expression, given these arguments."""
+        """Return the span of a call of a helper that is a single numeric expression, given these arguments."""
         function = self.program.functions[node.function]
         if len(function.slots) > len(function.parameters) or any(slot.type != INT for slot in function.slots):
             return None

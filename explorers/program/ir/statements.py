@@ -76,7 +76,7 @@ class Statements:
         raise AssertionError(ast.dump(node))
 
     def given(self, node: ast.expr) -> Expression:
-        """Return a helper's result: of several values, the one that this function is made for."""
+        """Return a helper's result. If it returns several values, return the one for which this function is made."""
         if self.part is None:
             return self.expressions.value(node)
         if isinstance(node, ast.Tuple):
@@ -129,7 +129,7 @@ class Statements:
         return nodes.Add(bag, fills, slot, at=where(node), checks=frozenset([nodes.Failure.FULL]))
 
     def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> list[Statement]:
-        """Return an assignment: the value is evaluated before the target."""
+        """Return an assignment. The value is evaluated before the target."""
         if isinstance(target, ast.Tuple):
             if isinstance(value, ast.Call):
                 return self.unpack(node, target.elts, value)
@@ -158,13 +158,13 @@ class Statements:
         return [*found, *(nodes.Assign(slot, part, at=where(node)) for slot, part in zip(slots, kept, strict=True))]
 
     def slotted(self, value: Expression, before: list[Statement]) -> Expression:
-        """Return an expression that is evaluated once and may then be used anywhere."""
+        """Return an expression that is evaluated once and can then be used anywhere."""
         slot = self.expressions.slot("", value.type)
         before.append(nodes.Assign(slot, value, at=value.at))
         return nodes.Local(slot, at=value.at, type=slot.type)
 
     def write_out(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> list[Statement]:
-        """Return a store of a record that is written out: all of its values, the place, then field by field."""
+        """Return a store of a constructed record: evaluate its values and the place, then store each field."""
         found: list[Statement] = []
         values = {path: self.slotted(item, found) for path, item in self.expressions.written(value).items()}
         place = self.slotted(self.place(target), found)
@@ -237,7 +237,7 @@ class Statements:
         return [*found, nodes.For(slot, make.upto(view.count), body, at=where(node))]
 
     def together(self, node: ast.stmt, targets: list[ast.expr], values: list[ast.expr]) -> list[Statement]:
-        """Return `a, b = x, y`: all values are evaluated before the first target is assigned."""
+        """Return `a, b = x, y`. All values are evaluated before any target is assigned."""
         given = [self.expressions.value(item) for item in values]
         slots = [self.target(item) for item in targets]
         read = list(map(locals_read, given))
@@ -262,7 +262,7 @@ class Statements:
         return nodes.Copy(place, value, at=where(node))
 
     def augment(self, node: ast.AugAssign) -> list[Statement]:
-        """Return `x += 1`: the place is found once and read; it is written after the value is evaluated."""
+        """Return `x += 1`. The place is located once and read; it is written after the value is evaluated."""
         if isinstance(node.target, ast.Name):
             slot = self.target(node.target)
             old = nodes.Local(slot, at=where(node.target), type=INT)
@@ -279,9 +279,7 @@ class Statements:
         return [*before, self.store(node, place, value)]
 
     def kept(self, value: Expression, before: list[Statement]) -> Expression:
-        """Return an expression that may be used twice: itself if evaluating it twice is harmless, or a slot assigned
-        before.
-        """
+        """Return an expression that may be used twice: the expression if harmless, or a slot assigned before."""
         inner = value
         while isinstance(inner, nodes.Field) and inner.type != INT:
             inner = inner.owner

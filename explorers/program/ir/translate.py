@@ -65,19 +65,19 @@ def translate(machine: Machine, properties: tuple[Property, ...] = ()) -> Progra
 
 
 class Translation:
-    """One translation, with the functions made so far, each after those that it calls."""
+    """A translation in progress, with the functions made so far. Each comes after those that it calls."""
 
     def __init__(self, checked: SubsetProgram) -> None:
         self.checked = checked
         self.functions: list[Function] = []
         self.numbers: dict[object, int] = {}
         self.prefixes: dict[int, int] = {}
-        """By function: how many of its statements are the guard part."""
+        """For each function, how many of its statements form the guard part."""
         self.texts: dict[int, list[str]] = {}
-        """By function: the conditions of its guards, as written."""
+        """For each function, the conditions of its guards, as written."""
 
     def function(self, made: SubsetFunction, part: int | None = None) -> int:
-        """Return the number of a function, translating it if it is new; `part` is one of its values."""
+        """Return a function's number, and translate it if it is new. `part` selects one of its values."""
         key = made.python, part
         if key not in self.numbers:
             statements = Statements(self, made, part)
@@ -96,7 +96,7 @@ class Translation:
         return len(self.functions) - 1
 
     def property(self, item: Property, made: SubsetFunction) -> int:
-        """Translate a property of states or steps; its parameters become a fold over all of their values."""
+        """Translate a property of states or steps. Its parameters become a fold over all of their values."""
         number = self.function(made)
         if not item.params:
             return number
@@ -170,7 +170,7 @@ def reads_of(program: Program, function: Function, condition: Expression, before
 
 
 class Walk:
-    """One function: the places that each slot may refer to on any path, and the effects on them."""
+    """One function: the places to which each slot may refer on any path, and the effects on them."""
 
     def __init__(self, function: Function, functions: Sequence[Function]) -> None:
         self.function, self.functions = function, functions
@@ -231,7 +231,7 @@ class Walk:
             self.slots.setdefault(slot, set()).update(places)
 
     def write(self, places: Iterable[tuple[int, str]]) -> None:
-        """Record writes to places; changing a message leaves its bag out of order."""
+        """Record writes to places. Changing a message leaves its bag unsorted."""
         for of, path in places:
             self.writes.add((of, path))
             bag = bag_around(self.function.parameters[of].type, path)

@@ -1,9 +1,9 @@
 """Loops by index: over `enumerate`, `zip`, `reversed`, a range with a step, or an array of arrays.
 
-No engine knows these. A loop over one of them becomes a loop over numbers that sets the variables to the items at each
-number.
+The engines do not support these. A loop over one of them becomes a loop over numbers that sets the variables to the
+items at each number.
 
-Engines see a channel as a record: an array of messages, and the number of them.
+Engines see a channel as a record: an array of messages, and the number of messages.
 """
 
 import ast
@@ -18,7 +18,8 @@ from fencepost.explorers.program.subset.sources import step_of
 from fencepost.model.language.records import Nested, Record, Scalar, is_row
 
 Items = Expression | tuple["Items", ...]
-"""The value of a variable, or a tuple of them. A node may stand in several places: `with_ranges` copies it."""
+"""The value of a variable, or a tuple of values. A node may occur in several places, because `with_ranges` copies
+it."""
 
 
 @dataclass
@@ -36,7 +37,7 @@ def view_of(
     make: Making,
     once: Callable[[Expression], Expression] = lambda found: found,
 ) -> View:
-    """Return a source as a view; `again` makes its text, evaluated once if that matters, and `once` a count."""
+    """Return a source as a view. `again` translates its text (evaluated once if that matters), `once` a count."""
     inner = node.args if isinstance(node, ast.Call) else []
     name = ""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node not in made.types:
@@ -74,7 +75,7 @@ def view_of(
 
 
 def element(array: Expression, index: Expression, make: Making) -> Expression:
-    """Return an element of an array; of a nested array, the view through which it is read."""
+    """Return an element of an array or, for a nested array, the view through which it is read."""
     found = make.element(array, index)
     inner = found.kind
     return make.field(found, "items") if isinstance(inner, Nested) and is_row(inner.record) else found
@@ -104,7 +105,7 @@ class Channels(Making):
         super().__init__(at)
         self.slot = slot
         self.items, self.end = self.field(channel, "items"), self.field(channel, "items_end")
-        """The messages, and their number."""
+        """The messages, and the number of messages."""
 
     @property
     def message(self) -> type[Record]:
@@ -113,7 +114,7 @@ class Channels(Making):
         return self.items.type.field.element.record
 
     def count(self, value: Expression) -> nodes.Statement:
-        """Return a store of the number of messages: it fails if the channel is full or empty."""
+        """Return a store of the number of messages, which fails if the channel is full or empty."""
         assert isinstance(self.end.kind, Scalar)
         return self.store(self.end, value, self.end.kind.domain)
 

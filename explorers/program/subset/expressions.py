@@ -16,20 +16,20 @@ from fencepost.model.language.records import Nested, Record, Scalar, fields
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 BUILTINS = {"min", "max", "abs", "len", "int", "bool"}
 BITS = MOST.bit_length()
-"""Bits of a number on every engine, without the sign."""
+"""Bits of a number in every engine, without the sign."""
 FOLDS = {"all", "any", "sum"}
 
 
 class Expressions:
-    """Checker of expressions in a scope, which records their types."""
+    """Checker of the expressions in a scope, which records their types."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope, self.made, self.places, self.refuse = scope, scope.made, scope.places, scope.refuse
         self.whole: ast.expr | None = None
-        """The call that is the whole statement, if it is one."""
+        """The call that forms the whole statement, if there is one."""
         self.folding = ""
         self.coming: frozenset[str] = frozenset()
-        """Outer generators' variables that a later clause binds: Python treats them as unassigned until then."""
+        """Outer generators' variables that a later clause also binds. Python treats them as unassigned before it."""
 
     def declare(self, node: ast.AST, name: str) -> None:
         if name.startswith("_") and name != "_":
@@ -49,15 +49,15 @@ class Expressions:
     def number(self, node: ast.expr) -> None:
         kind = self.value(node)
         if kind != INT:
-            self.refuse(node, f"{say(kind)} stands where a number belongs", hints.part_of(node, kind))
+            self.refuse(node, f"{say(kind)} is used where a number is expected", hints.part_of(node, kind))
 
     def truth(self, node: ast.expr, *, negated: bool = False) -> None:
-        """Check a condition: Python takes NONE as true, and index 0 as false."""
+        """Check a condition, because Python treats NONE as true and index 0 as false."""
         self.number(node)
         if self.may_be_none(node):
             text = ast.unparse(node)
-            what = f"{text!r} stands where a condition belongs, and for Python NONE is true and 0 is false"
-            instead = f"write {text} == NONE in the place of not {text}" if negated else f"write {text} != NONE"
+            what = f"{text!r} is used as a condition, but Python treats NONE as true and 0 as false"
+            instead = f"write {text} == NONE instead of not {text}" if negated else f"write {text} != NONE"
             self.refuse(node, what, instead)
 
     def may_be_none(self, node: ast.expr) -> bool:
@@ -81,7 +81,7 @@ class Expressions:
                     instead = hints.constant(node.value)
                     self.refuse(node, f"{node.value!r} is outside the modelling language", instead)
                 if node.value > MOST:
-                    self.refuse(node, f"{node.value} does not fit a number", f"use at most {MOST}")
+                    self.refuse(node, f"{node.value} is out of the range of numbers", f"use at most {MOST}")
                 return INT
             case ast.Name():
                 return self.load(node)
@@ -116,7 +116,7 @@ class Expressions:
                 self.truth(node.test)
                 first, second = self.value(node.body), self.value(node.orelse)
                 if first != second or not (first == INT or isinstance(first, Rec)):
-                    self.refuse(node, "the two ways of this expression have different types", "use an if statement")
+                    self.refuse(node, "the two branches of this expression have different types", "use an if statement")
                 return first
             case ast.Call():
                 return self.call(node)
@@ -124,11 +124,11 @@ class Expressions:
         self.refuse(node, f"{word} is outside the modelling language", instead)
 
     def divisor(self, operator: ast.operator, node: ast.expr) -> None:
-        """Require a nonzero literal divisor, so that no engine divides by zero, and no shift that loses bits."""
+        """Require a nonzero literal divisor, so that no engine divides by zero, and a shift that loses no bits."""
         literal = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
         if isinstance(operator, ast.FloorDiv | ast.Mod) and not (isinstance(literal, ast.Constant) and literal.value):
-            around = ", or go around with `x - n if x >= n else x`" if isinstance(operator, ast.Mod) else ""
-            instead = f"divide by a number that is written out, such as 2{around}"
+            around = ", or wrap around with `x - n if x >= n else x`" if isinstance(operator, ast.Mod) else ""
+            instead = f"divide by a literal number, such as 2{around}"
             self.refuse(node, "this divides by something that may be zero", instead)
         count = self.literal(node)
         if isinstance(operator, ast.LShift | ast.RShift) and count is not None and not 0 <= count < BITS:
@@ -140,10 +140,10 @@ class Expressions:
             self.refuse(
                 node,
                 f"{name!r} refers to a place that `{self.scope.stale[name]}` has overwritten",
-                "copy what you need into locals before the write",
+                "copy what you need into local variables before the write",
             )
         if name in self.coming:
-            self.refuse(node, f"{name!r} is the variable of a loop that comes later", "give one of them another name")
+            self.refuse(node, f"{name!r} is the variable of a later loop", "give one of them another name")
         self.made.reads_gone |= self.places.gone & set(map(head, self.places.of.get(name, frozenset())))
         if name in self.scope.env:
             return self.scope.env[name]
@@ -163,7 +163,9 @@ class Expressions:
     def fitting(self, node: ast.expr, found: int) -> int:
         if abs(found) > MOST:
             shown = found if abs(found) < 10**30 else f"a number of {found.bit_length():,} bits"
-            self.refuse(node, f"{ast.unparse(node)} is {shown}, which does not fit a number", f"use {-MOST} to {MOST}")
+            self.refuse(
+                node, f"{ast.unparse(node)} is {shown}, which is out of the range of numbers", f"use {-MOST} to {MOST}"
+            )
         return found
 
     def attribute(self, node: ast.Attribute) -> Type:
@@ -217,11 +219,11 @@ class Expressions:
 
     def place(self, node: ast.expr) -> Type:
         if not isinstance(node, ast.Attribute | ast.Subscript):
-            self.refuse(node, "this cannot be assigned", "assign a local name or a field")
+            self.refuse(node, "this cannot be assigned to", "assign a local name or a field")
         kind = self.attribute(node) if isinstance(node, ast.Attribute) else self.subscript(node)
         self.made.types[node] = kind
         if isinstance(self.made.types.get(node.value), Consts):
-            self.refuse(node, "a constant is assigned", "keep what changes in the state")
+            self.refuse(node, "this assigns to a constant", "store what changes in the state")
         if isinstance(self.made.types.get(node.value), Queue):
             self.refuse(node, "a message of a channel is replaced as a whole", "write its fields")
         self.places.write(node, self.places.find(node.value))
@@ -276,19 +278,19 @@ class Expressions:
         if found is fits:
             return self.fits(node)
         if found is choose:
-            instead = "give what it draws a name: leader = choose(Broker)"
-            self.refuse(node, "`choose` stands inside an expression", instead)
+            instead = "assign its value to a name first: leader = choose(Broker)"
+            self.refuse(node, "`choose` is inside an expression", instead)
         if isinstance(found, type) and issubclass(found, Record):
             self.refuse(
                 node,
-                f"a {found.__name__} is written out where it has no place",
+                f"a {found.__name__} is constructed where it cannot be stored",
                 "store it in a field or an element, or compare it with one: `if m == "
                 "Message(...)` in a loop finds a message",
             )
         if isinstance(found, Action | Property):
             kind = "an action" if isinstance(found, Action) else "a property"
-            instead = "put what both need into a helper"
-            self.refuse(node, f"{ast.unparse(node.func)!r} is {kind}, which nothing in a model calls", instead)
+            instead = "move the shared code into a helper"
+            self.refuse(node, f"{ast.unparse(node.func)!r} is {kind}, which a model cannot call", instead)
         if not isinstance(found, types.FunctionType) or hints.is_of_python(found):
             own = [] if found is not None else self.helpers(node.func)
             hint = nearest(name, [*own, *BUILTINS, *FOLDS]) if found is None else ""
@@ -304,8 +306,8 @@ class Expressions:
         if len(given) != wanted:
             words = f"{wanted} argument{'' if wanted == 1 else 's'}"
             named = ", ".join(found.__code__.co_varnames[:wanted])
-            instead = f"pass what it is declared with: {named or 'nothing'}"
-            self.refuse(node, f"{found.__name__}() takes {words} and gets {len(given)}", instead)
+            instead = f"pass the declared arguments: {named or 'nothing'}"
+            self.refuse(node, f"{found.__name__}() takes {words} but gets {len(given)}", instead)
         callee = self.scope.program.function(found, given)
         if callee.writes and self.folding:
             self.refuse(node, f"{found.__name__}() changes the state inside {self.folding}()", "write a loop")
@@ -327,7 +329,7 @@ class Expressions:
     def fits(self, node: ast.Call) -> Type:
         if len(node.args) != 1 or [item.arg for item in node.keywords] != ["bound"]:
             instead = "write fits(condition, bound=C.in_flight)"
-            self.refuse(node, "`fits` takes one condition, and the constant whose room it is about", instead)
+            self.refuse(node, "`fits` takes a condition, and the constant that is its bound", instead)
         self.truth(node.args[0])
         self.made.bounds[node] = self.bound(node.keywords[0].value)
         self.made.drops = node
@@ -351,7 +353,7 @@ class Expressions:
         if node.keywords:
             self.refuse(node, f"{name}() is called with keyword arguments", "pass numbers")
         if name not in ("min", "max") and len(node.args) != 1:
-            self.refuse(node, f"{name}() takes 1 argument and gets {len(node.args)}", "pass one")
+            self.refuse(node, f"{name}() takes 1 argument but gets {len(node.args)}", "pass one")
         if name == "len":
             kind = self.value(node.args[0])
             if not isinstance(kind, Arr | BagRef | Queue):
@@ -360,13 +362,13 @@ class Expressions:
         for item in node.args:
             self.number(item)
         if name in ("min", "max") and len(node.args) < 2:
-            self.refuse(node, f"{name}() of nothing", "pass two numbers or more, an array, or a generator")
+            self.refuse(node, f"{name}() without arguments", "pass two numbers or more, an array, or a generator")
         return INT
 
     def fold(self, node: ast.Call, name: str) -> Type:
         extreme = name in ("min", "max")
         if len(node.args) != 1 or [item.arg for item in node.keywords] not in ([], ["default"] if extreme else []):
-            self.refuse(node, f"{name}() is given something other than one generator", self.generated(node, name))
+            self.refuse(node, f"{name}() does not get a single generator", self.generated(node, name))
         generator = node.args[0]
         if not isinstance(generator, ast.GeneratorExp):
             generator = self.generator_of(node, name)
@@ -389,15 +391,15 @@ class Expressions:
         self.folding = folding
         chosen = [sources.has_items(self, item.iter) and not item.ifs for item in generator.generators]
         if extreme and not node.keywords and not all(chosen):
-            instead = f"write {name}(..., default=0), which is its value then"
-            self.refuse(node, f"{name}() may have nothing to choose from", instead)
+            instead = f"write {name}(..., default=0), which is the result if there are no values"
+            self.refuse(node, f"{name}() may get no values", instead)
         return INT
 
     def generator_of(self, node: ast.Call, name: str) -> ast.GeneratorExp:
         array = node.args[0]
         kind = self.value(array) if isinstance(array, ast.Name | ast.Attribute | ast.Subscript) else None
         if not isinstance(kind, Arr) or not isinstance(kind.field.element, Scalar):
-            self.refuse(node, f"{name}() is given something other than one generator", self.generated(node, name))
+            self.refuse(node, f"{name}() does not get a single generator", self.generated(node, name))
         target, value = ast.Name("item", ast.Store()), ast.Name("item", ast.Load())
         clause = ast.comprehension(ast.copy_location(target, array), array, [], 0)
         generator = ast.copy_location(ast.GeneratorExp(ast.copy_location(value, array), [clause]), array)
@@ -409,7 +411,7 @@ class Expressions:
         given = node.args[0] if len(node.args) == 1 else None
         given = given.value if isinstance(given, ast.Starred) else given
         if isinstance(given, ast.ListComp | ast.SetComp):
-            return f"leave the brackets out: {name}({ast.unparse(ast.GeneratorExp(given.elt, given.generators))[1:-1]})"
+            return f"omit the brackets: {name}({ast.unparse(ast.GeneratorExp(given.elt, given.generators))[1:-1]})"
         if isinstance(given, ast.Call) and ast.unparse(given.func) == "map" and len(given.args) == 2:
             return f"write {name}({ast.unparse(given.args[0])}(item) for item in {ast.unparse(given.args[1])})"
         kind = self.made.types.get(given) if given is not None else None
@@ -418,7 +420,7 @@ class Expressions:
         if isinstance(kind, Arr) and isinstance(kind.field.element, Nested):
             field = next(iter(dict(fields(kind.field.element.record))), what)
             assert given is not None
-            return f"write {name}(item.{field} for item in {ast.unparse(given)}), with the field that is meant"
+            return f"write {name}(item.{field} for item in {ast.unparse(given)}), with the field that you mean"
         return f"write {name}({what} for x in range(n))"
 
     def bag_call(self, node: ast.Call, owner: BagRef) -> Type:
@@ -436,12 +438,12 @@ class Expressions:
         if node.func.attr == "remove":
             if len(node.args) != 1 or isinstance(node.args[0], ast.Call) or self.value(node.args[0]) != Rec(record):
                 what = "remove() takes the message to remove"
-                self.refuse(node, what, f"pass a {record.__name__} that was received or that a loop comes to")
+                self.refuse(node, what, f"pass a {record.__name__} that was received or that is a loop's variable")
             self.places.remove(node, bags, ast.unparse(node))
             return NOTHING
         instead = {
             "append": f"write {bag}.add({hints.named(record)}), with its fields by name",
-            "pop": f"write {bag}.remove(m), of a message that was received or that a loop comes to",
+            "pop": f"write {bag}.remove(m), with a message that was received or that is a loop's variable",
             "clear": f"write `for m in {bag}: {bag}.remove(m)`, on two lines",
         }
         self.refuse(
@@ -464,7 +466,7 @@ class Expressions:
             instead = "use add, popleft, clear, len, an index and for"
             self.refuse(node, f"a channel has no method {node.func.attr!r}", instead)
         if node.args or node.keywords:
-            self.refuse(node, f"{node.func.attr}() takes nothing", f"write {ast.unparse(node.func)}()")
+            self.refuse(node, f"{node.func.attr}() takes no arguments", f"write {ast.unparse(node.func)}()")
         self.places.write(node, places)
         self.places.overwrite([f"{place}[]" for place in places], ast.unparse(node))
         return NOTHING
@@ -473,7 +475,7 @@ class Expressions:
         known = dict(fields(record))
         if node.args:
             instead = f"write {call}({hints.named(record)}), with its fields by name"
-            self.refuse(node, "a message is added with fields that are not named", instead)
+            self.refuse(node, "a message is added with positional fields", instead)
         for item in node.keywords:
             if item.arg not in known:
                 what = f"message {record.__name__} has no field"

@@ -1,4 +1,4 @@
-"""Advice on what to write instead: the last sentence of a refusal, chosen by what a Python programmer meant."""
+"""Advice on what to write instead: the last sentence of a refusal, chosen by what the programmer probably meant."""
 
 import ast
 import os
@@ -19,13 +19,13 @@ IS_NONE = "write `{} NONE`, with `from fencepost.model.language import NONE`"
 COPIES = "assign it to a field or an element, which copies its content, or read its fields into locals"
 USUAL = "use numbers, fields, comparisons, and, or, not, min, max, all, any, sum"
 CALLS = "call a function of a model file, or min, max, abs, len, all, any, sum"
-AT_ONCE = "write to the state what happens, or draw a value with choose(Domain): nothing waits inside an action"
-CLOCK = "keep the time in the state, a number that an action such as tick raises"
+AT_ONCE = "record in the state what happens, or draw a value with choose(Domain): an action cannot wait"
+CLOCK = "keep the time in the state, as a number that an action such as tick increments"
 CHANCE = "let the action draw it, as a parameter with a domain or with choose(Domain): every value is tried"
 ITEMS = "change the elements of an array one by one, as in s.array[0] = ..., or give each number a name"
 EXPRESSIONS: dict[type[ast.expr], tuple[str, str]] = {
     ast.Lambda: ("`lambda`", "write a function with `def` at the top of the file, and call it"),
-    ast.JoinedStr: ("an f-string", "leave it out: traces show every step and every field"),
+    ast.JoinedStr: ("an f-string", "omit it: traces show every step and every field"),
     ast.NamedExpr: ("`:=`", "assign the local on a line of its own, before"),
     ast.Slice: ("a slice", "loop over range(a, b) and read one element at a time"),
     ast.ListComp: ("a list", "write sum(1 for x in ... if ...) to count, or all() and any() of a generator"),
@@ -34,27 +34,27 @@ EXPRESSIONS: dict[type[ast.expr], tuple[str, str]] = {
     ast.Dict: ("a dict", "keep an array in the state, with an element for each key"),
     ast.List: ("a list", ITEMS),
     ast.Set: ("a set", "keep a set as a field, with a BitSet domain, and change it with `bits`"),
-    ast.Tuple: ("a tuple", "give each value a name of its own"),
+    ast.Tuple: ("a tuple", "give each value its own name"),
     ast.Starred: ("a star", "pass each argument"),
     ast.GeneratorExp: ("a generator that is not in all(), any() or sum()", USUAL),
 }
-"""What an expression is called, and its replacement."""
+"""The name of each kind of expression, and its replacement."""
 STATEMENTS: dict[type[ast.stmt], str] = {
     ast.While: "write `for _ in range(n)` with a `break`: a loop needs a bound",
     ast.Match: "write `if ... elif ... else`",
-    ast.Try: "ask with `if` whether it can be done: a value outside its domain ends the search",
-    ast.Raise: "write an @always property of what must not happen, or a guard, require(condition)",
-    ast.With: "leave it out: a model reads and writes its state alone",
-    ast.Global: "keep what changes in the state",
-    ast.Nonlocal: "keep what changes in the state",
+    ast.Try: "test with `if` whether it is possible: a value outside its domain ends the search",
+    ast.Raise: "write an @always property that says what must hold, or a guard, require(condition)",
+    ast.With: "omit it: a model reads and writes only its state",
+    ast.Global: "store what changes in the state",
+    ast.Nonlocal: "store what changes in the state",
     ast.FunctionDef: "write the helper at the top of the file, and pass what it needs",
     ast.ClassDef: "write the class at the top of the file",
     ast.Import: "import at the top of the file",
     ast.ImportFrom: "import at the top of the file",
-    ast.Delete: "assign what is cleared: 0 to a number, Replica() to a record of class Replica",
+    ast.Delete: "assign the cleared value: 0 to a number, Replica() to a record of class Replica",
 }
 RANDOM = {"random": CHANCE, "secrets": CHANCE, "uuid": CHANCE, "time": CLOCK, "datetime": CLOCK}
-"""Modules whose functions return something else each time, and the replacement."""
+"""Modules whose functions return something different each time, and the replacement."""
 
 
 def constant(value: object) -> str:
@@ -78,7 +78,7 @@ def statement(node: ast.stmt, *, in_action: bool) -> str:
         return RANDOM[chance]
     if isinstance(node, ast.Delete) and isinstance(node.targets[0], ast.Subscript | ast.Attribute):
         text = ast.unparse(node.targets[0])
-        return f"assign what is cleared: {text} = 0 for a number, the name of its class and () for a record"
+        return f"assign the cleared value: {text} = 0 for a number, the name of its class and () for a record"
     return STATEMENTS.get(type(node), "use assignments, if, for, return and calls of helpers")
 
 
@@ -95,18 +95,18 @@ def name(node: ast.Name, found: Any) -> tuple[str, str]:
     if isinstance(found, types.FunctionType):
         return f"{node.id!r} is a function and is not called here", f"write {node.id}(...), with its arguments"
     if isinstance(found, types.ModuleType) and found.__name__ in RANDOM:
-        return f"{node.id!r} gives something else each time", RANDOM[found.__name__]
+        return f"{node.id!r} gives a different value each time", RANDOM[found.__name__]
     if isinstance(found, type) and issubclass(found, Constants):
         return f"{node.id!r} is the class of the constants", "write c.name, the value of a constant in this run"
     if found is None and node.id in RANDOM:
-        return f"{node.id!r} gives something else each time", RANDOM[node.id]
+        return f"{node.id!r} gives a different value each time", RANDOM[node.id]
     if isinstance(found, list | dict | set):
         return (
             f"{node.id!r} is a {type(found).__name__} of the module, which may change",
-            "keep what changes in the state",
+            "store what changes in the state",
         )
     if isinstance(found, type) and issubclass(found, Enum):
-        return f"{node.id!r} is an enum, and no member of it", f"write {node.id}.{next(iter(found.__members__))}"
+        return f"{node.id!r} is an enum, not one of its members", f"write {node.id}.{next(iter(found.__members__))}"
     return f"{node.id!r} is not a number, parameter or local here.", "assign it before, or pass it as an argument"
 
 
@@ -114,7 +114,7 @@ def attribute(node: ast.Attribute, scope: Scope) -> tuple[str, str]:
     owner = scope.global_of(node.value)
     text = ast.unparse(node)
     if isinstance(owner, type) and issubclass(owner, Constants) and node.attr in owner.declared():
-        return f"{text!r} declares the constant, and has no value", f"write c.{node.attr}, its value in this run"
+        return f"{text!r} declares the constant and has no value", f"write c.{node.attr}, its value in this run"
     if isinstance(owner, type) and issubclass(owner, Enum):
         known = list(owner.__members__)
         return (
@@ -122,9 +122,9 @@ def attribute(node: ast.Attribute, scope: Scope) -> tuple[str, str]:
             f"use one of: {', '.join(f'{owner.__name__}.{item}' for item in known)}",
         )
     if isinstance(owner, Enum) and node.attr in ("value", "name"):
-        return f"{text!r} is read from a member, which is a number itself", f"write {ast.unparse(node.value)}"
+        return f"{text!r} is read from a member, which already is a number", f"write {ast.unparse(node.value)}"
     if isinstance(owner, types.ModuleType) and owner.__name__ in RANDOM:
-        return f"{text!r} gives something else each time", RANDOM[owner.__name__]
+        return f"{text!r} gives a different value each time", RANDOM[owner.__name__]
     return f"{text!r} is not a number", "use an enum member or a module-level number"
 
 
@@ -140,11 +140,11 @@ def part_of(node: ast.expr, kind: Type) -> str:
     text = ast.unparse(node)
     match kind:
         case Several():
-            return "give its values names first: a, b = ..."
+            return "assign its values to names first: a, b = ..."
         case Arr():
             return f"use one of its elements, as in {text}[0]"
         case BagRef():
-            return f"ask for len({text}), or loop over its messages"
+            return f"use len({text}), or loop over its messages"
         case Queue():
             first = next(iter(dict(fields(kind.message))), "number")
             return f"use one of its messages, as in {text}[0].{first}"
@@ -154,7 +154,7 @@ def part_of(node: ast.expr, kind: Type) -> str:
 
 
 def is_of_python(found: types.FunctionType) -> bool:
-    """Return whether a function belongs to Python's library, whose text no engine reads."""
+    """Return whether a function belongs to Python's library, whose text engines do not read."""
     file = Path(found.__code__.co_filename)
     return file.is_relative_to(Path(os.__file__).parent) and not any(part.endswith("-packages") for part in file.parts)
 
@@ -163,7 +163,7 @@ def index(node: ast.Subscript, literal: int) -> tuple[str, str]:
     array = ast.unparse(node.value)
     if isinstance(node.slice, ast.UnaryOp):
         back = f"len({array}) - {-literal}"
-        return f"{literal} is used as an index, and nothing is counted from the end", f"write {array}[{back}]"
+        return f"{literal} is used as an index, but indices do not count from the end", f"write {array}[{back}]"
     return "NONE is used as an index", "test for NONE first, and index with a number from 0"
 
 
@@ -178,33 +178,36 @@ def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
         )
     if isinstance(node.func, ast.Name):
         return {
-            "print": "leave it out: traces show every step and every field",
+            "print": "omit it: traces show every step and every field",
             "sorted": "write min(...) or max(...) of a generator, or compare the elements with a loop",
-            "map": "write sum(f(x) for x in ...), or all(...) or any(...): a generator stands in one of these",
+            "map": "write sum(f(x) for x in ...), or all(...) or any(...): a generator must be inside one of these",
             "filter": "write sum(1 for x in ... if ...) to count them, or any(... for x in ... if ...)",
             "set": (
                 "count different values by sum(any(x.item == n for x in ...) for n in range(...)), "
                 "or keep a set as a field, with a BitSet domain"
             ),
             "isinstance": (
-                "leave it out: a value has one type always; sorts of messages differ in a field, "
+                "omit it: a value always has the same type; kinds of messages differ in a field, "
                 "as in m.kind == Kind.GRANT"
             ),
             "deepcopy": COPIES,
             "copy": COPIES,
-            "list": "leave list() out: an array has a length, and is looped over as it is",
+            "list": "omit list(): an array already has a length, and a loop can iterate over it",
             "require": "import it: from fencepost.model.language import require",
         }.get(node.func.id, CALLS)
     if isinstance(node.func, ast.Attribute):
         owner = kinds.get(node.func.value)
         if isinstance(owner, Arr):
-            return "change the elements of the array, which has a fixed length: keep beside it how many are in use"
+            return (
+                "change the elements of the array, which has a fixed length, "
+                "and store in another field how many are in use"
+            )
         if isinstance(owner, Rec) and node.func.attr in ("copy", "deepcopy"):
             return COPIES
         if isinstance(owner, Rec):
             arguments = ", ".join(map(ast.unparse, [node.func.value, *node.args]))
             return (
-                f"write a function at the top of the file, and {node.func.attr}({arguments}): records have fields alone"
+                f"write a function at the top of the file, and {node.func.attr}({arguments}): records have only fields"
             )
         if isinstance(owner, BagRef):
             return "use add, remove, len and for"

@@ -56,14 +56,14 @@ class Consts:
 
 @dataclass(frozen=True)
 class Several:
-    """Type of a helper that returns a tuple: numbers and references to records."""
+    """Type of a helper that returns a tuple of numbers and references to records."""
 
     items: tuple[Int | Rec, ...]
 
 
 @dataclass(frozen=True)
 class Nothing:
-    """Type of a function without a value."""
+    """Type of a function that returns no value."""
 
 
 Type = Int | Rec | Arr | BagRef | Consts | Several | Nothing
@@ -71,7 +71,7 @@ INT, CONSTS, NOTHING = Int(), Consts(), Nothing()
 
 
 class Among(Enum):
-    """The items that `in` compares with."""
+    """The items with which `in` compares a value."""
 
     RANGE = "range"
     ARRAY = "array"
@@ -92,36 +92,36 @@ class Function:
     writes: bool = False
     reads_ghost: str = ""
     gives: frozenset[str] = frozenset()
-    """Places of a record that it may return, as paths from a parameter: `s.replica[]`."""
+    """Places of the records that it may return, as paths from a parameter: `s.replica[]`."""
     changes: set[str] = field(default_factory=set)
-    """The records whose fields it writes or that it overwrites whole, and the bags that it changes."""
+    """The records whose fields it writes or that it overwrites as a whole, and the bags that it changes."""
     overwrites: set[str] = field(default_factory=set)
     adds: set[str] = field(default_factory=set)
     removes: set[str] = field(default_factory=set)
     bags: set[str] = field(default_factory=set)
-    """Every bag that it names."""
+    """Every bag to which it refers."""
     reads_gone: set[str] = field(default_factory=set)
-    """The parameters that it reads after removing the message from its bag."""
+    """The parameters that it reads after it has removed that message from its bag."""
     disorders: bool = False
-    """Whether a bag may be out of order afterwards."""
+    """Whether a bag may be unsorted afterwards."""
     bounds: dict[ast.AST, str] = field(default_factory=dict)
-    """The constants that calls of `require` and `fits` stand for."""
+    """The constants for which calls of `require` and `fits` stand."""
     sugar: dict[ast.AST, ast.expr] = field(default_factory=dict)
-    """Expressions that engines get instead of others: `max(s.ends)` is `max(item for item in s.ends)`."""
+    """Expressions and their replacements, which engines get: `max(s.ends)` becomes `max(item for item in s.ends)`."""
     views: set[ast.AST] = field(default_factory=set)
     """Sources of loops by index: enumerate, zip, reversed, a range with a step, an array of arrays."""
     made: dict[ast.AST, type[records.Record]] = field(default_factory=dict)
-    """Records that are written out: `Replica(end=3)`."""
+    """Constructor calls of records: `Replica(end=3)`."""
     among: dict[ast.AST, Among] = field(default_factory=dict)
-    """The question of an `in` whose right side is not a tuple display."""
+    """Each `in` whose right side is not a tuple display."""
     drawn: list[str] = field(default_factory=list)
-    """The values that an action chooses with `choose`."""
+    """The values that an action draws with `choose`."""
     may_be_none: set[str] = field(default_factory=set)
-    """The locals that were read from a place that may be NONE or an index."""
+    """The local variables that were read from a place that may be NONE or an index."""
     drops: ast.AST | None = None
-    """A call of `fits`, here or in a helper called here."""
+    """A call of `fits`, in this function or in a helper that it calls."""
     guards: int = 0
-    """For an action: the number of statements in the guard part (up to the last `require`)."""
+    """For an action, the number of statements in the guard part (up to the last `require`)."""
 
     @property
     def name(self) -> str:
@@ -158,4 +158,4 @@ class Checking(Protocol):
     machine: Machine
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
-        """Check a function called with arguments of these types."""
+        """Check a function that is called with arguments of these types."""

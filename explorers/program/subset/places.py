@@ -1,7 +1,7 @@
-"""The scope of the check inside a function, and aliases: which names may refer to one record.
+"""The scope of the check inside a function, and aliases: which names may refer to the same record.
 
-A place is a path from a parameter without indices: `s.replica[].log[]`. A name may refer to one of several places. A
-helper's effects on the places it gets are recorded once, from its parameters, and applied to each call.
+A place is a path from a parameter, without indices: `s.replica[].log[]`. A name may refer to one of several places. A
+helper's effects on the places that are passed to it are recorded once, from its parameters, and applied to each call.
 """
 
 import ast
@@ -68,7 +68,7 @@ class Scope:
 
 
 def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, whole: bool = False) -> ModelError:
-    """Return a refusal of a part of a function, a node of `ast` or of the typed program; `whole`: its first line."""
+    """Return a refusal of a part of a function, an `ast` or typed program node. `whole` shows its first line."""
     code = python.__code__
     number = getattr(node, "lineno", code.co_firstlineno)
     lines, first = source_lines(python)
@@ -85,7 +85,7 @@ def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, w
 
 
 ADDED = "+"
-"""The place of a message that was just added: no other name refers to it."""
+"""The place of a message that was just added. No other name refers to it."""
 
 
 def head(place: str) -> str:
@@ -106,7 +106,7 @@ class Known(NamedTuple):
 
 
 class Places:
-    """The places that one function's names refer to, and the bags that its loops run over."""
+    """The places to which one function's names refer, and the bags over which its loops iterate."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
@@ -114,11 +114,11 @@ class Places:
         self.added: set[str] = set()
         """The bags to which a message was added on this path."""
         self.gone: set[str] = set()
-        """Parameters that may be messages of a bag from which the caller has removed one."""
+        """Parameters that may be messages of a bag from which the caller has removed a message."""
         self.held: list[frozenset[str]] = []
-        """Places of references that were evaluated and are used later."""
+        """Places of references that were evaluated but are used later."""
         self.loops: list[tuple[str, str]] = []
-        """(bag, variable) of the enclosing loops; no variable if it may be another item."""
+        """(bag, variable) of the enclosing loops, without the variable if it may be another item."""
         machine = scope.program.machine
         self.received = {
             name
@@ -163,7 +163,7 @@ class Places:
         return Known(dict(self.of), dict(self.scope.stale), set(self.added), set(self.gone))
 
     def join(self, other: Known) -> None:
-        """Join another path: each name may refer to its places on either path, and is stale if it is stale on one."""
+        """Join another path. A name may refer to its places on either path, and is stale if stale on one of them."""
         for name, places in other.of.items():
             self.of[name] = self.of.get(name, frozenset()) | places
         self.scope.stale = {**other.stale, **self.scope.stale}
@@ -194,7 +194,7 @@ class Places:
             self.scope.made.disorders |= self.is_in_flight(place)
 
     def overwrite(self, places: Iterable[str], what: str) -> None:
-        """Record that records are overwritten whole: names that refer to them or into them become stale."""
+        """Record that records are overwritten as a whole: names that refer to them or into them become stale."""
         for place in places:
             self.scope.made.overwrites.add(place)
             self.forget(place, what)
@@ -210,7 +210,7 @@ class Places:
         self.scope.made.disorders = True
 
     def remove(self, node: ast.Call, bags: Collection[str], what: str) -> None:
-        """Record the removal of a message: later messages move, so names for the bag's messages become stale."""
+        """Record the removal of a message. Later messages move, so names for the bag's messages become stale."""
         direct = isinstance(node.func, ast.Attribute) and isinstance(self.scope.made.types.get(node.func.value), BagRef)
         given = node.args[0].id if direct and isinstance(node.args[0], ast.Name) else ""
         for bag in bags:
@@ -221,19 +221,19 @@ class Places:
             if "" in around:
                 self.scope.refuse(
                     node,
-                    "a loop over a bag gives its variable another value, and a message is removed in it",
+                    "a loop over a bag assigns its variable and removes a message",
                     "give the other message another name",
                 )
             if around and around != [given]:
                 self.scope.refuse(
                     node,
-                    "a loop over a bag removes another message than its own, or leaves that to a helper",
+                    "a loop over a bag removes a message other than its variable, or removes it in a helper",
                     f"write {bag}.remove({around[-1]}) in the loop itself",
                 )
             if any(inside(place, f"{bag}[]") for places in self.held for place in places):
                 self.scope.refuse(
                     node,
-                    "a message is removed between a reference to one of its bag and the use of that",
+                    "a message is removed between taking a reference to a message of its bag and using it",
                     "call it on a line of its own, before",
                 )
             self.scope.made.removes.add(bag)
@@ -252,7 +252,7 @@ class Places:
             for other in sorted(callee.bags - {bag}):
                 if self.carried(node, callee, [bag]) & self.carried(node, callee, [other]):
                     what = f"{callee.name}() removes a message of {bag}, which is the same bag as {other} here"
-                    self.scope.refuse(node, what, "let it reach a bag in one way")
+                    self.scope.refuse(node, what, "let it refer to each bag in only one way")
         self.scope.made.bags |= self.carried(node, callee, callee.bags)
 
     def call(self, node: ast.Call, callee: Function) -> None:

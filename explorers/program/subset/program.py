@@ -1,4 +1,4 @@
-"""A machine checked against the language: every function it uses, with a type for every expression."""
+"""A machine checked against the language: every function that it uses, with a type for every expression."""
 
 import ast
 import textwrap
@@ -25,9 +25,9 @@ from fencepost.model.language.trees import module_of, source_lines, was_edited
 Named = TypeVar("Named")
 Looked = TypeVar("Looked")
 MOST_DEEP = 150
-"""Levels to which statements may be nested."""
+"""Maximum number of levels to which statements may be nested."""
 MOST_BOUNDS = 62
-"""Most bounds of a machine: compiled code keeps a set of them in one number."""
+"""Maximum number of bounds of a machine, because compiled code stores a set of bounds in one number."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Program:
         self.normalize = next(iter(normalize.values()), None)
 
     def _each(self, items: Iterable[Named], look: Callable[[Named], Looked]) -> dict[str, Looked]:
-        """Check things one by one and return the results by name; report the refusals of all, not only the first."""
+        """Check items one by one and return the results by name. Report the refusals of all, not only the first."""
         found = {}
         for item in items:
             name = item.name if isinstance(item, Action | Property) else "normalize"
@@ -79,7 +79,7 @@ class Program:
         made = self._action(item)
         self._keeps_all(made, "in `initial`")
         for guard in made.bounds:
-            what = "a guard of `initial` stands for a bound, and no search counts the initial states that it keeps out"
+            what = "a guard of `initial` stands for a bound, but no search counts the initial states that it excludes"
             Scope(self, made).refuse(guard, what, "write require(condition)")
         return made
 
@@ -97,7 +97,7 @@ class Program:
             scope.refuse(made.node, f"{made.name}() calls itself", "use a loop with a fixed bound")
         if hasattr(python, "__wrapped__"):
             instead = "write out what it does"
-            scope.refuse(made.node, f"{made.name}() is inside a decorator, whose text no engine reads", instead)
+            scope.refuse(made.node, f"{made.name}() is inside a decorator, whose text engines do not read", instead)
         if python.__code__.co_freevars:
             free = ", ".join(python.__code__.co_freevars)
             instead = "pass an argument"
@@ -106,8 +106,8 @@ class Program:
         if len(names) != len(arguments):
             words = f"{len(names)} argument{'' if len(names) == 1 else 's'}"
             wanted = ", ".join(map(_called, arguments))
-            what = f"{made.name}() takes {words} ({', '.join(names)}) and gets {len(arguments)}"
-            scope.refuse(made.node, what, f"take what it is given: def {made.name}({wanted})")
+            what = f"{made.name}() takes {words} ({', '.join(names)}) but gets {len(arguments)}"
+            scope.refuse(made.node, what, f"declare parameters for its arguments: def {made.name}({wanted})")
         made.params = dict(zip(names, arguments, strict=True))
         self._open.append(python)
         Statements(Scope(self, made)).body()
@@ -138,7 +138,7 @@ class Program:
     def _keeps_all(self, made: Function, where: str) -> None:
         """Require that only an effect omits something because a bag is full: elsewhere it would go unnoticed."""
         if made.drops is not None:
-            Scope(self, made).refuse(made.drops, f"`fits` stands {where}", "write the condition alone")
+            Scope(self, made).refuse(made.drops, f"`fits` is used {where}", "write the condition alone")
 
     def _property(self, item: Property) -> Function:
         state = Rec(self.machine.state)
@@ -153,7 +153,7 @@ class Program:
         return self._reading(item, item.function, arguments)
 
     def _require_same_parameters(self, item: Property, on: Action) -> None:
-        """Refuse a property of steps of an action that a variant has replaced by one with other parameters."""
+        """Refuse a property of an action's steps if a variant replaced the action by one with other parameters."""
         own = next((one.params for one in self.machine.actions if one.name == on.name), on.params)
         there, here = (", ".join(name for name, _ in params) or "no parameter" for params in (on.params, own))
         if there != here:
@@ -222,7 +222,7 @@ def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
 
 
 def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
-    """Require the parameters and message fields that fairness distinguishes; in a group they must be of one type."""
+    """Require the parameters and message fields that fairness distinguishes. In a group they must have one type."""
     sorts: dict[str, tuple[Action, str]] = {}
     for action in (machine.action(named.name) for named in fair.actions):
         params = dict(action.params)
@@ -242,7 +242,7 @@ def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
             if sort != other:
                 raise ModelError(
                     f"property {item.name}: `{fair}`: {param!r} is {other} in {first.label}, and {sort} in "
-                    f"{action.label}, which are never the same. Give each action a promise of its own."
+                    f"{action.label}, which never are the same. Give each action its own promise."
                 )
             if field and isinstance(domain, InFlight):
                 record = dict(fields(message))
@@ -289,7 +289,7 @@ def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
 
 
 _NODES: WeakKeyDictionary[Callable[..., Any], ast.FunctionDef] = WeakKeyDictionary()
-"""The functions that were read: their text does not change, and one model gets many questions."""
+"""Cache of functions that were read. Their text does not change, and one model is asked many questions."""
 
 
 def _read(python: Callable[..., Any]) -> Function:
@@ -302,12 +302,12 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
     try:
         lines, first = source_lines(python)
     except (OSError, TypeError):
-        said = f"{getattr(python, '__name__', repr(python))}() has no source text, which the language reads"
+        said = f"{getattr(python, '__name__', repr(python))}() has no source text, but the language reads source text"
         raise ModelError(f"{said}. Instead, write it in a file.") from None
     if was_edited(python):
         raise ModelError(
-            f"{path_shown(python.__code__.co_filename)} was edited after it was imported, and {python.__name__}() is "
-            "still executed as it was. Start Python again, or reload the module with importlib.reload."
+            f"{path_shown(python.__code__.co_filename)} was edited after it was imported, but {python.__name__}() "
+            "still runs the old text. Start Python again, or reload the module with importlib.reload."
         )
     text = textwrap.dedent("".join(lines))
     try:
@@ -329,18 +329,18 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def _require_depth(python: Callable[..., Any], node: ast.FunctionDef) -> None:
-    """Refuse a statement nested deeper than recursive engines can follow."""
+    """Refuse a statement that is nested deeper than recursive engines can follow."""
     for statement in node.body:
         level: list[ast.AST] = [statement]
         for _ in range(MOST_DEEP):
             level = [inner for item in level for inner in ast.iter_child_nodes(item)]
         if level:
             what = f"this is nested more than {MOST_DEEP} deep: each operand of a sum and each `elif` is one level"
-            raise refusal(python, statement, what, "write parts of it as helpers, or as statements of their own")
+            raise refusal(python, statement, what, "write parts of it as helpers, or as separate statements")
 
 
 def _check_guards(program: Program, made: Function) -> None:
-    """Require guards at the top level, before any write, and without reads of ghosts."""
+    """Require guards to be at the top level, before any write, and not to read ghosts."""
     scope = Scope(program, made)
     ends = (place for place, item in enumerate(made.node.body, 1) if is_require(made.python, item))
     made.guards = max(ends, default=0)
@@ -356,14 +356,14 @@ def _check_guards(program: Program, made: Function) -> None:
             drops = node in made.bounds and not (isinstance(statement, ast.Expr) and node is statement.value)
             if drops or (callee is not None and callee.drops):
                 instead = "write require(condition, bound=...) instead"
-                scope.refuse(node, "`fits` stands before the last `require`", instead)
+                scope.refuse(node, "`fits` is used before the last `require`", instead)
             if isinstance(node, ast.Attribute) and node.attr.startswith("ghost_"):
                 instead = "ghosts are for properties: keep what the protocol knows in another field"
                 scope.refuse(node, f"a guard reads the ghost {node.attr!r}", instead)
             ghost = _ghost_compared(made, node)
             if ghost:
                 instead = "compare the fields that the protocol knows"
-                scope.refuse(node, f"a guard compares records as a whole, the ghost {ghost!r} too", instead)
+                scope.refuse(node, f"a guard compares whole records, including the ghost {ghost!r}", instead)
             if callee is not None and callee.reads_ghost:
                 what = f"a guard calls {callee.name}(), which reads the ghost {callee.reads_ghost!r}"
                 scope.refuse(node, what, "ghosts are for properties only")
@@ -407,13 +407,14 @@ class Guards:
     """The guards of every action: their text, and which one refused."""
 
     found: dict[str, list[tuple[tuple[int, int], int, str]]]
-    """By action, for each `require`: the start of the call (line and column), its last line, its condition."""
+    """For each action and each `require`: the start of the call (line and column), its last line, and its condition."""
     bounds: dict[str, tuple[str | None, ...]]
-    """By action: the constant of each guard that stands for a bound, None for a rule of the protocol."""
+    """For each action and guard: the constant of a guard that stands for a bound, or None for a rule of the
+    protocol."""
     declared: tuple[str, ...]
-    """The constants that guards or effects stand for, in the order of the constants."""
+    """The constants for which guards or effects stand, in the order of the constants."""
     numbers: dict[tuple[str, int], int] = field(default_factory=dict, compare=False)
-    """Guards by the action and the instruction that raised."""
+    """Guards, by the action and the instruction that raised."""
 
     def texts(self, item: Action) -> list[str]:
         return [text for _, _, text in self.found[item.name]]
@@ -462,7 +463,7 @@ def bounds_of(program: Program) -> tuple[str, ...]:
     found = tuple(name for name in program.machine.constants.declared() if name in known)
     if len(found) > MOST_BOUNDS:
         raise ModelError(
-            f"machine {program.machine.name!r} has guards for {len(found)} bounds: a search counts {MOST_BOUNDS} at "
-            "most. Leave `bound=` out where a constant is not a bound."
+            f"machine {program.machine.name!r} has guards for {len(found)} bounds: a search counts at most "
+            f"{MOST_BOUNDS}. Omit `bound=` if a constant is not a bound."
         )
     return found

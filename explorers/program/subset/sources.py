@@ -20,7 +20,7 @@ WRAPPERS = ("enumerate", "zip", "reversed")
 
 
 class Item(NamedTuple):
-    """The value of a loop's variable, and the places of records that it may refer to."""
+    """The value of a loop's variable, and the places of records to which it may refer."""
 
     kind: Type
     places: frozenset[str] = frozenset()
@@ -31,7 +31,7 @@ Items = Item | tuple["Items", ...]
 
 
 class Reader(Protocol):
-    """A checker of expressions: `Expressions`, which says what its methods do."""
+    """A checker of expressions. `Expressions` documents its methods."""
 
     scope: Scope
     folding: str
@@ -65,7 +65,7 @@ def iterate(reader: Reader, target: ast.expr, source: ast.expr) -> None:
 
 
 def items(reader: Reader, source: ast.expr, *, inside: bool) -> Items:
-    """Check a source and return its items; `inside` another source, bags are refused."""
+    """Check a source and return its items. Inside another source (`inside`), bags are refused."""
     scope = reader.scope
     name = called(reader, source)
     if name in WRAPPERS:
@@ -83,7 +83,7 @@ def items(reader: Reader, source: ast.expr, *, inside: bool) -> Items:
         return Item(Rec(over.message), places)
     if isinstance(over, BagRef):
         if inside:
-            what = "the messages of a bag are numbered, paired or turned round, and have no places to go by"
+            what = "the messages of a bag are numbered, paired or reversed, but have no positions"
             scope.refuse(source, what, "loop over the bag itself")
         return Item(Rec(over.field.record), places)
     scope.refuse(source, "this loop runs over something other than a range, an array or a bag", "write range(n)")
@@ -98,13 +98,15 @@ def _range(reader: Reader, source: ast.expr) -> Items:
     args, named = _arguments(source)
     if not 1 <= len(args) <= 3 or named:
         instead = "write range(n) or range(a, b)"
-        reader.scope.refuse(source, "range() takes a stop, a start and a stop, or those and a step", instead)
+        reader.scope.refuse(
+            source, "range() takes a stop, or a start and a stop, or a start, a stop and a step", instead
+        )
     for item in args[:2]:
         reader.number(item)
     if len(args) == 3:
         if step_of(args[2]) is None:
             instead = "write one, such as -1"
-            reader.scope.refuse(args[2], "the step of a range is not a number that is written out", instead)
+            reader.scope.refuse(args[2], "the step of a range is not a literal number", instead)
         reader.scope.made.views.add(source)
     return Item(INT)
 
@@ -122,7 +124,7 @@ def _enumerate(reader: Reader, source: ast.expr) -> Items:
     args = [*args, *(value for name, value in named.items() if name == "start")]
     if not 1 <= len(args) <= 2 or set(named) - {"start"}:
         instead = "write enumerate(array)"
-        reader.scope.refuse(source, "enumerate() takes an array, and the number to begin with", instead)
+        reader.scope.refuse(source, "enumerate() takes an array and, optionally, the first number", instead)
     found = items(reader, args[0], inside=True)
     for item in args[1:]:
         with reader.scope.places.holding(*arrays_in(reader, args[0])):
@@ -143,8 +145,8 @@ def _zip(reader: Reader, source: ast.expr) -> Items:
     if isinstance(strict, ast.Constant) and strict.value:
         lengths = {_length(reader, item) for item in args}
         if len(lengths) > 1 or None in lengths:
-            instead = "leave `strict=True` out, or pass arrays of one size"
-            reader.scope.refuse(source, "zip() is strict of what need not be equally long", instead)
+            instead = "omit `strict=True`, or pass arrays of the same size"
+            reader.scope.refuse(source, "zip() is strict, but its arguments may differ in length", instead)
     return tuple(found)
 
 
@@ -242,14 +244,16 @@ def require_numbers(machine: Machine) -> None:
         if isinstance(domain, BitSet):
             most = ends_of(domain.count, ends)[1]
             if most > BITS:
-                raise ModelError(f"{label}: a set of up to {most} things does not fit a number: have {BITS} at most.")
+                raise ModelError(
+                    f"{label}: a set of up to {most} members does not fit in a number: use at most {BITS}."
+                )
             continue
         sums = [domain.low, domain.high] if isinstance(domain, Range) else list(domain.bounds({}))
         for end in sums:
             low, high = ends_of(end, ends)
             if low < -MOST or high > MOST:
                 raise ModelError(
-                    f"{label}: its domain has an end from {low} to {high}, which does not fit a number: numbers go "
+                    f"{label}: its domain has a bound from {low} to {high}, which is out of range: numbers go "
                     f"from {-MOST} to {MOST}. Give its constants smaller ranges."
                 )
 

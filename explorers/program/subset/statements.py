@@ -17,7 +17,7 @@ class Statements:
         self.expressions = Expressions(scope)
         self.returned: list[Type] = []
         self.jumped: list[Known] = []
-        """The knowledge at each `break` or `continue` of the innermost loop."""
+        """What is known at each `break` or `continue` of the innermost loop."""
 
     def body(self) -> None:
         node = self.made.node
@@ -31,13 +31,13 @@ class Statements:
         if isinstance(self.made.returns, Several) and self.made.writes:
             self.refuse(
                 node,
-                f"{self.made.name}() returns a tuple and changes the state, and engines "
-                "evaluate it once for each value",
+                f"{self.made.name}() returns a tuple and changes the state, but engines evaluate it once for each "
+                "value",
                 "write a helper that reads, and another one that changes the state",
             )
         if not early and self.made.returns != NOTHING:
-            instead = "return one on every path, also at the end"
-            self.refuse(node, f"{self.made.name}() returns a value on some ways only", instead)
+            instead = "return one on every path, including the end"
+            self.refuse(node, f"{self.made.name}() returns a value on some paths only", instead)
 
     def block(self, statements: list[ast.stmt]) -> bool:
         """Check statements in order; return whether control always leaves the block early."""
@@ -93,7 +93,7 @@ class Statements:
                 "write to the state, refuse the step with require(...), or make this a helper",
             )
         if self.returned and given != self.returned[0]:
-            self.refuse(node, "this returns another type than an earlier return", "return one type everywhere")
+            self.refuse(node, "this returns a different type from an earlier return", "return one type everywhere")
         self.returned.append(given)
         self.made.returns = given
         if node.value is not None and isinstance(given, Rec):
@@ -116,21 +116,21 @@ class Statements:
             word = "await" if isinstance(node, ast.Await) else "yield"
             self.refuse(node, f"`{word}` is outside the modelling language", hints.AT_ONCE)
         if not isinstance(node, ast.Call):
-            self.refuse(node, "this computes a value and drops it", self.meant(node))
+            self.refuse(node, "this computes a value and discards it", self.meant(node))
         if isinstance(node.func, ast.Name) and self.scope.global_of(node.func) is require:
             if len(node.args) != 1 or [item.arg for item in node.keywords] not in ([], ["bound"]):
-                self.refuse(node, "`require` takes one condition", "write require(condition), a line for each")
+                self.refuse(node, "`require` takes one condition", "write one require(condition) per line")
             if node not in {item.value for item in self.made.node.body if isinstance(item, ast.Expr)}:
-                self.refuse(node, "`require` stands inside an if, a loop or a helper's body", self.outside(node))
+                self.refuse(node, "`require` is inside an if, a loop or a helper's body", self.outside(node))
             if not self.scope.is_action():
-                self.refuse(node, "`require` stands in a helper", "return a flag and require it in the action")
+                self.refuse(node, "`require` is in a helper", "return a flag and require it in the action")
             self.expressions.truth(node.args[0])
             if node.keywords:
                 self.made.bounds[node] = self.expressions.bound(node.keywords[0].value)
             return
         self.expressions.whole = node
         if isinstance(self.expressions.value(node), Several):
-            self.refuse(node, "this computes several values and drops them", self.meant(node))
+            self.refuse(node, "this computes several values and discards them", self.meant(node))
 
     def outside(self, node: ast.Call) -> str:
         for item in self.made.node.body if self.scope.is_action() else ():
@@ -144,7 +144,7 @@ class Statements:
         return "write it at the top level of an action, before all writes"
 
     def meant(self, node: ast.expr) -> str:
-        """Return the probable intention of a line that computes a value and discards it."""
+        """Return what was probably meant by a line that computes a value and discards it."""
         last = isinstance(self.made.node.body[-1], ast.Expr) and self.made.node.body[-1].value is node
         if isinstance(node, ast.Name) and self.scope.global_of(node) is require:
             return "write require(condition)"
@@ -196,17 +196,17 @@ class Statements:
         if isinstance(kind, Arr | BagRef):
             self.refuse(target, "this assigns a whole array or bag", "change its elements")
         if kind != given_kind:
-            self.refuse(value, f"{say(given_kind)} is stored where {say(kind)} belongs", "store the same type")
+            self.refuse(value, f"{say(given_kind)} is stored where {say(kind)} is expected", "store the same type")
         self.made.writes = True
         if isinstance(kind, Rec):
             self.places.overwrite(self.places.find(target), f"{ast.unparse(target)} = ...")
 
     def draw(self, name: ast.Name, node: ast.stmt) -> None:
         if not self.scope.is_action() or node not in self.made.node.body:
-            instead = "use it at the top level of an action, and what it drew anywhere"
-            self.refuse(node, "`choose` stands inside an if, a loop or a helper", instead)
+            instead = "use it at the top level of an action; its value can be used anywhere"
+            self.refuse(node, "`choose` is inside an if, a loop or a helper", instead)
         if name.id in self.scope.env:
-            self.refuse(name, f"{name.id!r} has a value already and is drawn", "use another name")
+            self.refuse(name, f"{name.id!r} already has a value, and `choose` assigns another", "use another name")
         self.expressions.declare(name, name.id)
         self.scope.env[name.id] = INT
         self.made.types[name] = INT
@@ -227,12 +227,12 @@ class Statements:
     def bind(self, name: ast.Name, kind: Type, value: ast.expr) -> None:
         if kind == NOTHING:
             instead = "call it on a line of its own"
-            self.refuse(value, "a name is given to what a helper without a value returns", instead)
+            self.refuse(value, "this assigns the result of a helper that returns no value", instead)
         if isinstance(kind, Several):
             instead = f"unpack it: a, b = {ast.unparse(value)}"
             self.refuse(value, f"{name.id!r} would be a tuple of {len(kind.items)}", instead)
         if isinstance(kind, Consts | BagRef):
-            self.refuse(value, f"a name is given to {say(kind)}", "write it out where it is used")
+            self.refuse(value, f"this assigns {say(kind)} to a name", "write it out where it is used")
         self.expressions.declare(name, name.id)
         self.expressions.rebind(name, kind)
         self.scope.env[name.id] = kind
@@ -261,7 +261,7 @@ class Statements:
         self.expressions.divisor(node.op, node.value)
 
     def branch(self, node: ast.If) -> bool:
-        """Check an if; a name is assigned after it only if both branches assign it."""
+        """Check an if. A name is assigned after it only if both branches assign it."""
         self.expressions.truth(node.test)
         places = self.places
         before, stale, of, added = dict(self.scope.env), dict(self.scope.stale), dict(places.of), set(places.added)

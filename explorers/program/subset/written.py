@@ -1,4 +1,4 @@
-"""Records that are written out, compared records, and the right side of `in`."""
+"""Constructed records, compared records, and the right side of `in`."""
 
 import ast
 import builtins
@@ -19,7 +19,7 @@ def write_out(reader: Reader, node: ast.Call, record: type[Record]) -> Type:
     scope, known = reader.scope, dict(fields(record))
     if node.args:
         instead = f"write {record.__name__}(field=value, ...)"
-        scope.refuse(node, f"a {record.__name__} is made of values without names", instead)
+        scope.refuse(node, f"a {record.__name__} is constructed with positional values", instead)
     for item in node.keywords:
         kind = known.get(str(item.arg))
         if kind is None:
@@ -32,7 +32,7 @@ def write_out(reader: Reader, node: ast.Call, record: type[Record]) -> Type:
             reader.number(item.value)
         else:
             what = "an array" if isinstance(kind, ArrayOf) else "a record"
-            instead = "leave it out, which clears it, and fill it in after that"
+            instead = "omit it, which clears it, and fill it in afterwards"
             scope.refuse(item.value, f"field {item.arg!r} is {what}", instead)
     scope.made.made[node] = record
     scope.made.types[node] = Rec(record)
@@ -40,7 +40,7 @@ def write_out(reader: Reader, node: ast.Call, record: type[Record]) -> Type:
 
 
 def same(reader: Reader, node: ast.Compare) -> bool:
-    """Check `==` or `!=` of two records or two arrays; return whether the comparison is one."""
+    """Check `==` or `!=` of two records or two arrays. Return whether the comparison is of that kind."""
     if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
         return False
     sides = [node.left, node.comparators[0]]
@@ -49,7 +49,7 @@ def same(reader: Reader, node: ast.Compare) -> bool:
         return False
     if all(written):
         instead = "compare one with a place of the state"
-        reader.scope.refuse(node, "two records that are written out are compared", instead)
+        reader.scope.refuse(node, "two constructed records are compared", instead)
     for side, record in zip(sides, written, strict=True):
         if record is None:
             kind = reader.value(side)
@@ -59,13 +59,13 @@ def same(reader: Reader, node: ast.Compare) -> bool:
                 kind = write_out(reader, side, record)
         if kind != Rec(next(item for item in written if item)):
             instead = "compare records of one class"
-            reader.scope.refuse(node, f"{say(kind)} is compared with a record that is written out", instead)
+            reader.scope.refuse(node, f"{say(kind)} is compared with a constructed record", instead)
     require_no_bags(reader, node, kind)
     return True
 
 
 def require_no_bags(reader: Reader, node: ast.Compare, kind: Type) -> None:
-    """Check that compared records have no bag: two bags are equal only if they are the same object."""
+    """Check that compared records contain no bag, because two bags are equal only if they are the same object."""
     bags = [name for name, field in fields(kind.record) if isinstance(field, BagOf)] if isinstance(kind, Rec) else []
     if bags:
         instead = "compare the fields that matter, and the number of messages with len()"
@@ -76,13 +76,13 @@ def among(reader: Reader, node: ast.Compare) -> None:
     scope, others = reader.scope, node.comparators[0]
     if isinstance(reader.value(node.left), Rec):
         instead = f"compare what matters: {_found(reader, others, '...')}"
-        scope.refuse(node.left, "a record is looked for with `in`", instead)
+        scope.refuse(node.left, "`in` is used to find a record", instead)
     reader.number(node.left)
     if len(node.ops) != 1:
         scope.refuse(node, "`in` stands in a chain of comparisons", "write `and` between them")
     if isinstance(others, ast.Tuple | ast.List | ast.Set):
         if not others.elts:
-            scope.refuse(others, "`in` looks through nothing", "write x in (A, B)")
+            scope.refuse(others, "`in` is used with an empty tuple", "write x in (A, B)")
         for item in others.elts:
             reader.number(item)
         return
@@ -115,8 +115,8 @@ def among(reader: Reader, node: ast.Compare) -> None:
     elif kind == INT:
         scope.refuse(
             others,
-            "`in` is used with a number; a set is one too, and only where it is read from the state does "
-            "Python know that it is a set",
+            "`in` is used with a number; a set is also a number, and Python knows that it is a set only if it is read "
+            "from the state",
             f"write bits.contains({ast.unparse(others)}, {ast.unparse(node.left)})",
         )
     else:
@@ -137,7 +137,7 @@ def _found(reader: Reader, others: ast.expr, wanted: str) -> str:
     elif isinstance(kind, BagRef | Queue):
         record = kind.field.record if isinstance(kind, BagRef) else kind.message
     name = next(iter(dict(fields(record))), "field") if record else "field"
-    return f"any(item.{name} == {wanted} for item in {ast.unparse(others)}), with the field that is meant"
+    return f"any(item.{name} == {wanted} for item in {ast.unparse(others)}), with the field that you mean"
 
 
 def domain_at(reader: Reader, node: ast.expr) -> Domain | None:

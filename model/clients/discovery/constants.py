@@ -49,14 +49,14 @@ class C(Constants):
     # sizes
     brokers = capacity(3, low=2, high=4, room=3, meaning="brokers, each with a replica of every partition")
     partitions = capacity(1, low=1, high=2, room=2, meaning="partitions that the client writes to or reads from")
-    changes = capacity(3, low=0, high=6, room=5, meaning="changes of the cluster's metadata in all")
+    changes = capacity(3, low=0, high=6, room=5, meaning="metadata changes of the cluster in total")
     elections = bound(2, low=0, high=4, meaning="leader elections")
     restarts = bound(0, low=0, high=2, meaning="restarts of a broker, after which it has another endpoint")
     recreations = bound(0, low=0, high=1, meaning="times that a topic is deleted and created again")
     late_broker = switch(default=False, meaning="the last broker joins the cluster later")
     history = switch(
         default=False,
-        meaning="before the client acts, leaders have moved and broker 1 has restarted, and no more follows",
+        meaning="leaders move and broker 1 restarts only before the client acts",
     )
     old_brokers = bound(0, low=0, high=3, meaning="brokers, counted from the last, whose metadata has no leader epochs")
     silent_brokers = bound(
@@ -73,15 +73,15 @@ class C(Constants):
     )
     hint_from = choice(
         HintFrom.REPLICA,
-        meaning="leader and epoch of a hint come from: replica, cache, both: one from each, "
-        "either: the cache where the broker has lost its replica",
+        meaning="a hint's leader and epoch come from: replica, cache, both (one from each), either (the cache if the "
+        "broker has lost its replica)",
     )
     hint_endpoints = switch(
         default=True, meaning="hints carry the leader's endpoint (NodeEndpoints: host, port and rack)"
     )
     replica_lags = switch(default=False, meaning="a broker's replicas follow its metadata cache with a delay")
     hint_topic_id = switch(
-        default=False, meaning="hints carry the topic id, and only hints for the known one are accepted"
+        default=False, meaning="hints carry the topic ID, and only hints for the known ID are accepted"
     )
     metadata_epoch_stale = switch(
         default=False, meaning="metadata names the right leader with an old epoch (KAFKA-9212)"
@@ -93,28 +93,30 @@ class C(Constants):
     )
     accepts = choice(
         Accepts.NEWER,
-        meaning="hints are accepted that are: newer, other-leader: or equal with another leader, not-older, any",
+        meaning="hints that are accepted: newer, other-leader (or equal with another leader), not-older, any",
     )
     endpoints = choice(
-        Endpoints.ALL, meaning="endpoints taken over: all of a response with an accepted hint, accepted, newer"
+        Endpoints.ALL, meaning="endpoints that are adopted: all (of a response with an accepted hint), accepted, newer"
     )
     skips_backoff = choice(
         SkipsBackoff.NEW_EPOCH, meaning="a batch is resent immediately after: new-epoch, any-news, never"
     )
     metadata_epoch_check = switch(
-        default=True, meaning="metadata with an older leader epoch leaves the leader as it is (KIP-320)"
+        default=True, meaning="metadata with an older leader epoch does not change the leader (KIP-320)"
     )
-    topic_id_check = switch(default=True, meaning="metadata with another topic id replaces what is known (KAFKA-12257)")
+    topic_id_check = switch(
+        default=True, meaning="metadata with another topic ID replaces the known metadata (KAFKA-12257)"
+    )
     keeps_leader_endpoint = switch(
-        default=False, meaning="metadata leaves the endpoint of a leader that it does not change"
+        default=False, meaning="metadata keeps the endpoint of a leader that it does not change"
     )
-    refresh_in_time = switch(default=False, meaning="a backoff lasts until the metadata that was asked for is there")
+    refresh_in_time = switch(default=False, meaning="a backoff lasts until the requested metadata has arrived")
     refreshes_after_hint = switch(default=True, meaning="a client asks for metadata even if it has accepted a hint")
     partial_refresh = switch(
         default=False, meaning="a client may ask for the metadata of one partition's topic at any time"
     )
     rebootstraps = switch(
-        default=False, meaning="a client that reaches no broker that it knows bootstraps again (KIP-899)"
+        default=False, meaning="a client that can reach none of its known brokers bootstraps again (KIP-899)"
     )
     validates_position = switch(
         default=True, meaning="a consumer validates its position before it fetches from a new leader"

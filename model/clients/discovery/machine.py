@@ -8,14 +8,14 @@ from fencepost.model.language import Cast, Machine, Version
 VERSIONS = (
     Version(
         "before-kip-951",
-        "errors carry no leader, every retry waits for the backoff",
+        "errors carry no leader, and every retry waits for the backoff",
         {"hints": 0, "skips_backoff": SkipsBackoff.NEVER},
     ),
-    Version("kip-951", "KIP-951 as Kafka's code has it", {}),
+    Version("kip-951", "KIP-951 as implemented in Kafka", {}),
     Version(
         "repaired",
-        "hints carry the topic id, endpoints a registration by which newer ones are told, "
-        "and a leader keeps its endpoint",
+        "hints carry the topic ID, endpoints carry a registration that shows which is newer, and a leader keeps its "
+        "endpoint",
         {"hint_topic_id": 1, "endpoints": Endpoints.NEWER, "keeps_leader_endpoint": 1},
     ),
 )

@@ -21,13 +21,14 @@ class C(Constants):
 
     # the broker
     check_first = switch(
-        default=False, meaning="the token of a metadata request is checked before it is handled, not after it"
+        default=False,
+        meaning="the token of a metadata request is checked before the request is handled, not afterwards",
     )
     one_image = switch(
-        default=False, meaning="check, body and token are made from one image, of the cache or of the replica"
+        default=False, meaning="check, body and token use a single image, of the cache or of the replica"
     )
     hint_tokens = switch(
-        default=True, meaning="answers that carry a hint carry a token too, as the draft has it for all answers"
+        default=True, meaning="answers with a hint also carry a token, as the draft requires of all answers"
     )
     replica_lags = switch(
         default=False, meaning="a broker's replica, from which hints come, follows its cache with a delay"
@@ -36,16 +37,16 @@ class C(Constants):
     # the client
     in_order = switch(
         default=False,
-        meaning="both requests to one broker share a connection, which handles and answers one after the other",
+        meaning="both requests to one broker share a connection, on which they are handled one after the other",
     )
     hint_epoch_check = switch(
         default=True, meaning="a hint is accepted only if its leader epoch is newer than the known one"
     )
     metadata_epoch_check = switch(
-        default=True, meaning="metadata with an older leader epoch leaves the leader as it is"
+        default=True, meaning="metadata with an older leader epoch does not change the leader"
     )
     rejects_late = switch(default=False, meaning="metadata whose token is below the store's is dropped and read again")
-    refuses_untokened = switch(default=False, meaning="metadata without token is dropped and read again")
+    refuses_untokened = switch(default=False, meaning="metadata without a token is dropped and read again")
     hints_by_token = switch(
         default=False, meaning="a hint is accepted only if its answer has a token that is not below the store's"
     )
@@ -55,7 +56,7 @@ def refuse(c: C) -> str | None:
     """Return why these constants cannot be combined, or None."""
     if c.old_brokers >= c.brokers:
         return (
-            f"old_brokers={c.old_brokers} leaves no broker that knows tokens: write at most "
+            f"old_brokers={c.old_brokers} leaves no broker that supports tokens: write at most "
             f"{c.brokers - 1} for brokers={c.brokers}."
         )
     return None

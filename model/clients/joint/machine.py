@@ -10,15 +10,15 @@ VERSIONS = (
     Version("draft-check-first", "both texts, with the check before the handling", {"check_first": 1}),
     Version(
         "repaired",
-        "one image for check, body and token; answers without token or with one below the store's give "
-        "neither metadata nor a leader",
+        "one image for check, body and token; answers without a token, or with one below the store's, provide neither "
+        "metadata nor a leader",
         {"check_first": 1, "one_image": 1, "rejects_late": 1, "refuses_untokened": 1, "hints_by_token": 1},
     ),
 )
 
 MACHINE = Machine(
     name="hints-and-tokens",
-    sentence="leader hints (KIP-951) in answers whose tokens tell how new metadata reads have to be",
+    sentence="leader hints (KIP-951) in answers whose tokens say how recent metadata reads must be",
     state=State,
     constants=C,
     initial=initial,

@@ -53,14 +53,14 @@ class C(Constants):
     one_store = switch(default=True, meaning="all clients come from one factory and share its store")
     in_order = switch(
         default=False,
-        meaning="calls of one store share a connection to each server, which handles and answers one after the other",
+        meaning="calls of one store share a connection to each server, on which they are handled one after the other",
     )
     controller_serves_reads = switch(
         default=False, meaning="clients read from the controller too (bootstrap.controllers)"
     )
     cache_reads = switch(default=True, meaning="operations that read the metadata cache")
     component_reads = switch(
-        default=False, meaning="operations that read a component fed after the cache, such as the authorizer"
+        default=False, meaning="operations that read a component updated after the cache, such as the authorizer"
     )
     unlisted_requests = switch(
         default=False, meaning="requests that the draft does not list, such as Produce, use the cache too"
@@ -77,38 +77,39 @@ class C(Constants):
     wrong_contexts = bound(
         0, low=0, high=2, meaning="contexts of this cluster with any offset that users put into a store"
     )
-    rebuilds = bound(0, low=0, high=1, meaning="times that the metadata log is lost and begun anew")
+    rebuilds = bound(0, low=0, high=1, meaning="times that the metadata log is lost and begins again from nothing")
     cut_off = bound(0, low=0, high=2, meaning="servers, counted from the last, that get no metadata")
 
     # the server
     restart_catches_up = switch(
         default=True,
-        meaning="a server that restarts serves once it shows what was committed by then, not an older snapshot",
+        meaning="a restarted server serves only once it has applied what was committed by then, and not from an older "
+        "snapshot",
     )
     check_first = switch(
-        default=False, meaning="cluster id and token are checked before the request is handled, not after it"
+        default=False, meaning="cluster ID and token are checked before the request is handled, not afterwards"
     )
     token_read = choice(
-        TokenRead.AFTER, meaning="the header's offset is read: after the body, before it, pinned: from one image"
+        TokenRead.AFTER, meaning="the header's offset is read: after (the body), before (it), pinned (from one image)"
     )
     torn_reads = switch(
         default=True, meaning="a body is built from two reads of the cache, as the Metadata handler does"
     )
-    component_offsets = switch(
-        default=False, meaning="where a component is read, its own offset is compared and returned"
-    )
+    component_offsets = switch(default=False, meaning="if a component is read, its own offset is compared and returned")
     cache_last = switch(default=False, meaning="a server publishes to its cache after its components, not before them")
     unlisted_checked = switch(default=False, meaning="requests that the draft does not list are checked like reads")
-    unlisted_tokens = switch(default=True, meaning="answers to requests that the draft does not list carry a token too")
+    unlisted_tokens = switch(
+        default=True, meaning="answers to requests that the draft does not list also carry a token"
+    )
     on_lag = choice(OnLag.ERROR, meaning="a server that lags behind the token: error, wait")
     write_token = choice(
-        WriteToken.CACHE, meaning="a forwarded write's token: cache, inner: the controller's if larger, wait"
+        WriteToken.CACHE, meaning="a forwarded write's token: cache, inner (the controller's if larger), wait"
     )
     committed_token = switch(
         default=False, meaning="the controller's token for a write is its commit offset, not its cache's"
     )
     half_headers = switch(
-        default=False, meaning="headers of answers lack cluster id or token, so their context is unknown"
+        default=False, meaning="headers of answers lack a cluster ID or token, so their context is unknown"
     )
     controller_lags = switch(
         default=True, meaning="the controller's node publishes its cache later than it answers writes"
@@ -120,11 +121,11 @@ class C(Constants):
     rejects_late = switch(
         default=False, meaning="a response whose token is below the store's is dropped and read again"
     )
-    refuses_untokened = switch(default=False, meaning="a response without token is dropped and read again")
+    refuses_untokened = switch(default=False, meaning="a response without a token is dropped and read again")
     node_choice = choice(
-        NodeChoice.ANY, meaning="requests go to: any, connected: where a connection is idle, another: after an error"
+        NodeChoice.ANY, meaning="requests go to: any, connected (where a connection is idle), another (after an error)"
     )
-    resets = switch(default=False, meaning="users may set a store back to unknown")
+    resets = switch(default=False, meaning="users may reset a store to unknown")
     backoff = switch(
         default=False, meaning="after STALE_METADATA a client waits until each lagging server has moved on"
     )
@@ -134,7 +135,7 @@ def refuse(c: C) -> str | None:
     """Return why these constants cannot be combined, or None."""
     if c.old_nodes >= c.nodes:
         return (
-            f"old_nodes={c.old_nodes} leaves no server that knows tokens: write at most "
+            f"old_nodes={c.old_nodes} leaves no server that supports tokens: write at most "
             f"{c.nodes - 1} for nodes={c.nodes}."
         )
     if c.cut_off >= c.nodes:
@@ -144,7 +145,7 @@ def refuse(c: C) -> str | None:
     if not c.cache_reads and not c.component_reads and not c.unlisted_requests:
         return "clients have nothing to read: set cache_reads=on, component_reads=on or unlisted_requests=on."
     if c.cache_last and not c.component_reads:
-        return "cache_last orders the cache after a component, and there is none: set component_reads=on as well."
+        return "cache_last orders the cache after a component, but there is none: set component_reads=on as well."
     if c.eventually_consistent and (c.exports or c.foreign_contexts or c.wrong_contexts):
         return (
             "an eventually consistent store takes no context: leave exports, foreign_contexts and wrong_contexts at 0."

@@ -16,29 +16,29 @@ class Propagation(IntEnum):
 class C(Constants):
     """Constants of a run."""
 
-    records = bound(2, low=1, high=4, meaning="records that the leader appends in all")
+    records = bound(2, low=1, high=4, meaning="records that the leader appends in total")
     losses = bound(0, low=0, high=2, meaning="answers to the follower that are lost")
-    another_follower = switch(default=True, meaning="another follower in the ISR decides too what is committed")
+    another_follower = switch(default=True, meaning="another follower in the ISR also determines what is committed")
     behind = switch(
         default=False,
-        meaning="at the start there is a committed record whose high watermark the follower does not know",
+        meaning="initially there is a committed record, and the follower does not know its high watermark",
     )
     propagation = choice(
         Propagation.TRACKED,
         meaning=(
-            "a fetch without records for it is answered: data-only: never, tracked: if the high watermark last sent in "
-            "its session is old, reported: if the one that it reports is old (as KIP-1166)"
+            "a fetch without new records is answered: data-only (never), tracked (if the high watermark last sent in "
+            "its session is old), reported (if the one that it reports is old, as in KIP-1166)"
         ),
     )
     session_is_new = switch(
         default=True, meaning="the first fetch opens its session; otherwise the partition is new to an old session"
     )
     answers_new_partition = switch(
-        default=True, meaning="the first fetch of a partition in an old session does not wait either (Q48)"
+        default=True, meaning="the first fetch of a partition in an old session does not wait (Q48)"
     )
     notes_what_it_sends = switch(default=True, meaning="the leader notes the high watermark that it sends")
     follower_trusts_its_log = switch(
-        default=False, meaning="a follower takes all records that it has for committed, whatever the leader tells"
+        default=False, meaning="a follower treats all of its records as committed, whatever the leader says"
     )
     loss_opens_session = switch(default=True, meaning="after a lost answer the follower opens a new session")
     consumer = switch(default=False, meaning="a consumer reads from the follower")

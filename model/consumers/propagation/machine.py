@@ -148,8 +148,8 @@ def consumer_fetch_times_out(s: State, c: C) -> None:
 MACHINE = Machine(
     name="watermark-propagation",
     sentence=(
-        "how a follower, and a consumer there, learns a new high watermark: with records, "
-        "tracked, or reported (KIP-392)"
+        "how a follower, and a consumer that reads from it, learns a new high watermark: with records, tracked, or "
+        "reported (KIP-392)"
     ),
     state=State,
     constants=C,
@@ -169,13 +169,13 @@ MACHINE = Machine(
     versions=(
         Version(
             "data-only",
-            "records alone complete a fetch: before KIP-392, and Kafka today",
+            "only records complete a fetch: before KIP-392, and in Kafka today",
             {"propagation": Propagation.DATA_ONLY},
         ),
         Version("kip-392", "the leader tracks the high watermark in the fetch session", {}),
         Version(
             "reported",
-            "the follower reports its high watermark, as KIP-1166 does it",
+            "the follower reports its high watermark, as in KIP-1166",
             {"propagation": Propagation.REPORTED},
         ),
     ),

@@ -131,23 +131,23 @@ SPENT = ("require(s.budget.losses > 0)\n", "require(s.budget.losses > 0)\n    s.
 WARNINGS = {
     ("unread-constant", "patience"): (
         (
-            "nothing reads constant 'patience' (days until somebody complains), so every value of it gives the same "
-            "answer: read c.patience where it matters, or take it out."
+            "nothing reads constant 'patience' (days until somebody complains), so all of its values give the same "
+            "answer: read c.patience where it matters, or remove it."
         ),
         ("require(s.sent < 2)", "require(s.sent < 2 and s.lost < c.patience)"),
     ),
     ("unspent-budget", "budget.losses"): (
         (
-            "budget s.budget.losses is never spent: `require(s.budget.losses > 0)` of action 'loses' asks for it, and "
-            "no action changes it: change it where the action happens, such as s.budget.losses -= 1."
+            "budget s.budget.losses is never spent: `require(s.budget.losses > 0)` of action 'loses' requires it, but "
+            "no action changes it: change it in the action, as in s.budget.losses -= 1."
         ),
         SPENT,
     ),
     ("unspent-budget", "budget.returns"): (
         (
-            "budget s.budget.returns starts with constant 'returns' and is never spent: no action and no property "
-            "looks at it: write require(s.budget.returns > 0) and s.budget.returns -= 1 in the action that it is for, "
-            "or take it out."
+            "budget s.budget.returns starts with constant 'returns' and is never spent: no action or property reads "
+            "it. Write require(s.budget.returns > 0) and s.budget.returns -= 1 in the action that it limits, or "
+            "remove it."
         ),
         (
             "def arrives(s, c, m):\n",
@@ -242,9 +242,8 @@ def test_initial_among_the_actions_is_warned_of(tmp_path: Path) -> None:
         if item.kind == "initial-among-actions"
     }
     assert text == {
-        "initial": "action 'initial' makes the initial states and is also "
-        "listed among the actions, so it may happen again in "
-        "every state: take initial out of `actions`, or give the reset an action of its own."
+        "initial": "action 'initial' creates the initial states and is also listed among the actions, so it may "
+        "happen again in every state: remove initial from `actions`, or write a separate action for the reset."
     }
 
 
@@ -306,5 +305,5 @@ def test_a_parameter_that_may_be_none_is_warned_of_since_none_is_never_tried(tmp
     [warning] = [item for item in check(file, engine="plain").warnings if item.kind == "none-never-tried"]
     assert warning.about == "client-asks"
     assert warning.text.startswith(
-        "parameter 'client' of action 'client-asks' may be NONE by its domain, and NONE is never tried: "
+        "parameter 'client' of action 'client-asks' has a domain with NONE, but NONE is never tried: "
     )

@@ -169,7 +169,7 @@ def test_the_parties_of_a_machine_without_arrays_have_lanes(file: object) -> Non
     [
         (
             {"parties": {"client": Annotated[int, Range(0, 2)]}},
-            "which does not identify one of them: write an alias such as Annotated[int, Index(C.clients)], or None",
+            "which does not identify a member: write an alias such as Annotated[int, Index(C.clients)], or None",
         ),
         ({"parties": {"server": None}, "fields": {"x": "sever"}}, "Did you mean 'server'?"),
         (

@@ -150,5 +150,5 @@ def test_a_number_of_thousands_of_digits_is_refused_as_any_other() -> None:
 
 @pytest.mark.parametrize("name", ["STAND BY", "A,B", "A=B", "{", "1"])
 def test_a_member_whose_name_no_trace_can_hold_is_refused(name: str) -> None:
-    with pytest.raises(ModelError, match="is not a name that a trace can hold: write one such as STAND_BY"):
+    with pytest.raises(ModelError, match="cannot be written in a trace: write one such as STAND_BY"):
         domain_of(IntEnum("Odd", {name: 0}))

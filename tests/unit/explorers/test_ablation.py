@@ -262,11 +262,11 @@ def test_refusals_are_not_counted_where_a_number_is_too_long_for_compiled_code()
     assert {item.name: times for item, times in two.refusals(guards(two.machine)).items()} == {"turn 1": 1, "turn 2": 0}
     three = masked("shifted", {}, None)
     three.run()
-    with pytest.raises(DomainError, match="a shift or a product does not fit 64 bits"):
+    with pytest.raises(DomainError, match="a shift or a product does not fit in the 64 bits"):
         three.refusals(guards(three.machine))
     found = matrix("shifted", {})["turn 2"]
     assert found.purpose is Purpose.UNDETERMINED
-    assert "a shift or a product does not fit 64 bits" in found.why
+    assert "a shift or a product does not fit in the 64 bits" in found.why
 
 
 def test_a_switch_is_turned_and_a_choice_is_taken_otherwise() -> None:
@@ -330,7 +330,11 @@ def test_kernels_refuse_constants_that_they_have_no_room_for(tmp_path: Path) -> 
     assert ablation.kernels.serve(ablation.constants.replace(many=1))
     larger = ablation.constants.replace(many=3)
     assert not ablation.kernels.serve(larger)
-    with pytest.raises(MismatchError, match=r"what was compiled has room for {'many': 2}, and was given C\(many=3\)"):
+    with pytest.raises(
+        MismatchError,
+        match=r"the compiled code has room for {'many': 2}, but the constants are "
+        r"C\(many=3\)",
+    ):
         MaskedSearch(ablation.machine, larger, ablation.properties, ALONE, kernels=ablation.kernels)
 
 

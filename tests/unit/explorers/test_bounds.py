@@ -61,7 +61,7 @@ def test_a_guard_that_goes_wrong_behind_a_bound_does_not_hide_it() -> None:
 def test_a_number_that_compiled_code_cannot_hold_is_not_refused_by_a_bound() -> None:
     machine = shifted.MACHINE
     assert counts(plain.search(machine, machine.set_constants({})))["n"] == BoundCount("n", 3, 0)
-    with pytest.raises(DomainError, match="a shift or a product does not fit 64 bits"):
+    with pytest.raises(DomainError, match="a shift or a product does not fit in the 64 bits"):
         native(machine, machine.set_constants({}))
     small = machine.set_constants({"n": 2})
     assert native(machine, small).bounds == plain.search(machine, small).bounds

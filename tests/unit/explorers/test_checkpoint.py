@@ -39,7 +39,10 @@ def test_a_search_that_cannot_number_its_states_is_kept_as_it_was_before_the_rou
     with monkeypatch.context() as patch:
         patch.setattr(store, "MOST_STATES", 90)
         first = ask("kip101", VALUES, options)
-    assert (first.complete, first.why_stopped) == (False, "more states than a search on one machine can number")
+    assert (first.complete, first.why_stopped) == (
+        False,
+        "there are more states than a search on one machine can number",
+    )
     whole, found = ask("kip101", VALUES, RUN), ask("kip101", VALUES, replace(options, resume=True))
     assert (found.generated, found.fired, found.guards, found.deadlocks) == (
         whole.generated,
@@ -150,7 +153,7 @@ def refusal(folder: Path, name: str = "grid", values: dict[str, int] | None = No
 def test_resuming_needs_a_folder() -> None:
     with pytest.raises(UsageError) as caught:
         ask("grid", GRID, Options(resume=True))
-    assert str(caught.value) == "`resume=True` was given without a folder: write `checkpoint=DIR, resume=True`."
+    assert str(caught.value) == "`resume=True` needs a folder: write `checkpoint=DIR, resume=True`."
 
 
 def test_a_folder_without_a_manifest_is_no_checkpoint(tmp_path: Path) -> None:
@@ -274,8 +277,8 @@ def test_rows_that_are_no_states_do_not_reach_compiled_code(tmp_path: Path, comp
         ({}, {"compact": True}, "without `compact=True` there, with `compact=True` here"),
         ({}, {"normalize": False}, "without `normalize=False` there, with `normalize=False` here"),
         ({}, {"values": {**GRID, "width": 61}}, "width=60 there, width=61 here"),
-        ({"model": "another"}, {}, "the model changed since"),
-        ({"initial states": "another"}, {}, "the initial states changed since"),
+        ({"model": "another"}, {}, "the model changed since then"),
+        ({"initial states": "another"}, {}, "the initial states changed since then"),
         ({"properties": ["another"]}, {}, "properties: another there, {mine} here"),
     ],
     ids=str,
@@ -288,8 +291,8 @@ def test_a_checkpoint_serves_no_other_question(
     manifest["question"] |= kept
     forge(tmp_path, manifest)
     assert refusal(tmp_path, **asked) == (
-        f"the checkpoint in {tmp_path} is of another search: {says.format(mine=mine)}. "
-        "Ask the same question, or start afresh in another folder."
+        f"the checkpoint in {tmp_path} belongs to another search: {says.format(mine=mine)}. "
+        "Ask the same question, or start again in another folder."
     )
 
 

@@ -43,7 +43,7 @@ def test_a_table_holds_the_keys_that_were_entered_while_it_grows_and_they_widen(
     numbers = {key: number for number, key in enumerate(narrow)}
     assert table.find(others).tolist() == [numbers.get(key, -1) for key in others.tolist()]
     assert spread < 1 << 16 or len(keys) / int(table.facts[SLOTS]) > 0.75
-    with pytest.raises(MismatchError, match="alike"):
+    with pytest.raises(MismatchError, match="equal"):
         table.enter(np.concatenate((keys, keys[:1])))
 
 
@@ -134,7 +134,7 @@ def test_a_search_that_spills_finds_the_same_on_the_disk_and_goes_on_after_a_ful
     stopped: Any = searched(large, spill=str(spill), checkpoint=str(kept), workers=2)
     assert (stopped.result.complete, stopped.result.why_stopped, stopped.result.kept) == (
         False,
-        f"there is no room in {spill}: No space left on device",
+        f"there is no space left in {spill}: No space left on device",
         True,
     )
     allowed[0] = 1 << 40

@@ -112,7 +112,7 @@ REFUSED: dict[str, Refused] = {
         lambda: check(
             replace(machine(), state=record("Spelt", replicas=Annotated[int, Range(0, 3)])), (always(of_a_field),)
         ),
-        "*max() may have nothing to choose from*",
+        "*max() may get no values*",
     ),
     "two actions have one name": Refused(
         lambda: check(machine(one=action()(nothing), other=action()(nothing))),
@@ -141,7 +141,7 @@ REFUSED: dict[str, Refused] = {
     ),
     "an action gives another parameter a domain": Refused(
         lambda: action(numbr=Small)(with_number),
-        "action with_number takes number, and @action() gives numbr a domain: write @action(number=...), the same "
+        "action with_number takes number, but @action() gives numbr a domain: write @action(number=...), the same "
         "parameters in the same order.",
     ),
     "the domain of a parameter is a type": Refused(
@@ -159,18 +159,20 @@ REFUSED: dict[str, Refused] = {
     ),
     "a step property takes other parameters than its action": Refused(
         lambda: step(on=action(number=Small)(with_number))(with_size),
-        "property with_size takes size, and is given number: write @step(on=with_number, size=...) for its "
-        "parameters, or use those that it is given.",
+        "property with_size takes size, but is given number: write @step(on=with_number, size=...) for its "
+        "parameters, or use the parameters that it is given.",
     ),
     "an array has an element for each number of a range": Refused(
         lambda: Per(Annotated[int, Range(0, 3)]),
-        "Per() takes an alias of an Index, and was given a Range: write Size(n) for another length.",
+        "Per() takes an alias of an Index, but was given a Range: write Size(n) for another length.",
     ),
     "a constant has a name of the language": Refused(
         lambda: type("C", (Constants,), {"values": bound(1, low=0, high=2, meaning="a name that is taken")}),
         "constants C: the name 'values' is taken by the language: use another.",
     ),
-    "a constant is assigned": Refused(set_limit, "constant 'limit' cannot be assigned: constants are fixed for a run."),
+    "this assigns to a constant": Refused(
+        set_limit, "constant 'limit' cannot be assigned: constants are fixed for a run."
+    ),
 } | {
     f"a choice is an enum with {members}": Refused(
         lambda members=members: choice(next(iter(IntEnum("Choice", members))), meaning="how it goes"),

@@ -111,7 +111,7 @@ REFUSALS: list[tuple[Any, str]] = [
         lambda: check(MIXED, (made(fair=(weak(d, numbered, each="m"),)),)),
         (
             r"'m' is a message of class Token in d, and a number in "
-            r"numbered, which are never the same. Give each action a promise"
+            r"numbered, which never are the same. Give each action its own promise"
         ),
     ),
     (
@@ -137,7 +137,7 @@ def test_a_negative_cost_is_refused() -> None:
     plain = Interpreter(MACHINE, MACHINE.set_constants({"a0": 2}))
     (start,) = plain.initial_states()
     (transition,) = plain.transitions(start)
-    with pytest.raises(DomainError, match="costs -1: a cost is 0 or more"):
+    with pytest.raises(DomainError, match="costs -1, but a cost must be 0 or more"):
         plain.cost(prop, start, transition)
 
 

@@ -161,7 +161,7 @@ def test_a_damaged_object_is_compiled_again_and_a_note_says_so(
     path.write_bytes(damaged)
     with caplog.at_level(logging.WARNING):
         assert answer(unit) == (21, True)
-    assert caplog.messages == [f"note: {path} is damaged, so what it held is compiled again."]
+    assert caplog.messages == [f"note: {path} is damaged, so its content is compiled again."]
     assert path.read_bytes() == whole
 
 

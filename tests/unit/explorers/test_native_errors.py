@@ -114,7 +114,7 @@ def test_numbers_that_no_compiled_engine_can_hold_end_the_search(search: Any, fa
     with pytest.raises(DomainError) as caught:
         search(MACHINE, MACHINE.set_constants({"fault": fault}), PROPERTIES, Options(workers=1))
     assert str(caught.value) == (
-        "protocol 'faulty': a shift or a product does not fit 64 bits, which is all that a compiled number has. "
+        "protocol 'faulty': the result of a shift or a product does not fit in the 64 bits of a compiled number. "
         "Keep numbers small: shift by less, or multiply less."
     )
 
@@ -145,7 +145,7 @@ def test_a_sum_on_the_way_that_does_not_fit_64_bits_ends_the_search(search: Any,
     with pytest.raises(DomainError) as caught:
         search(wide.MACHINE, constants, wide.PROPERTIES, Options(workers=1))
     assert str(caught.value) == (
-        "protocol 'wide': a sum or a difference does not fit 64 bits, which is all that a compiled number has. "
+        "protocol 'wide': a sum or a difference does not fit in the 64 bits of a compiled number. "
         "Keep numbers small: add less."
     )
 
@@ -241,5 +241,6 @@ def test_a_domain_that_does_not_fit_64_bits_is_refused() -> None:
     with pytest.raises(ModelError) as caught:
         layout_of(record, Sizes())
     assert str(caught.value) == (
-        "BitSet(count=64): values from 0 to 18446744073709551615 do not fit 64 bits. Give its constants smaller ranges."
+        "BitSet(count=64): values from 0 to 18446744073709551615 do not fit in 64 bits. Give its constants smaller "
+        "ranges."
     )

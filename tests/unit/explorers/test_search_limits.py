@@ -173,7 +173,7 @@ def test_a_step_that_chooses_from_more_than_there_is_room_for_is_refused() -> No
 def test_an_initial_action_with_more_values_than_are_tried_is_refused(search: Any) -> None:
     machine = replace(LOTTERY, initial=LOTTERY.actions[0], actions=(LOTTERY.initial,))
     with pytest.raises(
-        UsageError, match="the parameters of action 'draw' have 10,000,000,000 combinations, of which at most"
+        UsageError, match="the parameters of action 'draw' have 10,000,000,000 combinations, but at most"
     ):
         search(machine, machine.set_constants({"last": 9_999_999_999}), FEW_WIN, ALONE)
 

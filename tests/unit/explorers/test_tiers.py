@@ -120,7 +120,7 @@ def test_a_search_goes_on_with_the_code_that_it_has_if_the_other_process_is_lost
     assert tiers_of(found) == ["cheap"]
     assert shared(found) == shared(ask("grid", {"width": 20}, Options(workers=1)))
     (text,) = caplog.messages
-    assert text.startswith("note: code was not optimized, and the search continues without that: ")
+    assert text.startswith("note: the code could not be optimized, so the search continues without optimization: ")
 
 
 @pytest.mark.usefixtures("cold")

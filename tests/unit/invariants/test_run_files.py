@@ -120,17 +120,17 @@ def test_a_row_has_what_its_group_its_key_and_its_lists_say(runs: Runs) -> None:
         ("pin=[11, 3], ", "", r"it has no figures: write a pin of zeros"),
         ('profile="quick"', 'profile="fast"', r"there is no profile 'fast'.* Write one of: quick, ci, full"),
         ('"both 7"', '"G-S9 7"', r"there is no judged property for `fails`: 'G-S9'"),
-        ('"both 7"', '"both seven"', r"'seven' was given where the states of a trace are counted"),
-        ('"both 7"', '"both"', r"'both' was given alone, but two words are needed"),
+        ('"both 7"', '"both seven"', r"'seven' was given as the number of states of a trace"),
+        ('"both 7"', '"both"', r"'both' is a single word, but two words are needed"),
         ('"both 7"', '"grows 7"', r"isr-grows is a witness, which cannot fail: write it under `never`"),
         ('trace="G-S7 b09"', 'never="G-S7"', r"isr-members-are-current is not a witness"),
-        ('shrinks=0", pin', 'shrinks=0", never="grows", pin', r"isr-grows is unreachable anyway, as \[never\] says"),
-        ('trace="G-S7 b09"', 'worst="G-S7 3"', r"isr-members-are-current bounds no cost"),
+        ('shrinks=0", pin', 'shrinks=0", never="grows", pin', r"isr-grows is listed under \[never\] already"),
+        ('trace="G-S7 b09"', 'worst="G-S7 3"', r"isr-members-are-current does not bound a cost"),
         ('"drops unbounded"', '"drops many"', r"the worst case of drops-until-settled was given as 'many'"),
         ('run."kafka-4.1 2 brokers" =', "run.'2 brokers' =", r"cannot be read as TOML: Cannot overwrite"),
         ('run."kafka-4.0" =', 'run."kafka-9.9" =', r"protocol 'replication' has no version 'kafka-9\.9'"),
-        ('title = "2 brokers in the end"', 'title = "2 brokers"', r"two runs are called 'replication 2 brokers'"),
-        ('{why="its own"', '{pin=[1, 1], why="its own"', r"'pin' was given twice: leave one out"),
+        ('title = "2 brokers in the end"', 'title = "2 brokers"', r"two runs have the name 'replication 2 brokers'"),
+        ('{why="its own"', '{pin=[1, 1], why="its own"', r"'pin' was given twice: remove one of the two"),
     ],
 )
 def test_a_mistake_in_a_file_of_runs_is_named_with_its_run(old: str, new: str, message: str) -> None:
@@ -210,8 +210,8 @@ def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
             'runs.replication = ["kafka-4.1 2 brokers: G-S1"]',
             "",
             (
-                r"run 'replication kafka-4\.1 2 brokers' decides nothing: "
-                r"name it in an entry, or say under `serves` what it is for"
+                r"run 'replication kafka-4\.1 2 brokers' does not decide anything: "
+                r"name it in an entry, or state its purpose under `serves`"
             ),
         ),
     ],

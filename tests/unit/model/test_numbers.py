@@ -58,7 +58,7 @@ def test_a_number_of_the_module_that_does_not_fit_is_refused_with_its_place(
     said = refusal(tmp_path, engine, HERE=f"BIG = {value}")
     assert f"model.py:{LINE}: " in said
     assert "BIG is " in said
-    assert "which does not fit a number" in said
+    assert "which is out of the range of numbers" in said
     assert "use -4611686018427387903 to 4611686018427387903" in said
 
 
@@ -67,25 +67,28 @@ def test_a_member_of_an_enum_that_does_not_fit_is_refused_with_its_place(engine:
     said = refusal(
         tmp_path, engine, HERE="from enum import IntEnum\nKind = IntEnum('Kind', {'big': 2**62})", VALUE="Kind.big"
     )
-    assert f"model.py:{LINE + 1}: Kind.big is 4611686018427387904, which does not fit a number" in said
+    assert f"model.py:{LINE + 1}: Kind.big is 4611686018427387904, which is out of the range of numbers" in said
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("parts", "says"),
     [
-        ({"TOP": "2**62"}, "a constant (top) has the high 4611686018427387904, which does not fit a number"),
+        ({"TOP": "2**62"}, "a constant (top) has the high 4611686018427387904, which is out of the range of numbers"),
         ({"TOP": "2.5"}, "a constant (top) has the high 2.5: write a whole number"),
         (
             {"DOMAIN": "Range(0, 2**62)"},
-            "State.y: its domain has an end from 4611686018427387904 to 4611686018427387904, which",
+            "State.y: its domain has a bound from 4611686018427387904 to 4611686018427387904, which",
         ),
-        ({"DOMAIN": "Range(-(2**62), 0)"}, "State.y: its domain has an end from -4611686018427387904 to"),
-        ({"DOMAIN": "Range(0, C.top * 2**61)"}, "State.y: its domain has an end from 0 to 6917529027641081856, which"),
-        ({"DOMAIN": "BitSet(C.top + 60)"}, "State.y: a set of up to 63 things does not fit a number: have 62 at most"),
+        ({"DOMAIN": "Range(-(2**62), 0)"}, "State.y: its domain has a bound from -4611686018427387904 to"),
+        ({"DOMAIN": "Range(0, C.top * 2**61)"}, "State.y: its domain has a bound from 0 to 6917529027641081856, which"),
+        (
+            {"DOMAIN": "BitSet(C.top + 60)"},
+            "State.y: a set of up to 63 members does not fit in a number: use at most 62",
+        ),
         (
             {"PARAM": "Range(2**62, 2**62)"},
-            "parameter 'p' of action go: its domain has an end from 4611686018427387904",
+            "parameter 'p' of action go: its domain has a bound from 4611686018427387904",
         ),
     ],
 )
@@ -109,7 +112,7 @@ def test_the_largest_numbers_are_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [bound, shape, capacity])
 def test_every_sort_of_constant_has_numbers_that_fit(make: Callable[..., Any]) -> None:
     for value in (1 << 62, -(1 << 62)):
-        with pytest.raises(ModelError, match="does not fit a number: use at most 4611686018427387903"):
+        with pytest.raises(ModelError, match="is out of the range of numbers: use at most 4611686018427387903"):
             make(value, low=value, high=value, meaning="big")
 
 

@@ -51,9 +51,9 @@ State.box: the bag is full (3 in flight). Raise the bound that sizes it.
 m = s.box.add(number=1); m.seen[1] = 2; s.box.remove(m); s.box.remove(m)
 State.box: there is no message Message(number=1, seen=[0, 2]) in flight to remove.
 s.latest = s.replica[0]
-State.latest: Replica(log=LOG, end=0, ghost_acked=0) was stored where a Message belongs.
+State.latest: Replica(log=LOG, end=0, ghost_acked=0) was stored where a Message is expected.
 s.replica[0] = 1
-State.replica: 1 was stored where a Replica belongs.
+State.replica: 1 was stored where a Replica is expected.
 """.replace("LOG", f"[{', '.join(['Entry(id=0, epoch=0)'] * 3)}]")
 """Statements, each followed by its message."""
 LINES = REFUSED.strip().split("\n")
@@ -89,7 +89,7 @@ def test_a_domain_without_zero_is_refused() -> None:
     record = type("Wrong", (Record,), {"__annotations__": {"field": Annotated[int, Range(1, 3)]}})
     with pytest.raises(ModelError) as caught:
         Schema(record, C)
-    assert "Wrong.field: its domain 1..3 lacks 0, which cleared records hold: begin it at 0." in str(caught.value)
+    assert "Wrong.field: its domain 1..3 excludes 0, which cleared records contain: start it at 0." in str(caught.value)
 
 
 def test_a_failed_store_leaves_the_field_as_it_was(s: Any) -> None:
